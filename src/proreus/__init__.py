@@ -1,0 +1,1 @@
+"""Kubernetes list-watch, whole, in Python."""

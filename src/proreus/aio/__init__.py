@@ -1,0 +1,1 @@
+"""Parts for asyncio programs that know nothing of Kubernetes: they could be published alone."""

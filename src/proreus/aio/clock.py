@@ -1,0 +1,64 @@
+"""Time, passed in: no other module may read it, so that tests and leases run on a virtual clock.
+
+``Clock`` is the contract, ``SystemClock`` the real one; ``proreus.testing.virtual_clock`` has the
+one that only moves when told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """A callback that waits for its time; ``cancel`` is idempotent."""
+
+    def cancel(self) -> None: ...
+
+
+class Clock(Protocol):
+    """``now`` is the calendar (Unix seconds), ``monotonic`` measures durations (seconds)."""
+
+    def now(self) -> float: ...
+
+    def monotonic(self) -> float: ...
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        """Run ``callback`` on the event loop after ``delay_s``."""
+        ...
+
+    async def sleep(self, delay_s: float) -> None: ...
+
+
+class SystemClock:
+    """The machine's clocks and the running loop's timers."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        return asyncio.get_running_loop().call_later(delay_s, callback)
+
+    async def sleep(self, delay_s: float) -> None:
+        await asyncio.sleep(delay_s)
+
+
+@asynccontextmanager
+async def deadline(clock: Clock, delay_s: float | None) -> AsyncIterator[None]:
+    """Raise ``TimeoutError`` in the body after ``delay_s`` of the clock's time; None: never."""
+    async with asyncio.timeout(None) as scope:
+        if delay_s is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        timer = clock.call_later(delay_s, lambda: scope.reschedule(loop.time()))
+        try:
+            yield
+        finally:
+            timer.cancel()

@@ -1,0 +1,1 @@
+"""What the Kubernetes API is: pure values and codecs. No I/O, no tasks, no logging."""

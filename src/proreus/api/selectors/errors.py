@@ -1,0 +1,5 @@
+"""A selector that cannot be read. The message is the one Kubernetes gives (spec/server §2.6)."""
+
+
+class SelectorError(ValueError):
+    pass

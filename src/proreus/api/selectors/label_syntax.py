@@ -1,0 +1,138 @@
+"""The grammar of label selectors, without meaning: text → keys, operators, values.
+
+    selector    = requirement { "," requirement }
+    requirement = [ "!" ] key | key operator values
+    operator    = "=" | "==" | "!=" | ">" | "<" | "in" | "notin"
+    values      = [ value ] | "(" [ value ] { "," [ value ] } ")"      (lists only for in, notin)
+
+White space separates words and means nothing else; ``in`` and ``notin`` are ordinary words except
+where an operator is expected. A missing value is the empty string. Error texts are the ones clients
+know from Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from proreus.api.selectors.errors import SelectorError
+
+_SPECIAL = "=!(),><"
+_LONG_OPERATORS = ("==", "!=")
+_OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
+_END = ""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RawRequirement:
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+class Parser(Generic[T]):
+    """Reads one selector; ``check`` turns each raw requirement into the caller's value."""
+
+    def __init__(self, text: str, check: Callable[[RawRequirement], T]) -> None:
+        self._tokens = _tokens(text)
+        self._next = 0
+        self._check = check
+
+    def requirements(self) -> list[T]:
+        found: list[T] = []
+        while (token := self._peek()) != _END:
+            if token != "!" and not _is_word(token):
+                raise SelectorError(f"found '{token}', expected: !, identifier, or 'end of string'")
+            found.append(self._requirement())
+            if (token := self._take()) == _END:
+                break
+            if token != ",":
+                raise SelectorError(f"found '{token}', expected: ',' or 'end of string'")
+            following = self._peek()
+            if following != "!" and not _is_word(following):
+                raise SelectorError(f"found '{following}', expected: identifier after ','")
+        return found
+
+    def _requirement(self) -> T:
+        try:
+            return self._check(self._raw_requirement())
+        except SelectorError as problem:
+            raise SelectorError(f"unable to parse requirement: {problem}") from problem
+
+    def _raw_requirement(self) -> RawRequirement:
+        absent = self._peek() == "!"
+        if absent:
+            self._take()
+        key = self._take()
+        if not _is_word(key):
+            raise SelectorError(f"found '{key}', expected: identifier")
+        if absent:
+            return RawRequirement(key, "!")
+        # Kubernetes refuses a bad key before it looks at the rest.
+        self._check(RawRequirement(key, "exists"))
+        if self._peek() in (_END, ","):
+            return RawRequirement(key, "exists")
+        word = self._take()
+        if word not in _OPERATORS:
+            raise SelectorError(f"found '{word}', expected: {', '.join(_OPERATORS.values())}")
+        operator = _OPERATORS[word]
+        values = self._list() if operator in ("in", "notin") else (self._value(),)
+        return RawRequirement(key, operator, values)
+
+    def _value(self) -> str:
+        if self._peek() in (_END, ","):
+            return ""
+        token = self._take()
+        if not _is_word(token):
+            raise SelectorError(f"found '{token}', expected: identifier")
+        return token
+
+    def _list(self) -> tuple[str, ...]:
+        if (token := self._take()) != "(":
+            raise SelectorError(f"found '{token}' expected: '('")
+        first = self._peek()
+        if first != ")" and first != "," and not _is_word(first):
+            raise SelectorError(f"found '{first}', expected: ',', ')' or identifier")
+        values: list[str] = []
+        while True:
+            values.append(self._take() if _is_word(self._peek()) else "")
+            token = self._take()
+            if token == ")":
+                return tuple(values)
+            if token != ",":
+                raise SelectorError(f"found '{token}', expected: ',' or ')'")
+
+    def _peek(self) -> str:
+        return self._tokens[self._next] if self._next < len(self._tokens) else _END
+
+    def _take(self) -> str:
+        token = self._peek()
+        self._next += 1
+        return token
+
+
+def _tokens(text: str) -> list[str]:
+    tokens: list[str] = []
+    position = 0
+    while position < len(text):
+        character = text[position]
+        if character in " \t\r\n":
+            position += 1
+            continue
+        end = position + 1
+        if character in _SPECIAL:
+            if text[position : position + 2] in _LONG_OPERATORS:
+                end += 1
+        else:
+            while end < len(text) and text[end] not in _SPECIAL and text[end] not in " \t\r\n":
+                end += 1
+        tokens.append(text[position:end])
+        position = end
+    return tokens
+
+
+def _is_word(token: str) -> bool:
+    return token != _END and token[0] not in _SPECIAL

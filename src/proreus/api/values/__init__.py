@@ -1,0 +1,1 @@
+"""Scalar values with a grammar of their own."""

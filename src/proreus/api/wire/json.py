@@ -1,0 +1,21 @@
+"""JSON in and out. The only user of the JSON library besides the client's header-only decoding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+JSONDecodeError = orjson.JSONDecodeError
+
+
+def encode(value: Any) -> bytes:
+    return orjson.dumps(value)
+
+
+def encode_pretty(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2)
+
+
+def decode(data: bytes | bytearray | memoryview | str) -> Any:
+    return orjson.loads(data)

@@ -1,0 +1,1 @@
+"""An API server: storage → watch_cache → registry → http."""

@@ -1,0 +1,1 @@
+"""What the server serves: resources as data, rules per kind, and the verbs over them."""

@@ -1,0 +1,203 @@
+"""The contract of storage: one revisioned, watchable key-value space (spec/server §3).
+
+A ``Storage`` holds every object of a server under ``/registry/<resource>/[<namespace>/]<name>``.
+Values are the object's JSON bytes without kind, apiVersion and resourceVersion (design, "Bytes
+first"); storage never looks inside them.
+
+One global revision counts writes. Each write takes the next revision; a key's ``revision`` is that
+of its last write. What a caller may rely on (docs/guarantees.md):
+
+- durable: a write is acknowledged only after it would survive a crash;
+- linearizable: ``current_revision`` and reads without a revision see every acknowledged write;
+- atomic: ``create``, ``update`` and ``delete`` compare and write in one step;
+- a watch after revision N delivers every change with a higher revision once, in revision order,
+  each with the previous value, or fails with ``Compacted``.
+
+The loop of read, change, compare-and-swap with preconditions is written once, for every
+implementation, in ``resource_store``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """One key as of its last write."""
+
+    key: str
+    value: bytes
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write. Created: ``old`` is None. Deleted: ``new`` is None.
+
+    ``new.revision`` equals ``revision``; ``old.revision`` is that of the write it replaces.
+    """
+
+    revision: int
+    key: str
+    old: StoredValue | None
+    new: StoredValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBatch:
+    """Changes in revision order, then a promise: all changes up to ``revision`` have been given.
+
+    A batch without changes is progress only. A transaction of several keys (etcd) is never split
+    over two batches, so resuming after ``revision`` neither loses nor repeats.
+    """
+
+    changes: tuple[Change, ...]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list, in ascending byte order of keys, all read at ``revision``.
+
+    ``has_more`` says that keys follow the last one; ``remaining`` counts them.
+    """
+
+    items: tuple[StoredValue, ...]
+    revision: int
+    has_more: bool
+    remaining: int
+
+
+class StorageError(Exception):
+    """Root of all storage failures:
+
+    StorageError
+    ├── KeyExists          create found the key (``current``)
+    ├── RevisionConflict   compare failed; ``current`` is what is there, None if nothing
+    ├── Compacted          the revision asked for is gone (``compacted``: oldest readable one)
+    ├── FutureRevision     the revision asked for is not reached (``current``)
+    ├── InvalidKey         a key outside the key space (``..``, empty segment, no prefix)
+    ├── Unavailable        no answer in time, connection lost, no leader: try again later;
+    │                      for a write: the outcome is unknown
+    ├── StorageFull        no space left; nothing was written
+    ├── StorageLocked      another process owns the file
+    └── StorageCorrupt     the file is torn, foreign, or written by a newer version
+    """
+
+
+class KeyExists(StorageError):
+    def __init__(self, current: StoredValue) -> None:
+        super().__init__(f"key exists: {current.key}")
+        self.current = current
+
+
+class RevisionConflict(StorageError):
+    def __init__(self, key: str, expected: int, current: StoredValue | None) -> None:
+        found = current.revision if current else "no such key"
+        super().__init__(f"{key}: expected revision {expected}, found {found}")
+        self.current = current
+
+
+class Compacted(StorageError):
+    def __init__(self, wanted: int, compacted: int) -> None:
+        super().__init__(f"revision {wanted} has been compacted; oldest is {compacted}")
+        self.wanted = wanted
+        self.compacted = compacted
+
+
+class FutureRevision(StorageError):
+    def __init__(self, wanted: int, current: int) -> None:
+        super().__init__(f"revision {wanted} is in the future; current is {current}")
+        self.wanted = wanted
+        self.current = current
+
+
+class InvalidKey(StorageError):
+    pass
+
+
+class Unavailable(StorageError):
+    pass
+
+
+class StorageFull(StorageError):
+    pass
+
+
+class StorageLocked(StorageError):
+    pass
+
+
+class StorageCorrupt(StorageError):
+    pass
+
+
+class Storage(Protocol):
+    """See the module. Opened and closed by its ``open`` context manager; one event loop."""
+
+    async def create(self, key: str, value: bytes, *, ttl_s: float | None = None) -> int:
+        """Write a key that must not exist; returns its revision. Raises KeyExists."""
+        ...
+
+    async def update(
+        self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
+    ) -> int:
+        """Replace a value whose revision is ``expected``. Raises RevisionConflict.
+
+        ``ttl_s`` starts anew; None keeps the key for good. Equal bytes are still a write: the
+        no-op rule needs the caller's view of freshness and lives in ``resource_store``.
+        """
+        ...
+
+    async def delete(self, key: str, *, expected: int) -> int:
+        """Remove a key whose revision is ``expected``; returns the deletion's revision."""
+        ...
+
+    async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
+        """The newest value. Raises FutureRevision if ``at_least`` is not reached."""
+        ...
+
+    async def list(
+        self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
+    ) -> Page:
+        """Keys under ``prefix`` (which ends with ``/``) that are >= ``start``, at most ``limit``.
+
+        ``revision`` 0 reads the newest state; another one reads exactly that state, and raises
+        Compacted or FutureRevision. ``limit`` 0 means all. The page's revision is the one read
+        at: for 0 the newest.
+        """
+        ...
+
+    async def count(self, prefix: str) -> int: ...
+
+    async def current_revision(self) -> int:
+        """The newest revision; sees every write acknowledged before the call (linearizable)."""
+        ...
+
+    def watch(
+        self, prefix: str, *, after: int
+    ) -> AbstractAsyncContextManager[AsyncIterator[ChangeBatch]]:
+        """Changes under ``prefix`` with revision > ``after``, in batches, for ever.
+
+        Raises Compacted when ``after`` is older than history, Unavailable when the source is lost
+        (the caller resumes after the last batch's revision). Progress batches come at least when
+        asked for with ``request_progress``.
+        """
+        ...
+
+    async def request_progress(self) -> None:
+        """Make open watches say soon, by a batch, how far they are."""
+        ...
+
+    async def compact(self, revision: int) -> None:
+        """Forget what was overwritten or deleted before ``revision``; it stays readable itself."""
+        ...
+
+    @property
+    def compacted_revision(self) -> int:
+        """The oldest revision that can still be listed at; 0 if nothing was compacted."""
+        ...
