@@ -1,0 +1,265 @@
+"""A Kubernetes object: its JSON bytes, its header known at once, the rest decoded when asked.
+
+    pod.name, pod.namespace, pod.labels, pod.resource_version     free: read while receiving
+    pod.spec.nodeName, pod["spec"]["nodeName"]                    decodes on the first such access
+    pod.to_dict()                                                 a fresh dict, to change and write
+
+Invariant: a KubeObject never changes, so caches hand it out and threads share it without copies.
+Cost: about 4 µs to read the header of a 3.7 kB pod and 0.5 kB beside its bytes. The decoded form
+costs five times the bytes, so only the most recently decoded ``_KEPT_DECODED`` objects of a process
+keep theirs; others decode again when asked again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from sys import intern
+from types import MappingProxyType
+from typing import Any, NoReturn, TypeAlias
+
+import msgspec
+
+from proreus.api.frozen import FrozenMapping, field_name, freeze, refuse_change, thaw
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.wire import json
+
+_KEPT_DECODED = 1024
+_NO_LABELS: dict[str, str] = {}
+_BRACE, _QUOTE = b'{"'
+_force_set = msgspec.structs.force_setattr
+
+
+class ObjectDecodeError(ValueError):
+    """Bytes that are not a Kubernetes object."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectKey:
+    """Which object of a resource; ``str`` is ``namespace/name``, or ``name`` in no namespace."""
+
+    namespace: str
+    name: str
+
+    @classmethod
+    def parse(cls, key: str) -> ObjectKey:
+        namespace, _, name = key.rpartition("/")
+        return cls(namespace, name)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = ""
+    labels: dict[str, str] | None = None
+
+
+class _Header(msgspec.Struct, gc=False):
+    apiVersion: str = ""
+    kind: str = ""
+    metadata: _Metadata | None = None
+
+
+_decode_header = msgspec.json.Decoder(_Header).decode
+_NO_METADATA = _Metadata()
+
+
+class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """One version of one object. Build it with ``from_bytes`` or ``from_dict``.
+
+    Attributes that are fields of the object use YAML's spelling and read ``None`` if absent
+    (``pod.status.podIP``); the snake_case ones below are the header. ``raw`` is the whole object as
+    JSON, kind and apiVersion included.
+    """
+
+    raw: bytes
+    name: str
+    namespace: str
+    uid: str
+    resource_version: str
+    api_version: str
+    kind: str
+    _labels: dict[str, str]
+    _decoded: dict[str, Any] | None = None
+
+    @classmethod
+    def from_bytes(
+        cls, raw: bytes | msgspec.Raw, *, api_version: str = "", kind: str = ""
+    ) -> KubeObject:
+        """Read the header. ``api_version`` and ``kind`` stand in where the bytes lack them, as the
+        items of a list do."""
+        try:
+            header = _decode_header(raw)
+        except msgspec.DecodeError as problem:
+            raise ObjectDecodeError(f"not a Kubernetes object: {problem}") from problem
+        metadata = header.metadata or _NO_METADATA
+        if header.apiVersion or header.kind or not (api_version or kind):
+            api_version, kind, whole = header.apiVersion, header.kind, bytes(raw)
+        else:
+            whole = _with_type(memoryview(raw), api_version, kind)
+        return cls(
+            whole,
+            metadata.name,
+            intern(metadata.namespace),
+            metadata.uid,
+            metadata.resourceVersion,
+            intern(api_version),
+            intern(kind),
+            metadata.labels or _NO_LABELS,
+        )
+
+    @classmethod
+    def from_dict(cls, content: ObjectLike) -> KubeObject:
+        """The object with this content; later changes of ``content`` do not reach it."""
+        return content if isinstance(content, KubeObject) else cls.from_bytes(encode(content))
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``, or ``name`` for an object in no namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return MappingProxyType(self._labels)
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return MappingProxyType(self._metadata().get("annotations") or {})
+
+    @property
+    def group_version_kind(self) -> GroupVersionKind:
+        group, _, version = self.api_version.rpartition("/")
+        return GroupVersionKind(group, version, self.kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A fresh copy, to change."""
+        copied: dict[str, Any] = json.decode(self.raw)
+        return copied
+
+    # Fields, by key and by attribute.
+
+    def __getitem__(self, key: str) -> Any:
+        return freeze(self._fields()[key])
+
+    def __getattr__(self, name: str) -> Any:
+        return freeze(self._fields().get(field_name(self, name)))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return freeze(self._fields().get(key, default))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._fields()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields())
+
+    def __len__(self) -> int:
+        return len(self._fields())
+
+    def keys(self) -> Any:
+        return FrozenMapping(self._fields()).keys()
+
+    def values(self) -> Any:
+        return FrozenMapping(self._fields()).values()
+
+    def items(self) -> Any:
+        return FrozenMapping(self._fields()).items()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        refuse_change(f"set {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        refuse_change(f"delete {name!r}")
+
+    def __setitem__(self, key: str, value: object) -> NoReturn:
+        refuse_change(f"set {key!r}")
+
+    def __delitem__(self, key: str) -> NoReturn:
+        refuse_change(f"delete {key!r}")
+
+    # Identity.
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if isinstance(other, KubeObject):
+            return self.raw == other.raw or (
+                self.resource_version == other.resource_version
+                and self._fields() == other._fields()
+            )
+        if isinstance(other, Mapping):
+            return bool(self._fields() == thaw(other))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.namespace, self.name, self.resource_version))
+
+    def __copy__(self) -> KubeObject:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> KubeObject:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KubeObject.from_bytes, (self.raw,)
+
+    def __repr__(self) -> str:
+        version = f" at version {self.resource_version}" if self.resource_version else ""
+        return f"<{self.kind or 'object'} {self.key or 'without a name'}{version}>"
+
+    def _fields(self) -> dict[str, Any]:
+        decoded = self._decoded
+        if decoded is None:
+            decoded = json.decode(self.raw)
+            _force_set(self, "_decoded", decoded)
+            _remember_decoded(self)
+        return decoded
+
+    def _metadata(self) -> dict[str, Any]:
+        return self._fields().get("metadata") or {}
+
+
+Mapping.register(KubeObject)
+
+ObjectLike: TypeAlias = KubeObject | Mapping[str, Any]
+"""What every write takes."""
+
+
+def encode(content: ObjectLike) -> bytes:
+    """The JSON of an object given as a dict or a KubeObject; views inside a dict are welcome."""
+    if isinstance(content, KubeObject):
+        return content.raw
+    try:
+        return json.encode(content)
+    except TypeError:
+        return json.encode(thaw(content))
+
+
+def _with_type(raw: memoryview, api_version: str, kind: str) -> bytes:
+    head = _type_head(api_version, kind)
+    if raw[0] == _BRACE and raw[1] == _QUOTE:
+        return b"".join((head, b",", raw[1:]))
+    body = bytes(raw).lstrip()[1:].lstrip()
+    return head + (body if body.startswith(b"}") else b"," + body)
+
+
+@lru_cache(maxsize=512)
+def _type_head(api_version: str, kind: str) -> bytes:
+    return b'{"kind":%b,"apiVersion":%b' % (json.encode(kind), json.encode(api_version))
+
+
+# The objects whose decoded form is kept, oldest first. Appending and popping are atomic, so threads
+# may decode at once; at worst one object decodes twice.
+_decoded_objects: deque[KubeObject] = deque()
+
+
+def _remember_decoded(obj: KubeObject) -> None:
+    _decoded_objects.append(obj)
+    if len(_decoded_objects) > _KEPT_DECODED:
+        _force_set(_decoded_objects.popleft(), "_decoded", None)
