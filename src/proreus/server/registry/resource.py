@@ -63,6 +63,7 @@ class Resource:
     subresources: tuple[Subresource, ...] = ()
     storage_prefix: str = ""  # below /registry/; default: plural (spec/server §3.1)
     storage_version: str = ""  # the version objects are stored in; default: version
+    storage_group: str | None = None  # the group they are stored in; default: group
     selectable: SelectableFields = SelectableFields()
     rules: Rules = PLAIN
     custom: bool = False  # list items carry kind and apiVersion; no strategic merge, no protobuf
@@ -111,6 +112,12 @@ class Resource:
     @property
     def stored_version(self) -> str:
         return self.storage_version or self.version
+
+    @property
+    def stored_gvk(self) -> GroupVersionKind:
+        """The type of what storage keeps; another one is served only through conversion."""
+        group = self.group if self.storage_group is None else self.storage_group
+        return GroupVersionKind(group, self.stored_version, self.kind)
 
     @property
     def kind_of_list(self) -> str:

@@ -1,0 +1,80 @@
+"""The built-in kinds as data, one file per group; ``builtin_resources`` gathers them.
+
+What a table cannot say (defaults, validation) comes from ``server.schema.kinds`` by group and kind.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import replace
+
+from proreus.api.group_version import GroupKind
+from proreus.server.registry.builtin import (
+    admissionregistration,
+    apiextensions,
+    apiregistration,
+    apps,
+    autoscaling,
+    batch,
+    certificates,
+    coordination,
+    core,
+    discovery,
+    events,
+    flowcontrol,
+    networking,
+    node,
+    policy,
+    rbac,
+    resource_allocation,
+    reviews,
+    scheduling,
+    storage,
+)
+from proreus.server.registry.resource import Resource
+from proreus.server.registry.rules import Rules
+
+_TABLES: tuple[tuple[Resource, ...], ...] = (
+    core.RESOURCES,
+    apps.RESOURCES,
+    batch.RESOURCES,
+    autoscaling.RESOURCES,
+    policy.RESOURCES,
+    rbac.RESOURCES,
+    coordination.RESOURCES,
+    discovery.RESOURCES,
+    events.RESOURCES,
+    networking.RESOURCES,
+    node.RESOURCES,
+    scheduling.RESOURCES,
+    storage.RESOURCES,
+    admissionregistration.RESOURCES,
+    apiextensions.RESOURCES,
+    certificates.RESOURCES,
+    flowcontrol.RESOURCES,
+    apiregistration.RESOURCES,
+    resource_allocation.RESOURCES,
+    reviews.RESOURCES,
+)
+
+
+def builtin_resources(rules_for: Callable[[GroupKind], Rules] | None = None) -> list[Resource]:
+    """Every built-in resource with its kind's rules."""
+    rules = rules_for or _schema_rules()
+    return [
+        replace(resource, rules=rules(resource.group_kind))
+        for table in _TABLES
+        for resource in table
+    ]
+
+
+def _schema_rules() -> Callable[[GroupKind], Rules]:
+    name = "proreus.server.schema.kinds"
+    if importlib.util.find_spec("proreus.server.schema") is None:
+        return lambda _: Rules()
+    if importlib.util.find_spec(name) is None:
+        return lambda _: Rules()
+    found: Callable[[GroupKind], Rules] = importlib.import_module(name).rules_for
+    return found

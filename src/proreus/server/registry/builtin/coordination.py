@@ -1,0 +1,18 @@
+"""Kinds of ``coordination.k8s.io/v1``."""
+
+from __future__ import annotations
+
+from proreus.server.registry.builtin.declare import Group
+from proreus.server.registry.resource import Resource
+
+_V1 = Group("coordination.k8s.io", "v1")
+
+RESOURCES: tuple[Resource, ...] = (
+    _V1.resource(
+        "Lease",
+        "leases",
+        namespaced=True,
+        unconditional_update=False,
+        create_on_update=True,
+    ),
+)
