@@ -1,0 +1,1 @@
+"""Questions about speed and their answers; ``python -m benchmarks`` prints one table."""
