@@ -77,6 +77,8 @@ class StorageError(Exception):
 
     StorageError
     ├── KeyExists          create found the key (``current``)
+    ├── KeyNotFound        update or delete of a key that is not there (``resource_store``)
+    ├── PreconditionFailed the object is not the one its caller meant (``resource_store``)
     ├── RevisionConflict   compare failed; ``current`` is what is there, None if nothing
     ├── Compacted          the revision asked for is gone (``compacted``: oldest readable one)
     ├── FutureRevision     the revision asked for is not reached (``current``)
@@ -93,6 +95,36 @@ class KeyExists(StorageError):
     def __init__(self, current: StoredValue) -> None:
         super().__init__(f"key exists: {current.key}")
         self.current = current
+
+
+class KeyNotFound(StorageError):
+    def __init__(self, key: str) -> None:
+        super().__init__(f"key not found: {key}")
+        self.key = key
+
+
+class PreconditionFailed(StorageError):
+    """``str`` is Kubernetes' "Precondition failed: …"; ``detail`` what its conflict message says.
+
+    (spec/server §3.2)
+    """
+
+    def __init__(self, key: str, field: str, wanted: str, found: str) -> None:
+        super().__init__(
+            f"Precondition failed: {field} in precondition: {wanted}, "
+            f"{field} in object meta: {found}"
+        )
+        self.key = key
+        self.field = field
+        self.wanted = wanted
+        self.found = found
+
+    @property
+    def detail(self) -> str:
+        return (
+            f"StorageError: invalid object, Code: 4, Key: {self.key}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: {self}"
+        )
 
 
 class RevisionConflict(StorageError):
@@ -200,4 +232,11 @@ class Storage(Protocol):
     @property
     def compacted_revision(self) -> int:
         """The oldest revision that can still be listed at; 0 if nothing was compacted."""
+        ...
+
+    async def run(self) -> None:
+        """Forget old history now and then, until cancelled; the server's TaskGroup runs it.
+
+        Without it a store works the same and grows.
+        """
         ...
