@@ -1,0 +1,145 @@
+"""The place where the next page of a list starts, as clients carry it (spec/server §2.7).
+
+base64url without padding of ``{"v":"meta.k8s.io/v1","rv":N,"start":"key\\u0000"}``. A revision of
+-1 means "from here on, in the newest state". The token is opaque to clients but not secret.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import posixpath
+from dataclasses import dataclass
+from typing import TypeVar
+
+_VERSION = "meta.k8s.io/v1"
+_T = TypeVar("_T", str, int)
+
+
+class ContinueError(ValueError):
+    """Says, in Kubernetes' words, why a token cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueToken:
+    """``start`` is relative to the request's key prefix, inclusive."""
+
+    revision: int
+    start: str
+
+    @property
+    def is_pinned(self) -> bool:
+        """False: continue in the newest state."""
+        return self.revision > 0
+
+    def unpinned(self) -> ContinueToken:
+        return ContinueToken(-1, self.start)
+
+    def encode(self) -> str:
+        body = json.dumps(
+            {"v": _VERSION, "rv": self.revision, "start": self.start}, separators=(",", ":")
+        )
+        return base64.urlsafe_b64encode(body.encode()).rstrip(b"=").decode()
+
+    @staticmethod
+    def decode(token: str) -> ContinueToken:
+        """Raises ContinueError."""
+        value = _json_object(_bytes(token))
+        version = _typed(value, "v", str, "string")
+        revision = _typed(value, "rv", int, "int64")
+        start = _typed(value, "start", str, "string")
+        if version != _VERSION:
+            raise ContinueError(
+                "continue key is not valid: server does not recognize this encoded version "
+                f"{version}"
+            )
+        if revision == 0:
+            raise ContinueError(
+                "continue key is not valid: incorrect encoded start resourceVersion "
+                f"(version {_VERSION})"
+            )
+        if not start:
+            raise ContinueError(
+                f"continue key is not valid: encoded start key empty (version {_VERSION})"
+            )
+        # A leading slash is added before cleaning, as Kubernetes does, so that ".." cannot leave.
+        key = start if start.startswith("/") else f"/{start}"
+        if _clean(key) != key:
+            raise ContinueError(f"continue key is not valid: {start}")
+        return ContinueToken(revision, key[1:])
+
+
+def _bytes(token: str) -> bytes:
+    try:
+        raw = token.encode("ascii")
+        if len(raw) % 4 == 1 or b"=" in raw:
+            raise ContinueError(_illegal(token))
+        return base64.b64decode(raw + b"=" * (-len(raw) % 4), altchars=b"-_", validate=True)
+    except (UnicodeEncodeError, binascii.Error):
+        raise ContinueError(_illegal(token)) from None
+
+
+def _illegal(token: str) -> str:
+    """Go names the first byte that does not belong; a short tail is told as its first byte."""
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    bad = next((i for i, char in enumerate(token) if char not in alphabet), len(token))
+    return f"continue key is not valid: illegal base64 data at input byte {bad}"
+
+
+def _json_object(raw: bytes) -> dict[str, object]:
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        raise ContinueError(f"continue key is not valid: {go_json_error(raw)}") from None
+    if not isinstance(value, dict):
+        raise ContinueError(
+            f"continue key is not valid: json: cannot unmarshal {_go_type(value)} into Go value "
+            "of type storage.continueToken"
+        )
+    return value
+
+
+def _typed(value: dict[str, object], field: str, wanted: type[_T], go_type: str) -> _T:
+    found = value.get(field, wanted())
+    if isinstance(found, wanted) and not isinstance(found, bool):
+        return found
+    raise ContinueError(
+        f"continue key is not valid: json: cannot unmarshal {_go_type(found)} into Go struct "
+        f"field continueToken.{field} of type {go_type}"
+    )
+
+
+def go_json_error(raw: bytes) -> str:
+    """The first complaint of Go's JSON reader about a text that is no JSON."""
+    text = raw.decode("utf-8", "replace").lstrip()
+    if not text:
+        return "unexpected end of JSON input"
+    if text[0] not in '{["-0123456789tfn':
+        return f"invalid character {_go_quote(text[0])} looking for beginning of value"
+    return "unexpected end of JSON input"
+
+
+def _go_quote(char: str) -> str:
+    if char == "'":
+        return "'\\''"
+    return f"'{char}'" if char.isprintable() else f"'\\x{ord(char):02x}'"
+
+
+def _go_type(value: object) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "null"
+
+
+def _clean(key: str) -> str:
+    # The NUL that closes a start key is no path character; posixpath treats it as any other.
+    return posixpath.normpath(key) if not key.startswith("//") else posixpath.normpath(key[1:])

@@ -1,0 +1,116 @@
+"""The query string, read as Kubernetes reads it (spec/server §2.1, §12).
+
+Of a repeated parameter the first value counts, except where an option is a list. A parameter with
+a broken ``%`` escape or a ``;`` is lost silently. Values parse by Go's rules, with Go's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import unquote_plus
+
+from proreus.api.status import BadRequest
+from proreus.api.wire.path import BadPathEscape, unescape
+
+Query = Mapping[str, list[str]]
+
+_INT64 = 2**63
+_UINT64 = 2**64
+EMPTY: Query = {}
+
+
+def parse_query(raw: str) -> Query:
+    if not raw:
+        return EMPTY
+    found: dict[str, list[str]] = {}
+    for pair in raw.split("&"):
+        if not pair or ";" in pair:
+            continue
+        key, _, value = pair.partition("=")
+        try:
+            found.setdefault(_text(key), []).append(_text(value))
+        except BadPathEscape:
+            continue
+    return found
+
+
+def first(query: Query, name: str) -> str:
+    """The first value of a parameter, "" if absent."""
+    values = query.get(name)
+    return values[0] if values else ""
+
+
+def boolean(query: Query, name: str) -> bool:
+    """Absent, ``0`` and ``false`` are false, all else (``watch=`` too) is true."""
+    return optional_boolean(query, name) is True
+
+
+def optional_boolean(query: Query, name: str) -> bool | None:
+    values = query.get(name)
+    if not values:
+        return None
+    return values[0] != "0" and values[0].lower() != "false"
+
+
+def integer(query: Query, name: str) -> int | None:
+    """None if absent. Raises BadRequest, also for an empty value."""
+    values = query.get(name)
+    return parse_int64(values[0]) if values else None
+
+
+def parse_int64(text: str) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isascii() or not digits.isdigit():
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
+    value = int(text)
+    if not -_INT64 <= value < _INT64:
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
+    return value
+
+
+class RevisionError(ValueError):
+    """A resourceVersion that is no number; ``str`` is Kubernetes' message."""
+
+
+def parse_resource_version(text: str) -> int:
+    """ "" and "0" are 0. Raises RevisionError."""
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit():
+        raise RevisionError(_bad_revision(text, "invalid syntax"))
+    value = int(text)
+    if value >= _UINT64:
+        raise RevisionError(_bad_revision(text, "value out of range"))
+    return value
+
+
+def go_quote(text: str) -> str:
+    """A string as Go's %q prints it."""
+    out = []
+    for char in text:
+        code = ord(char)
+        if char in '"\\':
+            out.append(f"\\{char}")
+        elif char in _GO_ESCAPES:
+            out.append(_GO_ESCAPES[char])
+        elif char.isprintable():
+            out.append(char)
+        else:
+            out.append(f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}")
+    return f'"{"".join(out)}"'
+
+
+_GO_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
+               "\v": "\\v"}  # fmt: skip
+
+
+def _bad_revision(text: str, why: str) -> str:
+    shown = go_quote(text)
+    return f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}: {why}"
+
+
+def _text(raw: str) -> str:
+    if "%" not in raw and "+" not in raw:
+        return raw
+    unescape(raw)
+    return unquote_plus(raw, errors="replace")
