@@ -1,1 +1,1 @@
-"""Scalar values with a grammar of their own."""
+"""Small grammars that Kubernetes writes inside strings: quantities, times, names, durations."""

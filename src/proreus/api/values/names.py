@@ -1,119 +1,253 @@
-"""The grammars of names: labels, annotations, DNS names, path segments.
+"""Names: which strings may name objects, labels, ports and variables, and why one may not.
 
-Each function returns what is wrong, in Kubernetes' words, as a list; empty means legal.
+Every function returns the violations in Kubernetes' words, none if the text is good. The good case
+is one pattern match; the sentences are only built for bad names.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
+from functools import lru_cache
 
-LABEL_MAX = 63
-SUBDOMAIN_MAX = 253
-
-_DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
-_DNS_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_UNDERSCORE_LABEL = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORE_SUBDOMAIN = rf"{_UNDERSCORE_LABEL}(\.{_UNDERSCORE_LABEL})*"
+_LABEL_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+_WILDCARD = rf"\*\.{_SUBDOMAIN}"
 _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = rf"({_QUALIFIED})?"
+_CONFIG_KEY = r"[-._a-zA-Z0-9]+"
+_HTTP_HEADER = r"[-A-Za-z0-9]+"
 
-_MATCH_DNS_LABEL = re.compile(_DNS_LABEL).fullmatch
-_MATCH_DNS_SUBDOMAIN = re.compile(_DNS_SUBDOMAIN).fullmatch
-_MATCH_DNS_1035 = re.compile(_DNS_1035).fullmatch
-_MATCH_QUALIFIED = re.compile(_QUALIFIED).fullmatch
-_MATCH_LABEL_VALUE = re.compile(_LABEL_VALUE).fullmatch
+_MATCH_LABEL = re.compile(_LABEL, re.ASCII).fullmatch
+_MATCH_SUBDOMAIN = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
+_MATCH_UNDERSCORE = re.compile(_UNDERSCORE_SUBDOMAIN, re.ASCII).fullmatch
+_MATCH_1035 = re.compile(_LABEL_1035, re.ASCII).fullmatch
+_MATCH_WILDCARD = re.compile(_WILDCARD, re.ASCII).fullmatch
+_MATCH_QUALIFIED = re.compile(_QUALIFIED, re.ASCII).fullmatch
+_MATCH_VALUE = re.compile(_LABEL_VALUE, re.ASCII).fullmatch
+_MATCH_CONFIG_KEY = re.compile(_CONFIG_KEY, re.ASCII).fullmatch
+_MATCH_HEADER = re.compile(_HTTP_HEADER, re.ASCII).fullmatch
+_MATCH_VARIABLE = re.compile(r"[ -<>-~]+", re.ASCII).fullmatch
 
-_QUALIFIED_TEXT = (
-    "must consist of alphanumeric characters, '-', '_' or '.', "
-    "and must start and end with an alphanumeric character"
-)
-_LABEL_VALUE_TEXT = (
-    "a valid label must be an empty string or consist of alphanumeric characters, "
-    "'-', '_' or '.', and must start and end with an alphanumeric character"
-)
-_DNS_LABEL_TEXT = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
-    "and must start and end with an alphanumeric character"
-)
-_DNS_SUBDOMAIN_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
-    "'-' or '.', and must start and end with an alphanumeric character"
-)
-_DNS_1035_TEXT = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
-    "start with an alphabetic character, and end with an alphanumeric character"
-)
+_ALNUM = "and must start and end with an alphanumeric character"
+_QUALIFIED_TEXT = f"must consist of alphanumeric characters, '-', '_' or '.', {_ALNUM}"
+IP_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+CIDR_VALUE = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+PORT_RANGE = "must be between 1 and 65535, inclusive"
 
 
-def qualified_name_errors(name: str) -> list[str]:
-    """A label key, annotation key or finalizer: ``[prefix/]name``."""
-    parts = name.split("/")
-    if len(parts) > 2:
-        text = _with_regex(_QUALIFIED_TEXT, _QUALIFIED, "MyName", "my.name", "123-abc")
-        tail = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {text}{tail}"]
-    errors: list[str] = []
-    if len(parts) == 2:
-        prefix = parts[0]
-        if not prefix:
-            errors.append("prefix part must be non-empty")
-        else:
-            errors += [f"prefix part {problem}" for problem in dns_subdomain_errors(prefix)]
-    local = parts[-1]
-    if not local:
-        errors.append("name part must be non-empty")
-    elif len(local.encode()) > LABEL_MAX:
-        errors.append(f"name part must be no more than {LABEL_MAX} bytes")
-    if not _MATCH_QUALIFIED(local):
-        text = _with_regex(_QUALIFIED_TEXT, _QUALIFIED, "MyName", "my.name", "123-abc")
-        errors.append(f"name part {text}")
-    return errors
+def regex_text(message: str, pattern: str, *examples: str) -> str:
+    """A sentence with its examples and the pattern, spaced as Kubernetes spaces it."""
+    if not examples:
+        return f"{message} (regex used for validation is '{pattern}')"
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{message} (e.g. {shown}regex used for validation is '{pattern}')"
 
 
-def label_value_errors(value: str) -> list[str]:
-    errors: list[str] = []
-    if len(value.encode()) > LABEL_MAX:
-        errors.append(f"must be no more than {LABEL_MAX} bytes")
-    if not _MATCH_LABEL_VALUE(value):
-        examples = ("MyValue", "my_value", "12345")
-        errors.append(_with_regex(_LABEL_VALUE_TEXT, _LABEL_VALUE, *examples))
-    return errors
+def _longer(text: str, limit: int, unit: str) -> list[str]:
+    return [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
 
 
-def dns_label_errors(value: str) -> list[str]:
-    """RFC 1123 label: namespaces, container names, service names."""
-    errors = _too_long(value, LABEL_MAX)
-    if not _MATCH_DNS_LABEL(value):
-        errors.append(_with_regex(_DNS_LABEL_TEXT, _DNS_LABEL, "my-name", "123-abc"))
-    return errors
+def dns_label(text: str) -> list[str]:
+    """RFC 1123 label: namespaces, containers, volumes."""
+    if len(text) <= 63 and _MATCH_LABEL(text):
+        return []
+    found = _longer(text, 63, "characters")
+    if not _MATCH_LABEL(text):
+        if _MATCH_SUBDOMAIN(text):
+            # The usual mistake deserves the shorter sentence.
+            return [*found, "must not contain dots"]
+        message = (
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+            f"{_ALNUM}"
+        )
+        found.append(regex_text(message, _LABEL, "my-name", "123-abc"))
+    return found
 
 
-def dns_subdomain_errors(value: str) -> list[str]:
+def dns_subdomain(text: str) -> list[str]:
     """RFC 1123 subdomain: the name of most objects."""
-    errors = _too_long(value, SUBDOMAIN_MAX)
-    if not _MATCH_DNS_SUBDOMAIN(value):
-        errors.append(_with_regex(_DNS_SUBDOMAIN_TEXT, _DNS_SUBDOMAIN, "example.com"))
-    return errors
+    if len(text) <= 253 and _MATCH_SUBDOMAIN(text):
+        return []
+    found = _longer(text, 253, "characters")
+    if not _MATCH_SUBDOMAIN(text):
+        found.append(regex_text(_subdomain_text("'-' or '.'"), _SUBDOMAIN, "example.com"))
+    return found
 
 
-def dns_1035_label_errors(value: str) -> list[str]:
-    errors = _too_long(value, LABEL_MAX)
-    if not _MATCH_DNS_1035(value):
-        errors.append(_with_regex(_DNS_1035_TEXT, _DNS_1035, "my-name", "abc-123"))
-    return errors
+def dns_subdomain_with_underscore(text: str) -> list[str]:
+    if len(text) <= 253 and _MATCH_UNDERSCORE(text):
+        return []
+    found = _longer(text, 253, "characters")
+    if not _MATCH_UNDERSCORE(text):
+        message = _subdomain_text("'_', '-' or '.'")
+        found.append(regex_text(message, _UNDERSCORE_SUBDOMAIN, "example.com"))
+    return found
 
 
-def path_segment_errors(value: str) -> list[str]:
-    """What can stand between two slashes of a URL: RBAC names, and every name at least."""
-    if value in (".", ".."):
-        return [f"may not be '{value}'"]
-    return [f"may not contain '{bad}'" for bad in ("/", "%") if bad in value]
+def _subdomain_text(marks: str) -> str:
+    return (
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+        f"{marks}, {_ALNUM}"
+    )
 
 
-def _too_long(value: str, limit: int) -> list[str]:
-    return [f"must be no more than {limit} characters"] if len(value) > limit else []
+def dns_1035_label(text: str) -> list[str]:
+    """A label that starts with a letter."""
+    if len(text) <= 63 and _MATCH_1035(text):
+        return []
+    found = _longer(text, 63, "characters")
+    if not _MATCH_1035(text):
+        message = (
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
+            "with an alphabetic character, and end with an alphanumeric character"
+        )
+        found.append(regex_text(message, _LABEL_1035, "my-name", "abc-123"))
+    return found
 
 
-def _with_regex(text: str, pattern: str, *examples: str) -> str:
-    # Kubernetes joins examples with ",  or "; clients have learned to live with the two blanks.
-    shown = ",  or ".join(f"'{example}'" for example in examples)
-    return f"{text} (e.g. {shown}, regex used for validation is '{pattern}')"
+def wildcard_subdomain(text: str) -> list[str]:
+    if len(text) <= 253 and _MATCH_WILDCARD(text):
+        return []
+    found = _longer(text, 253, "characters")
+    if not _MATCH_WILDCARD(text):
+        message = (
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
+            "subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and "
+            "end with an alphanumeric character"
+        )
+        found.append(regex_text(message, _WILDCARD, "*.example.com"))
+    return found
+
+
+def path_segment(text: str) -> list[str]:
+    """Anything that can stand between two slashes: RBAC names."""
+    if text in (".", ".."):
+        return [f"may not be '{text}'"]
+    return [f"may not contain '{mark}'" for mark in "/%" if mark in text]
+
+
+@lru_cache(4096)
+def _qualified(text: str) -> tuple[str, ...]:
+    prefix, slash, name = text.rpartition("/")
+    if "/" in prefix:
+        message = f"a valid label key {_QUALIFIED_TEXT}"
+        shown = regex_text(message, _QUALIFIED, "MyName", "my.name", "123-abc")
+        return (
+            f"{shown} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
+    found: list[str] = []
+    if slash:
+        if not prefix:
+            found.append("prefix part must be non-empty")
+        else:
+            found += [f"prefix part {error}" for error in dns_subdomain(prefix)]
+    if not name:
+        found.append("name part must be non-empty")
+    elif len(name.encode()) > 63:
+        found.append("name part must be no more than 63 bytes")
+    if not _MATCH_QUALIFIED(name):
+        message = f"name part {_QUALIFIED_TEXT}"
+        found.append(regex_text(message, _QUALIFIED, "MyName", "my.name", "123-abc"))
+    return tuple(found)
+
+
+def qualified_name(text: str) -> list[str]:
+    """``example.com/MyName``: label keys, finalizers, resource names."""
+    return list(_qualified(text))
+
+
+def label_value(text: str) -> list[str]:
+    if len(text) <= 63 and _MATCH_VALUE(text):
+        return []
+    found = _longer(text, 63, "bytes")
+    if not _MATCH_VALUE(text):
+        message = (
+            "a valid label must be an empty string or consist of alphanumeric characters, "
+            f"'-', '_' or '.', {_ALNUM}"
+        )
+        found.append(regex_text(message, _LABEL_VALUE, "MyValue", "my_value", "12345"))
+    return found
+
+
+def config_key(text: str) -> list[str]:
+    """The keys of config maps and secrets, which become file names."""
+    found = _longer(text, 253, "characters")
+    if not _MATCH_CONFIG_KEY(text):
+        message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+        found.append(regex_text(message, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+    return found or dot_segments(text)
+
+
+def dot_segments(text: str) -> list[str]:
+    if text in (".", ".."):
+        return [f"must not be '{text}'"]
+    return ["must not start with '..'"] if text.startswith("..") else []
+
+
+def environment_variable(text: str) -> list[str]:
+    if _MATCH_VARIABLE(text):
+        return []
+    return [
+        "a valid environment variable name must consist only of printable ASCII characters "
+        "other than '='"
+    ]
+
+
+def http_header(text: str) -> list[str]:
+    if _MATCH_HEADER(text):
+        return []
+    message = "a valid HTTP header must consist of alphanumeric characters or '-'"
+    return [regex_text(message, _HTTP_HEADER, "X-Header-Name")]
+
+
+def port_number(number: int) -> list[str]:
+    return [] if 1 <= number <= 65535 else [PORT_RANGE]
+
+
+def port_name(text: str) -> list[str]:
+    """An IANA service name, as named ports are."""
+    found: list[str] = []
+    if len(text) > 15:
+        found.append("must be no more than 15 characters")
+    if not re.fullmatch(r"[-a-z0-9]*", text, re.ASCII):
+        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search(r"[a-z]", text):
+        found.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        found.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        found.append("must not begin or end with a hyphen")
+    return found
+
+
+def ip_address(text: str) -> list[str]:
+    return [] if parse_ip(text) else [IP_ADDRESS]
+
+
+def cidr(text: str) -> list[str]:
+    return [] if parse_cidr(text) else [CIDR_VALUE]
+
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def parse_ip(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text) if "%" not in text else None
+    except ValueError:
+        return None
+
+
+def parse_cidr(text: str) -> Network | None:
+    """The network around ``address/bits``; host bits are allowed, as Kubernetes allows them."""
+    if "/" not in text or not text.rpartition("/")[2].isascii():
+        return None
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return None

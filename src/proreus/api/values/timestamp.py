@@ -1,0 +1,123 @@
+"""Times on the wire: ``2026-11-16T10:20:30Z`` and, with six digits, micro times.
+
+A server answers in UTC and to the second (micro times: to the microsecond), whatever zone and
+precision it was given. Errors are worded like Go's parser, which names the first part of the
+layout that does not fit.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
+
+_LAYOUT = "2006-01-02T15:04:05Z07:00"
+_MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
+# The parts of the layout in order: what Go calls it, how it looks.
+_PARTS = (
+    ("2006", r"[0-9]{4}"),
+    ("-", r"-"),
+    ("01", r"[0-9]{2}"),
+    ("-", r"-"),
+    ("02", r"[0-9]{2}"),
+    ("T", r"T"),
+    ("15", r"[0-9]{2}"),
+    (":", r":"),
+    ("04", r"[0-9]{2}"),
+    (":", r":"),
+    ("05", r"[0-9]{2}"),
+)
+_FRACTION = ("", r"(?:[.,][0-9]+)?")
+_MICRO = (".000000", r"\.[0-9]{6}")
+_ZONE = ("Z07:00", r"Z|[+-][0-9]{2}:[0-9]{2}")
+_RANGES = (
+    ("month", 1, 1, 12),
+    ("day", 2, 1, 31),
+    ("hour", 3, 0, 23),
+    ("minute", 4, 0, 59),
+    ("second", 5, 0, 59),
+)
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class TimeError(ValueError):
+    """The text is no time; ``str(error)`` is the sentence a server answers with."""
+
+
+def format_time(unix_s: float) -> str:
+    return datetime.fromtimestamp(int(unix_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(unix_s: float) -> str:
+    moment = datetime.fromtimestamp(round(unix_s * 1e6) / 1e6, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> float:
+    """Seconds since the epoch."""
+    return _parse(text, micro=False).timestamp()
+
+
+def parse_micro_time(text: str) -> float:
+    return _parse(text, micro=True).timestamp()
+
+
+@lru_cache(4096)
+def canonical_time(text: str) -> str:
+    """The same moment as a server writes it."""
+    return _parse(text, micro=False).strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)
+
+
+@lru_cache(4096)
+def canonical_micro_time(text: str) -> str:
+    return _parse(text, micro=True).strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)
+
+
+def _parse(text: str, *, micro: bool) -> datetime:
+    layout = _MICRO_LAYOUT if micro else _LAYOUT
+    fields: list[str] = []
+    rest = text
+    for name, pattern in (*_PARTS, _MICRO if micro else _FRACTION, _ZONE):
+        found = re.match(pattern, rest, re.ASCII)
+        if found is None:
+            _refuse_range(text, fields)
+            raise TimeError(
+                f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{name}"'
+            )
+        fields.append(found[0])
+        rest = rest[found.end() :]
+    _refuse_range(text, fields)
+    if rest:
+        raise TimeError(f'parsing time "{text}": extra text: "{rest}"')
+    return _moment(fields)
+
+
+def _refuse_range(text: str, fields: list[str]) -> None:
+    """Refuse the first number that is out of range; fields may be incomplete."""
+    numbers = [int(field) for field in fields[:11:2]]
+    for name, index, low, high in _RANGES:
+        if len(numbers) > index:
+            if name == "day":
+                high = _days(numbers[0], numbers[1])
+            if not low <= numbers[index] <= high:
+                raise TimeError(f'parsing time "{text}": {name} out of range')
+
+
+def _days(year: int, month: int) -> int:
+    if month == 2 and (year % 4 or (year % 100 == 0 and year % 400)):
+        return 28
+    return _DAYS[month - 1]
+
+
+def _moment(fields: list[str]) -> datetime:
+    year, month, day, hour, minute, second = (int(field) for field in fields[:11:2])
+    micros = int((fields[11][1:] + "000000")[:6])
+    local = datetime(max(year, 1), month, day, hour, minute, second, micros, _zone(fields[12]))
+    return local.astimezone(UTC)
+
+
+def _zone(text: str) -> timezone:
+    if text == "Z":
+        return UTC
+    offset = timedelta(hours=int(text[1:3]), minutes=int(text[4:6]))
+    return timezone(-offset if text[0] == "-" else offset)

@@ -1,0 +1,287 @@
+"""Decoding into a kind: types, formats, unknown fields and Go's idea of empty, in one walk.
+
+Given decoded JSON and the shape of a kind, ``check`` returns what a Kubernetes server would hold:
+unknown fields gone (and reported), nulls and empty values as Go writes them (``presence``),
+quantities and times canonical. A value of the wrong type raises ``DecodeError`` in the words of
+Go's decoder.
+
+The walk is compiled: each node becomes one closure on first use, objects loop over the fields that
+are there, strings are handled in place. Paths cost nothing: a type error collects its path while
+it travels up, and unknown fields are located by a second walk only if there are any. The result is
+made of new dicts and lists, so the input may be shared. A pod of 3.7 kB takes about 25 µs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.typed import Shape, TypeNode
+from proreus.server.schema import scalars
+from proreus.server.schema.decode_error import DecodeError, element_of, mismatch_text
+from proreus.server.schema.presence import Presence, is_null_when_missing, presence
+from proreus.server.schema.scalars import FormatError, Mismatch
+
+__all__ = ["Checked", "DecodeError", "check", "unknown_fields", "zero"]
+
+Seen = list[str]  # keys that no struct declares, anywhere; only whether it is empty matters
+Walk = Callable[[Any, Seen], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    value: dict[str, Any]
+    unknown_fields: list[str]  # paths in the order of the body, e.g. spec.containers[0].imag
+
+
+def check(node: TypeNode, value: Any, raw: bytes = b"") -> Checked:
+    """Decode ``value`` as ``node``. ``raw``, the JSON it came from, lets errors quote numbers."""
+    seen: Seen = []
+    try:
+        result = _walk_of(node)(value, seen)
+    except Mismatch as found:
+        raise DecodeError(mismatch_text(node, found, raw)) from found
+    except FormatError as found:
+        raise DecodeError(str(found)) from found
+    unknown = unknown_fields(node, value) if seen else []
+    return Checked(result, unknown)
+
+
+def zero(node: TypeNode) -> dict[str, Any]:
+    """What a server writes for a struct nobody gave: mostly ``{}``."""
+    result: dict[str, Any] = _walk_of(node)({}, [])
+    return result
+
+
+def unknown_fields(node: TypeNode, value: Any, path: str = "") -> list[str]:
+    """The paths of all fields the shape does not declare, in the order of the body."""
+    match node.shape, value:
+        case Shape.OBJECT, dict():
+            found: list[str] = []
+            for key, item in value.items():
+                below = f"{path}.{key}" if path else key
+                field = node.field_of(key)
+                if field is None:
+                    found += [] if node.preserve_unknown else [below]
+                else:
+                    found += unknown_fields(field, item, below)
+            return found
+        case Shape.MAP, dict():
+            inner = element_of(node)
+            return [
+                path_
+                for key, item in value.items()
+                for path_ in unknown_fields(inner, item, f"{path}[{key}]")
+            ]
+        case Shape.LIST, list():
+            inner = element_of(node)
+            return [
+                path_
+                for index, item in enumerate(value)
+                for path_ in unknown_fields(inner, item, f"{path}[{index}]")
+            ]
+        case _:
+            return []
+
+
+# --- compiling
+
+_compiled: dict[int, tuple[TypeNode, Walk]] = {}  # by id; the node is kept so that the id is
+
+
+def _walk_of(node: TypeNode) -> Walk:
+    found = _compiled.get(id(node))
+    if found is None:
+        found = _compiled[id(node)] = (node, _compile(node))
+    return found[1]
+
+
+def _compile(node: TypeNode) -> Walk:
+    match node.shape:
+        case Shape.OBJECT:
+            return _object(node)
+        case Shape.LIST:
+            return _list(node)
+        case Shape.MAP:
+            return _map(node)
+        case _:
+            return scalars.WALKS[node.shape](node)
+
+
+def _object(node: TypeNode) -> Walk:
+    fields: dict[str, Walk | None] = {}  # None: an omitempty string, handled in place
+    always: tuple[tuple[str, Callable[[], Any]], ...] = ()
+    ready = False
+
+    def prepare() -> None:
+        nonlocal always, ready
+        properties = node.properties() if node.properties else {}
+        for key, field in properties.items():
+            fields[key] = _field_walk(node, key, field)
+        always = tuple(
+            (key, _nothing if is_null_when_missing(node, key) else _maker(field))
+            for key, field in properties.items()
+            if presence(node, key, field) is Presence.ALWAYS
+        )
+        ready = True
+
+    def walk(value: Any, seen: Seen) -> Any:
+        if type(value) is not dict:
+            if value is None:
+                value = {}
+            else:
+                raise Mismatch(value)
+        if not ready:
+            prepare()
+        result: dict[str, Any] = {}
+        key = ""
+        try:
+            for key, item in value.items():
+                if key not in fields:
+                    seen.append(key)
+                    continue
+                field = fields[key]
+                if field is None:
+                    if item.__class__ is str:
+                        if item:
+                            result[key] = item
+                    elif item is not None:
+                        raise Mismatch(item)
+                elif item is not None and (item := field(item, seen)) is not None:
+                    result[key] = item
+        except Mismatch as found:
+            found.path.append(key)
+            raise
+        for key, make in always:
+            if key not in result:
+                result[key] = make()
+        return result
+
+    return walk
+
+
+def _field_walk(owner: TypeNode, key: str, field: TypeNode) -> Walk | None:
+    """The walk of a struct's field; it answers None where the field is to be left out."""
+    kept = presence(owner, key, field)
+    if kept is Presence.OMIT_EMPTY:
+        if field.shape is Shape.STRING:
+            return None
+        inner = _walk_of(field)
+        return lambda value, seen: inner(value, seen) or None
+    if kept is Presence.ALWAYS and field.shape in (Shape.LIST, Shape.MAP):
+        inner = _walk_of(field)
+        return lambda value, seen: inner(value, seen) or None  # an empty one is written as null
+    return _late(field)
+
+
+def _late(field: TypeNode) -> Walk:
+    """A node may contain itself, so a struct's walk is looked up when first needed."""
+    if field.shape is not Shape.OBJECT:
+        return _walk_of(field)
+    found = _compiled.get(id(field))
+    if found is not None:
+        return found[1]
+    _compiled[id(field)] = (field, walk := _object(field))
+    return walk
+
+
+def _maker(field: TypeNode) -> Callable[[], Any]:
+    match field.shape:
+        case Shape.OBJECT:
+            walk = _late(field)
+            return lambda: walk({}, [])
+        case Shape.STRING:
+            return str
+        case Shape.INTEGER | Shape.NUMBER | Shape.INT_OR_STRING:
+            return int
+        case Shape.BOOLEAN:
+            return bool
+        case Shape.QUANTITY:
+            return lambda: "0"
+        case _:
+            return _nothing
+
+
+def _nothing() -> None:
+    return None
+
+
+def _list(node: TypeNode) -> Walk:
+    walk: Walk | None = None
+    element: TypeNode | None = None
+
+    def strings(value: Any, seen: Seen) -> Any:
+        if type(value) is not list:
+            raise Mismatch(value)
+        for item in value:
+            if item.__class__ is not str:
+                return [_string_of(item) for item in value]
+        return value[:]
+
+    def items(value: Any, seen: Seen) -> Any:
+        nonlocal walk, element
+        if walk is None:
+            element = element_of(node)
+            walk = strings if element.shape is Shape.STRING else _walk_of(element)
+        if walk is strings:
+            return strings(value, seen)
+        if type(value) is not list:
+            raise Mismatch(value)
+        index = 0
+        result = []
+        try:
+            for index, item in enumerate(value):  # noqa: B007 (the handler needs it)
+                result.append(walk(item, seen))
+        except Mismatch as found:
+            found.path.append(index)
+            raise
+        return result
+
+    return items
+
+
+def _map(node: TypeNode) -> Walk:
+    walk: Walk | None = None
+
+    def strings(value: dict[str, Any]) -> Any:
+        for item in value.values():
+            if item.__class__ is not str:
+                return {key: _string_of(item, key) for key, item in value.items()}
+        return value.copy()
+
+    def entries(value: Any, seen: Seen) -> Any:
+        nonlocal walk
+        if type(value) is not dict:
+            raise Mismatch(value)
+        if walk is None:
+            element = element_of(node)
+            if element.shape is Shape.QUANTITY:
+                walk = scalars.resource_quantity
+            else:
+                walk = _string_walk if element.shape is Shape.STRING else _walk_of(element)
+        if walk is _string_walk:
+            return strings(value)
+        key = ""
+        result = {}
+        try:
+            for key, item in value.items():
+                result[key] = walk(item, seen)
+        except Mismatch as found:
+            found.path.append(key)
+            raise
+        return result
+
+    return entries
+
+
+def _string_walk(value: Any, seen: Seen) -> Any:
+    return _string_of(value)
+
+
+def _string_of(value: Any, *path: str | int) -> str:
+    if value is None:
+        return ""
+    if value.__class__ is not str:
+        raise Mismatch(value, *path)
+    return str(value)

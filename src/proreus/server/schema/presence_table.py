@@ -1,0 +1,253 @@
+"""Facts about Kubernetes' Go types that ``presence`` looks up: one struct and its fields a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def _table(text: str) -> Mapping[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for line in text.strip().splitlines():
+        kind, *fields = line.split()
+        found[kind] = found.get(kind, frozenset()) | frozenset(fields)
+    return found
+
+
+# Numbers and booleans that are plain values: zero and false are not written.
+PLAIN = _table("""
+APIServiceSpec insecureSkipTLSVerify
+AWSElasticBlockStoreVolumeSource partition
+Container stdin stdinOnce tty
+ContainerImage sizeBytes
+ContainerPort hostPort
+ContainerStateTerminated signal
+CustomResourceColumnDefinition priority
+CustomResourceDefinitionSpec preserveUnknownFields
+CustomResourceDefinitionVersion deprecated
+DaemonSetSpec minReadySeconds
+DaemonSetStatus numberAvailable numberUnavailable updatedNumberScheduled
+DeploymentSpec minReadySeconds paused
+DeploymentStatus availableReplicas readyReplicas replicas unavailableReplicas updatedReplicas
+DeviceSubRequest count
+EphemeralContainer stdin stdinOnce tty
+Event count deprecatedCount
+EventSeries count
+ExactDeviceRequest count
+GCEPersistentDiskVolumeSource partition
+HorizontalPodAutoscalerStatus currentReplicas
+ISCSIPersistentVolumeSource chapAuthDiscovery chapAuthSession
+ISCSIVolumeSource chapAuthDiscovery chapAuthSession
+JSONSchemaProps exclusiveMaximum exclusiveMinimum nullable uniqueItems
+JSONSchemaProps x-kubernetes-embedded-resource x-kubernetes-int-or-string
+JobStatus active failed succeeded
+NodeSpec unschedulable
+ObjectMeta generation
+PodSpec hostIPC hostNetwork hostPID
+PriorityClass globalDefault
+Probe failureThreshold initialDelaySeconds periodSeconds successThreshold timeoutSeconds
+ReplicaSetSpec minReadySeconds
+ReplicaSetStatus availableReplicas fullyLabeledReplicas readyReplicas
+ReplicationControllerSpec minReadySeconds
+ReplicationControllerStatus availableReplicas fullyLabeledReplicas readyReplicas
+ResourcePolicyRule clusterScope
+ScaleIOPersistentVolumeSource sslEnabled
+ScaleIOVolumeSource sslEnabled
+ScaleSpec replicas
+ServiceBackendPort number
+ServicePort nodePort
+ServiceSpec healthCheckNodePort publishNotReadyAddresses
+StatefulSetSpec minReadySeconds
+StatefulSetStatus currentReplicas readyReplicas updatedReplicas
+Status code
+StatusDetails retryAfterSeconds
+SubjectAccessReviewStatus denied
+TokenReviewStatus authenticated
+""")
+
+# Strings that are pointers: "" is written.
+POINTERS = _table("""
+AppArmorProfile localhostProfile
+AzureDiskVolumeSource cachingMode fsType kind readOnly
+AzureFilePersistentVolumeSource secretNamespace
+CSIDriverSpec fsGroupPolicy
+CSIVolumeSource fsType readOnly
+ClusterTrustBundleProjection name signerName
+Container restartPolicy
+CronJobSpec timeZone
+CustomResourceDefinitionVersion deprecationWarning
+DeleteOptions propagationPolicy
+Device nodeName
+DeviceAttribute string version
+DeviceClassSpec extendedResourceName
+DeviceConstraint distinctAttribute matchAttribute
+DeviceTaintSelector device driver pool
+Endpoint hostname nodeName zone
+EndpointAddress nodeName
+EndpointPort appProtocol
+EphemeralContainer restartPolicy
+GRPCAction service
+GlusterfsPersistentVolumeSource endpointsNamespace
+HPAScalingRules selectPolicy
+HorizontalPodAutoscalerStatus observedGeneration
+HostPathVolumeSource type
+ISCSIPersistentVolumeSource initiatorName
+ISCSIVolumeSource initiatorName
+IngressClassParametersReference apiGroup namespace scope
+IngressPortStatus error
+IngressSpec ingressClassName
+JSONSchemaProps $ref x-kubernetes-list-type x-kubernetes-map-type
+JobSpec completionMode managedBy podReplacementPolicy
+JobStatus failedIndexes
+LeaseSpec holderIdentity preferredHolder strategy
+Lifecycle stopSignal
+LoadBalancerIngress ipMode
+LocalVolumeSource fsType
+MatchResources matchPolicy
+MutatingAdmissionPolicySpec failurePolicy
+MutatingWebhook failurePolicy matchPolicy reinvocationPolicy sideEffects
+NamedRuleWithOperations scope
+NetworkPolicyPort protocol
+ParamRef parameterNotFoundAction
+PersistentVolumeClaimSpec storageClassName volumeAttributesClassName volumeMode
+PersistentVolumeClaimStatus currentVolumeAttributesClassName
+PersistentVolumeSpec volumeAttributesClassName volumeMode
+PodDNSConfigOption value
+PodDisruptionBudgetSpec unhealthyPodEvictionPolicy
+PodFailurePolicyOnExitCodesRequirement containerName
+PodResourceClaim resourceClaimName resourceClaimTemplateName
+PodResourceClaimStatus resourceClaimName
+PodSecurityContext fsGroupChangePolicy seLinuxChangePolicy supplementalGroupsPolicy
+PodSpec hostnameOverride preemptionPolicy runtimeClassName
+PortStatus error
+Preconditions resourceVersion uid
+PriorityClass preemptionPolicy
+ResourceSliceSpec nodeName
+RuleWithOperations scope
+SeccompProfile localhostProfile
+SecurityContext procMount
+ServicePort appProtocol
+ServiceReference path
+ServiceSpec internalTrafficPolicy ipFamilyPolicy loadBalancerClass trafficDistribution
+StorageClass reclaimPolicy volumeBindingMode
+SuccessPolicyRule succeededIndexes
+TopologySpreadConstraint nodeAffinityPolicy nodeTaintsPolicy
+TypedObjectReference namespace
+ValidatingAdmissionPolicySpec failurePolicy
+ValidatingWebhook failurePolicy matchPolicy sideEffects
+Validation reason
+ValidationRule optionalOldSelf reason
+VolumeAttachmentSource persistentVolumeName
+VolumeMount mountPropagation recursiveReadOnly
+VolumeMountStatus recursiveReadOnly
+WebhookClientConfig url
+WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName runAsUserName
+""")
+
+# Fields that are written whether given or not, though nobody has to give them.
+ALWAYS = _table("""
+APIService spec status
+CertificateSigningRequest status
+ClusterRole rules
+Container resources
+ContainerStateRunning startedAt
+ContainerStateTerminated finishedAt startedAt
+ContainerStatus lastState state
+ControllerRevision revision
+CronJob spec status
+CustomResourceDefinition status
+CustomResourceDefinitionStatus acceptedNames conditions storedVersions
+DaemonSet spec status
+DaemonSetSpec updateStrategy
+Deployment spec status
+DeploymentSpec strategy
+Endpoint conditions
+EndpointSlice endpoints ports
+EphemeralContainer resources
+EventSeries lastObservedTime
+FlowSchema spec status
+FlowSchemaSpec matchingPrecedence
+HorizontalPodAutoscaler spec status
+HorizontalPodAutoscalerStatus currentMetrics
+Ingress spec status
+IngressClass spec
+IngressStatus loadBalancer
+Job spec status
+JobTemplateSpec spec
+Lease spec
+LimitRange spec
+LocalSubjectAccessReview status
+Namespace spec status
+NetworkPolicy spec
+NetworkPolicySpec podSelector
+Node spec status
+NodeDaemonEndpoints kubeletEndpoint
+NodeStatus daemonEndpoints nodeInfo
+PersistentVolume spec status
+PersistentVolumeClaim spec status
+PersistentVolumeClaimSpec resources
+Pod spec status
+PodDisruptionBudget spec status
+PodDisruptionBudgetStatus currentHealthy desiredHealthy disruptionsAllowed expectedPods
+PodTemplate template
+PodTemplateSpec spec
+PriorityClass value
+PriorityLevelConfiguration spec status
+ProjectedVolumeSource sources
+QueuingConfiguration handSize queueLengthLimit queues
+ReplicaSet spec status
+ReplicaSetSpec template
+ReplicationController spec status
+ResourceClaim status
+ResourceFieldSelector divisor
+ResourceQuota spec status
+Role rules
+Scale spec status
+SelfSubjectAccessReview status
+SelfSubjectReview status
+SelfSubjectReviewStatus userInfo
+SelfSubjectRulesReview status
+Service spec status
+ServiceStatus loadBalancer
+StatefulSet spec status
+StatefulSetOrdinals start
+StatefulSetSpec updateStrategy
+StatefulSetStatus availableReplicas
+SubjectAccessReview status
+TokenRequest spec status
+TokenReview status
+TokenReviewStatus user
+TypedLocalObjectReference apiGroup
+TypedObjectReference apiGroup
+ValidatingAdmissionPolicy spec status
+VolumeAttachment status
+VolumeError time
+""")
+
+# Pointers that are written as null when nobody gave them.
+NULLS = _table("""
+DaemonSetSpec selector
+DeploymentSpec selector
+HTTPIngressPath pathType
+MutatingWebhook sideEffects
+ReplicaSetSpec selector
+ScaleIOPersistentVolumeSource secretRef
+ScaleIOVolumeSource secretRef
+StatefulSetSpec selector
+TypedLocalObjectReference apiGroup
+TypedObjectReference apiGroup
+ValidatingWebhook sideEffects
+""")
+
+# Where the newer event type differs from the older one of the same name.
+EVENT_FIELDS = {
+    f"io.k8s.api.{kind}": fields
+    for kind, fields in _table("""
+core.v1.Event eventTime firstTimestamp lastTimestamp reportingComponent reportingInstance source
+events.v1.Event deprecatedFirstTimestamp deprecatedLastTimestamp deprecatedSource eventTime
+events.v1.Event regarding
+""").items()
+}
+# Required by name, yet left out when empty.
+OPTIONAL_THOUGH_REQUIRED = _table("""
+ReplicationControllerSpec selector
+""")
