@@ -16,7 +16,7 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.label_syntax import Parser, RawRequirement
-from proreus.api.values.names import label_value_errors, qualified_name_errors
+from proreus.api.values.names import label_value, qualified_name
 
 Labels = Mapping[str, str]
 _INT64_MAX = 2**63
@@ -126,7 +126,7 @@ class LabelSelector:
 
 def _checked(raw: RawRequirement) -> Requirement:
     """A requirement whose key and values are legal, or SelectorError with every violation."""
-    if problems := qualified_name_errors(raw.key):
+    if problems := qualified_name(raw.key):
         # The key has no field path in Kubernetes; it prints as <nil>.
         found = [field_error.invalid("<nil>", raw.key, problem) for problem in problems]
         raise SelectorError(field_error.join(found))
@@ -143,7 +143,7 @@ def _checked(raw: RawRequirement) -> Requirement:
     for i, value in enumerate(values):
         errors += [
             field_error.invalid(f"values[{i}][{raw.key}]", value, problem)
-            for problem in label_value_errors(value)
+            for problem in label_value(value)
         ]
     if errors:
         raise SelectorError(field_error.join(errors))
