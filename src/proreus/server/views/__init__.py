@@ -1,0 +1,21 @@
+"""How objects look on the wire: as themselves, as metadata only, as a table, in another encoding.
+
+A view implements ``watch_cache.view.View`` for streams and has ``object``, ``listing`` and
+``document`` for answers. All of them yield JSON; ``encodings`` turns an answer into YAML or
+indented JSON. Nothing here knows HTTP: ``http/negotiation`` picks the view.
+"""
+
+from proreus.server.views.converted_view import ConvertedView
+from proreus.server.views.json_view import JsonView
+from proreus.server.views.metadata_view import MetadataView
+from proreus.server.views.response import ResponseView
+from proreus.server.views.table_view import IncludeObject, TableView
+
+__all__ = [
+    "ConvertedView",
+    "IncludeObject",
+    "JsonView",
+    "MetadataView",
+    "ResponseView",
+    "TableView",
+]

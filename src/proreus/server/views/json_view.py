@@ -1,0 +1,87 @@
+"""Objects as they are, in JSON: cached bytes behind a head, never decoded (design, "Bytes first").
+
+Cost: an event is one join of three pieces (about 0.5 µs), a list one join of all items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.wire import json, splice
+from proreus.server.registry.resource import Resource
+from proreus.server.views.response import bookmark_metadata, error_frame, frame, list_metadata
+from proreus.server.views.zero import zero_body
+from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.query import Listing
+
+_FRAME_END = b"}\n"
+_LIST_END = b"]}\n"
+
+
+class JsonView:
+    """One per resource; equal for equal types, so that all their watchers share frames."""
+
+    __slots__ = ("_event_heads", "_head", "_item_head", "_list_head", "_zero", "gvk")
+
+    def __init__(self, resource: Resource) -> None:
+        self.gvk = resource.gvk
+        self._head = splice.kind_head(resource.kind, resource.api_version)
+        self._list_head = splice.kind_head(resource.kind_of_list, resource.api_version)
+        self._item_head = self._head if resource.custom else b""
+        self._zero = b"" if resource.custom else zero_body(resource.gvk)
+        self._event_heads = {
+            name: b'{"type":"%b","object":%b' % (name.encode(), self._head)
+            for name in ("ADDED", "MODIFIED", "DELETED")
+        }
+
+    def event(self, event_type: str, obj: CachedObject) -> bytes:
+        return b"".join((self._event_heads[event_type], memoryview(obj.item)[1:], _FRAME_END))
+
+    first_event = event
+
+    def bookmark(self, revision: int, *, initial_events_end: bool) -> bytes:
+        metadata = bookmark_metadata(revision, initial_events_end=initial_events_end)
+        return frame(b"BOOKMARK", self.empty_object(metadata))
+
+    first_bookmark = bookmark
+
+    def error(self, status: Mapping[str, Any]) -> bytes:
+        return error_frame(status)
+
+    def object(self, obj: CachedObject) -> bytes:
+        return b"".join((self._head, memoryview(obj.item)[1:], b"\n"))
+
+    def embedded(self, obj: CachedObject) -> bytes:
+        """The object inside another one: without the line feed."""
+        return b"".join((self._head, memoryview(obj.item)[1:]))
+
+    def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
+        metadata = list_metadata(listing, continue_token)
+        start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
+        if not listing.objects:
+            return start + _LIST_END
+        if self._item_head:
+            items = [self._item_head + obj.item[1:] for obj in listing.objects]
+        else:
+            items = [obj.item for obj in listing.objects]
+        # Head and tail ride on the first and last item: one copy of the whole list, not two.
+        items[0] = start + items[0]
+        items[-1] += _LIST_END
+        return b",".join(items)
+
+    def document(self, obj: Mapping[str, Any]) -> bytes:
+        return json.encode(obj) + b"\n"
+
+    def empty_object(self, metadata: bytes) -> bytes:
+        """An object of this kind with nothing but metadata, as typed servers write it."""
+        return b'%b"metadata":%b%b}' % (self._head, metadata, self._zero)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is JsonView and other.gvk == self.gvk
+
+    def __hash__(self) -> int:
+        return hash((JsonView, self.gvk))
+
+    def __repr__(self) -> str:
+        return f"<JsonView {self.gvk}>"

@@ -1,0 +1,214 @@
+"""Objects on the wire: frames, answers and lists of each view."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.wire import json
+from proreus.server.views import ConvertedView, IncludeObject, JsonView, MetadataView, TableView
+from proreus.server.views.columns import printer_for
+from proreus.server.views.zero import zero_body
+from proreus.server.watch_cache.query import Listing
+from tests.unit.server.views.sample import StandingClock, cached, resource
+
+CONFIG_MAPS = resource("configmaps")
+PODS = resource("pods")
+A = cached("a", 7, {"data": {"k": "v"}})
+B = cached("b", 8, {"data": {}})
+GONE = {"kind": "Status", "code": 410}
+
+
+def table(include: IncludeObject = IncludeObject.METADATA, version: str = "v1") -> TableView:
+    printer = printer_for(CONFIG_MAPS.group_kind)
+    view = JsonView(CONFIG_MAPS)
+    return TableView(printer, view, StandingClock(), include=include, version=version)
+
+
+ALL_VIEWS = [JsonView(CONFIG_MAPS), MetadataView(), table()]
+
+
+def decoded(body: bytes) -> Any:
+    assert body.endswith(b"\n")
+    assert body.count(b"\n") == 1
+    return json.decode(body)
+
+
+def test_a_json_event_is_the_object_with_its_kind() -> None:
+    assert decoded(JsonView(CONFIG_MAPS).event("MODIFIED", A)) == {
+        "type": "MODIFIED",
+        "object": {"kind": "ConfigMap", "apiVersion": "v1", **json.decode(A.item)},
+    }
+
+
+def test_an_object_of_a_group_names_it() -> None:
+    view = JsonView(resource("deployments", "apps"))
+    assert decoded(view.object(cached("d", 3)))["apiVersion"] == "apps/v1"
+
+
+def test_list_items_have_no_kind_unless_the_kind_is_custom() -> None:
+    plain = decoded(JsonView(CONFIG_MAPS).listing(Listing([A, B], 9)))
+    assert plain == {
+        "kind": "ConfigMapList",
+        "apiVersion": "v1",
+        "metadata": {"resourceVersion": "9"},
+        "items": [json.decode(A.item), json.decode(B.item)],
+    }
+    custom = decoded(JsonView(replace(CONFIG_MAPS, custom=True)).listing(Listing([A, B], 9)))
+    assert [item["kind"] for item in custom["items"]] == ["ConfigMap", "ConfigMap"]
+
+
+@pytest.mark.parametrize("objects", [[], [A], [A, B], [A, B, A]], ids=len)
+def test_a_list_has_all_its_items_in_order(objects: list[Any]) -> None:
+    body = decoded(JsonView(CONFIG_MAPS).listing(Listing(objects, 9)))
+    assert body["items"] == [json.decode(obj.item) for obj in objects]
+
+
+@pytest.mark.parametrize("view", ALL_VIEWS, ids=repr)
+def test_a_page_tells_how_to_go_on_and_how_much_is_left(view: Any) -> None:
+    page = Listing([A], 9, next_start="ns/b", remaining=4)
+    assert decoded(view.listing(page, continue_token="more"))["metadata"] == {
+        "resourceVersion": "9",
+        "continue": "more",
+        "remainingItemCount": 4,
+    }
+    assert decoded(view.listing(page))["metadata"] == {"resourceVersion": "9"}
+
+
+@pytest.mark.parametrize("view", ALL_VIEWS, ids=repr)
+def test_an_error_is_the_status_itself(view: Any) -> None:
+    assert decoded(view.error(GONE)) == {"type": "ERROR", "object": GONE}
+
+
+def test_a_bookmark_of_a_typed_kind_shows_its_zero_fields() -> None:
+    assert decoded(JsonView(PODS).bookmark(5, initial_events_end=False)) == {
+        "type": "BOOKMARK",
+        "object": {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"resourceVersion": "5"},
+            "spec": {"containers": None},
+            "status": {},
+        },
+    }
+
+
+def test_the_bookmark_that_ends_initial_events_is_marked() -> None:
+    body = decoded(JsonView(CONFIG_MAPS).bookmark(5, initial_events_end=True))
+    assert body["object"]["metadata"] == {
+        "resourceVersion": "5",
+        "annotations": {"k8s.io/initial-events-end": "true"},
+    }
+
+
+def test_a_kind_without_zero_fields_has_none() -> None:
+    assert zero_body(GroupVersionKind("", "v1", "ConfigMap")) == b""
+    assert zero_body(GroupVersionKind("example.com", "v1", "Thing")) == b""
+
+
+def test_metadata_is_cut_out_of_the_object() -> None:
+    assert decoded(MetadataView().object(A)) == {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": json.decode(A.item)["metadata"],
+    }
+
+
+def test_a_metadata_list_of_nothing_has_null_items() -> None:
+    empty = decoded(MetadataView("v1beta1").listing(Listing([], 9)))
+    assert empty["items"] is None
+    full = decoded(MetadataView("v1beta1").listing(Listing([A, B], 9)))
+    assert [item["apiVersion"] for item in full["items"]] == ["meta.k8s.io/v1beta1"] * 2
+
+
+def test_only_the_first_table_of_a_stream_defines_the_columns() -> None:
+    view = table()
+    first, later = (decoded(make("ADDED", A)) for make in (view.first_event, view.event))
+    assert [column["name"] for column in first["object"]["columnDefinitions"]] == [
+        "Name",
+        "Data",
+        "Age",
+    ]
+    assert later["object"]["columnDefinitions"] is None
+    assert first["object"]["rows"] == later["object"]["rows"]
+    assert first["object"]["metadata"] == {"resourceVersion": "7"}
+
+
+def test_a_table_bookmark_has_a_row_of_nothing() -> None:
+    view = table(IncludeObject.NONE)
+    marked = decoded(view.bookmark(5, initial_events_end=True))["object"]
+    assert marked["rows"][0]["cells"] == ["", 0, "<unknown>"]
+    assert marked["rows"][0]["object"]["metadata"]["annotations"]
+    assert marked["metadata"] == {"resourceVersion": "5"}
+    assert marked["columnDefinitions"] is None
+    plain = decoded(view.first_bookmark(5, initial_events_end=False))["object"]
+    assert plain["rows"][0]["object"] is None
+    assert plain["columnDefinitions"]
+
+
+def test_rows_carry_nothing_metadata_or_the_object() -> None:
+    rows = {
+        include: decoded(table(include).listing(Listing([A], 9)))["rows"][0]["object"]
+        for include in IncludeObject
+    }
+    assert rows[IncludeObject.NONE] is None
+    assert rows[IncludeObject.METADATA]["kind"] == "PartialObjectMetadata"
+    assert rows[IncludeObject.OBJECT]["data"] == {"k": "v"}
+
+
+@pytest.mark.parametrize("include", IncludeObject)
+def test_a_decoded_document_makes_the_same_table(include: IncludeObject) -> None:
+    view = table(include)
+    document = {"kind": "ConfigMap", "apiVersion": "v1", **json.decode(A.item)}
+    assert decoded(view.document(document)) == decoded(view.object(A))
+
+
+def test_a_review_shows_no_metadata_where_it_has_none() -> None:
+    review = {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1"}
+    assert decoded(MetadataView().document(review))["metadata"] == {}
+    assert decoded(JsonView(CONFIG_MAPS).document(review)) == review
+
+
+def test_a_table_of_no_rows_is_an_empty_list_or_null_for_definitions() -> None:
+    assert decoded(table().listing(Listing([], 9)))["rows"] == []
+    definitions = resource("customresourcedefinitions", "apiextensions.k8s.io")
+    view = TableView(printer_for(definitions.group_kind), JsonView(definitions), StandingClock())
+    assert decoded(view.listing(Listing([], 9)))["rows"] is None
+
+
+def test_equal_views_are_equal_and_different_ones_are_not() -> None:
+    pairs = [(JsonView(CONFIG_MAPS), JsonView(CONFIG_MAPS)), (table(), table())]
+    for one, other in pairs:
+        assert one == other
+        assert hash(one) == hash(other)
+    assert JsonView(CONFIG_MAPS) != JsonView(PODS)
+    assert table() != table(IncludeObject.NONE)
+    assert table() != table(version="v1beta1")
+    assert MetadataView() != MetadataView("v1beta1")
+    assert len({*ALL_VIEWS, *ALL_VIEWS}) == len(ALL_VIEWS)
+
+
+def swapped(obj: dict[str, Any], to: GroupVersionKind) -> dict[str, Any]:
+    assert obj["apiVersion"] == "autoscaling/v2"
+    assert to.version == "v1"
+    return {**obj, "apiVersion": to.api_version, "spec": {"old": True}}
+
+
+def test_a_resource_stored_in_another_version_is_converted() -> None:
+    scalers = resource("horizontalpodautoscalers", "autoscaling", "v1")
+    view = ConvertedView(scalers, JsonView(scalers), swapped)
+    scaler = cached("h", 4, {"spec": {"new": True}})
+    event = decoded(view.event("ADDED", scaler))["object"]
+    assert (event["apiVersion"], event["spec"]) == ("autoscaling/v1", {"old": True})
+    assert event["metadata"]["resourceVersion"] == "4"
+    assert decoded(view.object(scaler)) == event
+    listed = decoded(view.listing(Listing([scaler], 9), continue_token="t"))
+    assert listed["items"][0]["spec"] == {"old": True}
+    rows = TableView(
+        printer_for(scalers.group_kind), view, StandingClock(), include=IncludeObject.OBJECT
+    )
+    assert decoded(rows.object(scaler))["rows"][0]["object"] == event
+    assert view == ConvertedView(scalers, JsonView(scalers), swapped)
