@@ -44,7 +44,7 @@ def end_of(prefix: str) -> str:
 
 
 def resource_prefix(resource: str, root: str = ROOT) -> str:
-    """``pods`` → ``/registry/pods/``, ``example.com/widgets`` → below ``/registry/example.com/``."""
+    """``pods`` → ``/registry/pods/``; custom ones are ``<group>/<plural>``."""
     prefix = f"{root}{resource}/"
     check_prefix(prefix)
     return prefix

@@ -1,0 +1,23 @@
+"""When history is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+
+from proreus.aio.tasks import background
+from proreus.server.storage.memory import MemoryStorage
+from proreus.testing.virtual_clock import VirtualClock
+
+
+async def test_five_to_ten_minutes_of_history_are_kept() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as storage, background(storage.run()):
+        await asyncio.sleep(0)
+        compacted: list[int] = []
+        for minute in range(12):
+            await storage.create(f"/registry/pods/{minute}", b"x")
+            await clock.advance(60)
+            compacted.append(storage.compacted_revision)
+
+    # Revision 2 is written at minute 0; at minute 5 the loop compacts to what it saw at the start.
+    assert compacted == [0, 0, 0, 0, 1, 1, 1, 1, 1, 6, 6, 6]
