@@ -1,0 +1,1 @@
+"""The four patches and field ownership: pure functions over decoded objects."""

@@ -1,0 +1,64 @@
+"""Why a patch could not be applied, and which Status that becomes.
+
+    PatchError
+    ├── MalformedPatch      400 BadRequest     the document is no patch of its kind
+    ├── RejectedPatch       422 Invalid        a JSON patch operation failed; says nothing more
+    ├── UndecodablePatch    422 Invalid        the result does not decode; cause field "patch"
+    ├── TooManyOperations   413
+    └── UnmappedPatchError  500 without reason what Kubernetes forgot to map (strategic, apply)
+
+``to_status()`` is the one translation; the registry calls it where it catches PatchError.
+"""
+
+from __future__ import annotations
+
+from proreus.api import field_error, status
+from proreus.api.group_version import GroupKind
+
+
+class PatchError(Exception):
+    """``str(error)`` is the message of the Status."""
+
+    def to_status(self) -> status.ApiError:
+        raise NotImplementedError
+
+
+class MalformedPatch(PatchError):
+    def to_status(self) -> status.ApiError:
+        return status.BadRequest(str(self))
+
+
+class RejectedPatch(PatchError):
+    """The reason is for logs; clients of Kubernetes are told only that something failed."""
+
+    def to_status(self) -> status.ApiError:
+        message = "the server rejected our request due to an error in our request"
+        return status.Invalid(message, details={})
+
+
+class UndecodablePatch(PatchError):
+    """``shown`` is the patched document or the patch, as Kubernetes prints it in the cause."""
+
+    def __init__(self, shown: str, why: str) -> None:
+        super().__init__(why)
+        self.shown = shown
+
+    def to_status(self) -> status.ApiError:
+        cause = field_error.invalid("patch", self.shown, str(self))
+        return status.Invalid.of(GroupKind("", ""), "", [cause])
+
+
+class TooManyOperations(PatchError):
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(
+            "Request entity too large: The allowed maximum operations in a JSON patch "
+            f"is {limit}, got {count}"
+        )
+
+    def to_status(self) -> status.ApiError:
+        return status.TooLarge(str(self))
+
+
+class UnmappedPatchError(PatchError):
+    def to_status(self) -> status.ApiError:
+        return status.PlainError(str(self))

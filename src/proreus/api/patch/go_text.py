@@ -1,0 +1,101 @@
+"""Values as Go's fmt package prints them, where Kubernetes lets them into its messages."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def plain(value: Any) -> str:
+    """``%v``: ``map[a:1 b:[x y]]``."""
+    match value:
+        case None:
+            return "<nil>"
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            inside = " ".join(f"{key}:{plain(value[key])}" for key in sorted(value))
+            return f"map[{inside}]"
+        case list():
+            return f"[{' '.join(plain(item) for item in value)}]"
+        case float():
+            return number(value)
+        case _:
+            return str(value)
+
+
+def syntax(value: Any) -> str:
+    """``%#v``: ``map[string]interface {}{"a":1}``."""
+    match value:
+        case None:
+            return "interface {}(nil)"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return quoted(value)
+        case dict():
+            inside = ", ".join(f"{quoted(key)}:{syntax(value[key])}" for key in sorted(value))
+            return f"map[string]interface {{}}{{{inside}}}"
+        case list():
+            return f"[]interface {{}}{{{', '.join(syntax(item) for item in value)}}}"
+        case float():
+            return number(value)
+        case _:
+            return str(value)
+
+
+def type_name(value: Any) -> str:
+    """``%T`` of a decoded JSON value."""
+    match value:
+        case None:
+            return "<nil>"
+        case bool():
+            return "bool"
+        case int():
+            return "int64"
+        case float():
+            return "float64"
+        case str():
+            return "string"
+        case list():
+            return "[]interface {}"
+        case _:
+            return "map[string]interface {}"
+
+
+def json_kind(value: Any) -> str:
+    """What ``encoding/json`` calls a value it cannot unmarshal."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def number(value: float) -> str:
+    """``%v`` of a float64: shortest form, exponent from 1e+21 on."""
+    if math.isinf(value) or math.isnan(value):
+        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
+    text = repr(value)
+    if text.endswith(".0"):
+        return text[:-2]
+    return text
+
+
+def quoted(text: str) -> str:
+    """``%q``."""
+    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+    shown = (
+        escapes.get(c)
+        or (c if c.isprintable() else f"\\x{ord(c):02x}" if ord(c) < 128 else f"\\u{ord(c):04x}")
+        for c in text
+    )
+    return f'"{"".join(shown)}"'

@@ -1,0 +1,166 @@
+"""What is wrong with a text that should be JSON, in the words of Go's scanner.
+
+Only run after decoding failed: one pass over the bytes with an explicit stack, so depth costs
+memory in proportion to the body and never the interpreter's stack.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+
+# Go stops at 10,000. Here what cannot be written again is not read: the encoder stops at 254.
+MAX_DEPTH = 254
+
+_SPACE = b" \t\r\n"
+_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORDS = {b"t"[0]: b"true", b"f"[0]: b"false", b"n"[0]: b"null"}
+_ESCAPES = b'"\\/bfnrtu'
+_HEX = b"0123456789abcdefABCDEF"
+_END = "unexpected end of JSON input"
+
+
+class _Expect(Enum):
+    VALUE = auto()
+    VALUE_OR_CLOSE = auto()  # after "["
+    KEY_OR_CLOSE = auto()  # after "{"
+    KEY = auto()  # after "," in an object
+    COLON = auto()
+    AFTER_VALUE = auto()
+
+
+def explain(data: bytes) -> str:
+    """Go's message for the first fault, "" if the syntax is fine."""
+    stack: list[int] = []
+    expect = _Expect.VALUE
+    at = 0
+    while True:
+        while at < len(data) and data[at] in _SPACE:
+            at += 1
+        if at == len(data):
+            done = expect is _Expect.AFTER_VALUE and not stack
+            return "" if done else _END
+        found = data[at]
+        match expect:
+            case _Expect.AFTER_VALUE:
+                fault, expect = _after_value(found, stack)
+                at += 1
+            case _Expect.COLON:
+                fault = "" if found == ord(":") else _unexpected(found, "after object key")
+                expect = _Expect.VALUE
+                at += 1
+            case _Expect.KEY | _Expect.KEY_OR_CLOSE if found != ord('"'):
+                if not (expect is _Expect.KEY_OR_CLOSE and found == ord("}")):
+                    return _unexpected(found, "looking for beginning of object key string")
+                stack.pop()
+                fault, expect, at = "", _Expect.AFTER_VALUE, at + 1
+            case _Expect.KEY | _Expect.KEY_OR_CLOSE:
+                fault, at = _string(data, at)
+                expect = _Expect.COLON
+            case _Expect.VALUE_OR_CLOSE if found == ord("]"):
+                stack.pop()
+                fault, expect, at = "", _Expect.AFTER_VALUE, at + 1
+            case _:
+                fault, expect, at = _value(data, at, stack)
+        if fault:
+            return fault
+
+
+def _after_value(found: int, stack: list[int]) -> tuple[str, _Expect]:
+    if not stack:
+        return _unexpected(found, "after top-level value"), _Expect.AFTER_VALUE
+    inside_object = stack[-1] == ord("{")
+    if found == ord(","):
+        return "", _Expect.KEY if inside_object else _Expect.VALUE
+    if found == (ord("}") if inside_object else ord("]")):
+        stack.pop()
+        return "", _Expect.AFTER_VALUE
+    where = "after object key:value pair" if inside_object else "after array element"
+    return _unexpected(found, where), _Expect.AFTER_VALUE
+
+
+def _value(data: bytes, at: int, stack: list[int]) -> tuple[str, _Expect, int]:
+    found = data[at]
+    if found in b"{[":
+        stack.append(found)
+        if len(stack) > MAX_DEPTH:
+            return _unexpected(found, "exceeded max depth"), _Expect.VALUE, at
+        opened = _Expect.KEY_OR_CLOSE if found == ord("{") else _Expect.VALUE_OR_CLOSE
+        return "", opened, at + 1
+    if found == ord('"'):
+        fault, at = _string(data, at)
+    elif found in b"-0123456789":
+        fault, at = _number(data, at)
+    elif found in _WORDS:
+        fault, at = _word(data, at, _WORDS[found])
+    else:
+        fault = _unexpected(found, "looking for beginning of value")
+    return fault, _Expect.AFTER_VALUE, at
+
+
+def _string(data: bytes, at: int) -> tuple[str, int]:
+    at += 1
+    while at < len(data):
+        found = data[at]
+        if found == ord('"'):
+            return "", at + 1
+        if found < 0x20:
+            return _unexpected(found, "in string literal"), at
+        if found == ord("\\"):
+            at += 1
+            if at == len(data):
+                break
+            if data[at] not in _ESCAPES:
+                return _unexpected(data[at], "in string escape code"), at
+            if data[at] == ord("u"):
+                for digit in data[at + 1 : at + 5]:
+                    if digit not in _HEX:
+                        return _unexpected(digit, "in \\u hexadecimal character escape"), at
+        at += 1
+    return _END, at
+
+
+def _number(data: bytes, at: int) -> tuple[str, int]:
+    matched = _NUMBER.match(data, at)
+    if matched:
+        end = matched.end()
+        if end == len(data) or data[end] not in b".eE":
+            return "", end
+        exponent = data[end] in b"eE"
+        at = end + 1
+        if exponent and data[at : at + 1] in (b"+", b"-"):
+            at += 1
+        where = (
+            "in exponent of numeric literal"
+            if exponent
+            else "after decimal point in numeric literal"
+        )
+    else:
+        at += 1
+        where = "in numeric literal"
+    return (_unexpected(data[at], where) if at < len(data) else _END), at
+
+
+def _word(data: bytes, at: int, word: bytes) -> tuple[str, int]:
+    for offset, wanted in enumerate(word):
+        if at + offset == len(data):
+            return _END, at
+        if data[at + offset] != wanted:
+            where = f"in literal {word.decode()} (expecting '{chr(wanted)}')"
+            return _unexpected(data[at + offset], where), at
+    return "", at + len(word)
+
+
+def _unexpected(found: int, where: str) -> str:
+    return f"invalid character {_quoted(found)} {where}"
+
+
+def _quoted(byte: int) -> str:
+    named = {0x27: r"'\''", 0x22: "'\"'", 0x0A: r"'\n'", 0x0D: r"'\r'", 0x09: r"'\t'"}
+    if byte in named:
+        return named[byte]
+    if byte < 0x20 or byte == 0x7F:
+        return f"'\\x{byte:02x}'"
+    if 0x80 <= byte < 0xA1 or byte == 0xAD:
+        return f"'\\u{byte:04x}'"
+    return f"'{chr(byte)}'"

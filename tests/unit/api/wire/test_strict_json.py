@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json as slow_json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proreus.api.wire import json, strict_json
+from proreus.api.wire.strict_json import JsonError, decode_strict
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.text(st.characters(codec="utf-8")),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON, st.sampled_from([None, 1]))
+def test_documents_without_duplicates_are_read_as_they_are(value: Any, indent: int | None) -> None:
+    text = slow_json.dumps(value, indent=indent, ensure_ascii=indent is None).encode()
+
+    assert decode_strict(text) == (value, ())
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8"), min_size=1),
+        st.integers(-(2**63), 2**64 - 1),
+        min_size=1,
+    )
+)
+def test_a_key_given_twice_is_named_whatever_it_contains(value: dict[str, int]) -> None:
+    key = next(iter(value))
+    text = json.encode(value)
+    doubled = text[:-1] + b"," + json.encode(key) + b":7}"
+
+    assert decode_strict(doubled) == (value | {key: 7}, (key,))
+
+
+def test_paths_of_duplicates_stand_in_document_order() -> None:
+    body = b'{"metadata":{"name":"a","name":"b"},"data":{"x":"1","x":"2"},"data":{"y":"3"}}'
+
+    value, duplicates = decode_strict(body)
+
+    assert value == {"metadata": {"name": "b"}, "data": {"x": "2", "y": "3"}}
+    assert duplicates == ("metadata.name", "data.x", "data")
+
+
+def test_objects_under_one_key_merge_only_where_go_decodes_into_a_type() -> None:
+    body = b'{"spec":{"a":{"x":1}},"spec":{"a":{"y":2},"b":[1]}}'
+
+    assert decode_strict(body)[0] == {"spec": {"a": {"x": 1, "y": 2}, "b": [1]}}
+    assert decode_strict(body, merge_duplicates=False)[0] == {"spec": {"a": {"y": 2}, "b": [1]}}
+
+
+def test_duplicates_inside_lists_carry_their_index() -> None:
+    assert decode_strict(b'[{"op":"add","value":1,"value" : 2}]') == (
+        [{"op": "add", "value": 2}],
+        ("[0].value",),
+    )
+
+
+def test_bytes_that_are_no_utf8_become_replacement_characters_one_per_byte() -> None:
+    assert decode_strict(b'{"x":"\xff\xfe \xe2\x82"}') == ({"x": "�� ��"}, ())
+    assert decode_strict(rb'{"x":"\ud800"}') == ({"x": "�"}, ())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "unexpected end of JSON input"),
+        (b"   ", "unexpected end of JSON input"),
+        (b"{", "unexpected end of JSON input"),
+        (b'{"a":', "unexpected end of JSON input"),
+        (b'{"a":"b', "unexpected end of JSON input"),
+        (b'{"a":"\\', "unexpected end of JSON input"),
+        (
+            b'{"kind": "ConfigMap",}',
+            "invalid character '}' looking for beginning of object key string",
+        ),
+        (b"metadata:\n  name: a", "invalid character 'm' looking for beginning of value"),
+        (b"\xff\xfe{\x00}\x00", "invalid character 'ÿ' looking for beginning of value"),
+        (b'{"a" 1}', "invalid character '1' after object key"),
+        (b'{"a":1 "b":2}', "invalid character '\"' after object key:value pair"),
+        (b"[1 2]", "invalid character '2' after array element"),
+        (b"[1,]", "invalid character ']' looking for beginning of value"),
+        (b"{} {}", "invalid character '{' after top-level value"),
+        (b"nux", "invalid character 'x' in literal null (expecting 'l')"),
+        (b"tr", "unexpected end of JSON input"),
+        (b"-x", "invalid character 'x' in numeric literal"),
+        (b"-", "unexpected end of JSON input"),
+        (b"1.x", "invalid character 'x' after decimal point in numeric literal"),
+        (b"1e+x", "invalid character 'x' in exponent of numeric literal"),
+        (b'"a\nb"', "invalid character '\\n' in string literal"),
+        (b'"\x01"', "invalid character '\\x01' in string literal"),
+        (b'"\\q"', "invalid character 'q' in string escape code"),
+        (b'"\\u00zz"', "invalid character 'z' in \\u hexadecimal character escape"),
+        (b"NaN", "invalid character 'N' looking for beginning of value"),
+        (b"[" * 10_000, "invalid character '[' exceeded max depth"),
+        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "invalid character '{' exceeded max depth"),
+    ],
+)
+def test_faults_are_worded_as_go_words_them(body: bytes, message: str) -> None:
+    with pytest.raises(JsonError) as caught:
+        decode_strict(body)
+
+    assert str(caught.value) == message
+
+
+@given(st.binary(max_size=40) | st.text('{}[]",:0e-.tfn\\ u', max_size=20).map(str.encode))
+def test_any_bytes_either_decode_or_are_refused(body: bytes) -> None:
+    try:
+        value = strict_json.decode_lenient(body)
+    except JsonError as fault:
+        assert str(fault)
+    else:
+        json.encode(value)
+
+
+def test_deep_documents_with_duplicates_are_refused_not_crashed_on() -> None:
+    body = b'{"a":1,"a":' * 1000 + b"1" + b"}" * 1000
+
+    with pytest.raises(JsonError, match="exceeded max depth"):
+        decode_strict(body)
+
+
+def test_faults_of_two_sources_are_sorted_by_place() -> None:
+    document = {"metadata": {"odd": 1}, "spec": {"replicas": 2, "list": [{"foo": 1}]}}
+    paths = ["spec.list[0].foo", "metadata.odd", "spec.replicas", "gone"]
+
+    assert strict_json.in_document_order(document, paths) == [
+        "metadata.odd",
+        "spec.replicas",
+        "spec.list[0].foo",
+        "gone",
+    ]
