@@ -1,0 +1,1 @@
+"""client-go in Python: rest → informer → workqueue → controller, against any Kubernetes cluster."""

@@ -1,0 +1,1 @@
+"""Requests and answers of the Kubernetes API: build, send, retry, decode, stream."""

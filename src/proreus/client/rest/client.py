@@ -1,0 +1,226 @@
+"""RestClient: one request in, one answer or stream out, with retries, rate limit and deadlines.
+
+Receives: ``Request``, from ``resources``.  Hands on: bytes, KubeObjects, streams, or raises
+``ApiError`` (the server said no) or ``TransportError`` (nothing usable was said).
+Invariant: a watch never waits for the rate limit when it first opens and never ends by a request's
+deadline; everything else does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from proreus.aio.clock import Clock, SystemClock, deadline
+from proreus.aio.token_bucket import TokenBucket
+from proreus.api.object import KubeObject, ObjectDecodeError
+from proreus.api.object_list import ListDecoder, ObjectList
+from proreus.api.status import ApiError, InternalError
+from proreus.api.wire import json
+from proreus.client.client_config import ClientConfig
+from proreus.client.config.resolve import server_url
+from proreus.client.credentials import Credential
+from proreus.client.rest.connection import Connected, Connections
+from proreus.client.rest.failure import failure, is_success, raise_hidden_failure
+from proreus.client.rest.identity import default_user_agent, impersonation_headers
+from proreus.client.rest.observer import NO_OBSERVER, Observer
+from proreus.client.rest.request import Request
+from proreus.client.rest.retry import Mode, RetryPolicy
+from proreus.client.rest.warning import WarningHandler, log_warning, warnings_in
+from proreus.net.transport_error import TransportError, TransportTimeout
+
+if TYPE_CHECKING:
+    from proreus.net.http_client import ByteStream, Response
+
+
+class RestClient:
+    """Sends requests to one server. Use as an async context manager."""
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        clock: Clock | None = None,
+        retry: RetryPolicy | None = None,
+        on_warning: WarningHandler = log_warning,
+        observer: Observer = NO_OBSERVER,
+    ) -> None:
+        tls = config.tls
+        is_secure = bool(tls.ca_file or tls.ca_data or tls.insecure or tls.cert_file)
+        self.config = replace(config, host=server_url(config.host, secure=is_secure))
+        self.clock: Clock = clock or SystemClock()
+        self._retry = retry or RetryPolicy()
+        self._on_warning = on_warning
+        self._observer = observer
+        self._connections = Connections(self.config, self.clock)
+        rate = config.rate_limit
+        self._bucket = (
+            TokenBucket(self.clock, rate=rate.per_second, burst=rate.burst) if rate else None
+        )
+        self._headers: dict[str, str | list[str]] = {
+            "User-Agent": config.user_agent or default_user_agent(),
+            **impersonation_headers(config.impersonate),
+        }
+
+    async def __aenter__(self) -> RestClient:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections. Idempotent."""
+        await self._connections.close()
+
+    async def send(self, request: Request) -> Response:
+        """The successful answer to a request, repeated as the rules allow. Raises otherwise."""
+        await self._wait_turn()
+        try:
+            async with deadline(self.clock, self.config.timeout_s):
+                return await self._send(request)
+        except TimeoutError as late:
+            limit = f"no answer in {self.config.timeout_s:g} s"
+            raise TransportTimeout(self._url(request), limit) from late
+
+    async def get_json(self, request: Request) -> Any:
+        return json.decode((await self.send(request)).body)
+
+    async def get_object(self, request: Request) -> KubeObject:
+        body = (await self.send(request)).body
+        raise_hidden_failure(body)
+        if not body:
+            raise InternalError("the server answered a success without an object")
+        with _readable():
+            return KubeObject.from_bytes(body)
+
+    async def get_list(self, request: Request) -> ObjectList:
+        """Decoded in slices, so that a large list does not hold up the loop."""
+        body = (await self.send(request)).body
+        raise_hidden_failure(body)
+        with _readable():
+            decoder = ListDecoder(body)
+            while decoder.step():  # noqa: ASYNC110  # nothing is awaited: others get a turn
+                await asyncio.sleep(0)
+            return decoder.result()
+
+    @contextlib.asynccontextmanager
+    async def open_stream(self, request: Request, mode: Mode) -> AsyncIterator[ByteStream]:
+        """A successful answer left open; only its opening is repeated and has a deadline."""
+        if mode is not Mode.WATCH:
+            await self._wait_turn()
+        tried = 0
+        while True:
+            tried += 1
+            async with contextlib.AsyncExitStack() as opened:
+                try:
+                    stream = await self._open(request, opened)
+                except TransportError as error:
+                    wait_s = self._retry.after_error(
+                        error, method=request.method, mode=mode, tried=tried
+                    )
+                    if wait_s is None:
+                        raise
+                else:
+                    if is_success(stream.status):
+                        yield stream
+                        return
+                    wait_s = self._retry.after_answer(stream.status, stream.headers, tried=tried)
+                    if wait_s is None:
+                        raise await self._failure_of(request, stream)
+            await self._pause(wait_s)
+
+    async def _send(self, request: Request) -> Response:
+        tried = 0
+        while True:
+            tried += 1
+            try:
+                response = await self._exchange(request)
+            except TransportError as error:
+                self._observer.request_done(request, "<error>")
+                wait_s = self._retry.after_error(
+                    error, method=request.method, mode=Mode.UNARY, tried=tried
+                )
+                if wait_s is None:
+                    raise
+            else:
+                if is_success(response.status):
+                    return response
+                wait_s = self._retry.after_answer(response.status, response.headers, tried=tried)
+                if wait_s is None:
+                    url = self._url(request)
+                    raise failure(
+                        request.method, url, response.status, response.headers, response.body
+                    )
+            await self._pause(wait_s)
+
+    async def _exchange(self, request: Request) -> Response:
+        connected = await self._connections.current()
+        response = await connected.http.request(
+            request.method,
+            self._url(request),
+            self._headers_of(request, connected.credential),
+            request.body,
+        )
+        self._note(request, connected, response)
+        return response
+
+    async def _open(self, request: Request, opened: contextlib.AsyncExitStack) -> ByteStream:
+        connected = await self._connections.current()
+        url = self._url(request)
+        headers = self._headers_of(request, connected.credential)
+        try:
+            async with deadline(self.clock, self.config.timeout_s):
+                stream = await opened.enter_async_context(
+                    connected.http.stream(request.method, url, headers, request.body)
+                )
+        except TimeoutError as late:
+            raise TransportTimeout(url, "no answer before the deadline") from late
+        self._note(request, connected, stream)
+        return stream
+
+    async def _failure_of(self, request: Request, stream: ByteStream) -> ApiError:
+        url = self._url(request)
+        try:
+            async with deadline(self.clock, self.config.timeout_s):
+                body = await stream.read()
+        except (TimeoutError, TransportError):
+            body = b""  # the code alone says enough
+        return failure(request.method, url, stream.status, stream.headers, body)
+
+    def _note(self, request: Request, connected: Connected, answer: Response | ByteStream) -> None:
+        self._observer.request_done(request, str(answer.status))
+        if answer.status == 401:
+            self._connections.refused(connected.credential)
+        for text in warnings_in(answer.headers.all("Warning")):
+            self._on_warning(text)
+
+    async def _pause(self, wait_s: float) -> None:
+        await self.clock.sleep(wait_s)
+        await self._wait_turn()
+
+    async def _wait_turn(self) -> None:
+        if self._bucket is not None:
+            self._observer.throttled(await self._bucket.wait_token())
+
+    def _url(self, request: Request) -> str:
+        return self.config.host + request.target
+
+    def _headers_of(self, request: Request, credential: Credential) -> dict[str, str | list[str]]:
+        headers = {**self._headers, "Accept": request.accept, **request.headers}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        if credential.authorization:
+            headers.setdefault("Authorization", credential.authorization)
+        return headers
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    """A success whose body cannot be read is the server's failure."""
+    try:
+        yield
+    except ObjectDecodeError as problem:
+        raise InternalError(f"the server's answer cannot be read: {problem}") from problem

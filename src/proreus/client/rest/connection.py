@@ -1,0 +1,78 @@
+"""The connections of a client: made for the present credentials, replaced when those change.
+
+Invariant: a request never travels on a connection that was made with another certificate.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from proreus.aio.clock import Clock
+from proreus.client.client_config import ClientConfig, ConfigError
+from proreus.client.config.proxy import is_loopback, proxy_from_env
+from proreus.client.credentials import Credential, TlsIdentity, credential_source
+
+if TYPE_CHECKING:
+    from proreus.net.http_client import HttpClient
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A pool to send on and the credential to send along."""
+
+    http: HttpClient
+    credential: Credential
+
+
+class Connections:
+    """One pool at a time; ``current`` swaps it when the TLS identity has changed."""
+
+    def __init__(self, config: ClientConfig, clock: Clock) -> None:
+        self._config = config
+        self._proxy = config.proxy_url or proxy_from_env(config.host, os.environ)
+        if self._proxy and urlsplit(self._proxy).scheme not in ("http", "https"):
+            raise ConfigError(f"proxy {self._proxy!r}: only http and https proxies are supported")
+        self._credentials = credential_source(config, clock)
+        is_secure = config.host.startswith("https:")
+        self._tls = TlsIdentity(config.tls, clock) if is_secure else None
+        self._context: ssl.SSLContext | None = None
+        self._http: HttpClient | None = None
+        self._is_closed = False
+
+    async def current(self) -> Connected:
+        if self._is_closed:
+            raise RuntimeError("the client is closed")
+        credential = await self._credentials.current()
+        context = self._tls.context(credential) if self._tls is not None else None
+        if self._http is None or context is not self._context:
+            old, self._http, self._context = self._http, self._make(context), context
+            if old is not None:
+                await old.retire()
+        return Connected(self._http, credential)
+
+    def refused(self, credential: Credential) -> None:
+        """The server did not accept it: the next request must not use it again."""
+        self._credentials.refused(credential)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._http is not None:
+            await self._http.close()
+
+    def _make(self, context: ssl.SSLContext | None) -> HttpClient:
+        # Imported at the first request: the library takes longer to load than all of the client.
+        from proreus.net.http_client import HttpClient, Route
+
+        host = urlsplit(self._config.host).hostname or ""
+        return HttpClient(
+            Route(
+                ssl=context,
+                server_hostname=self._config.tls.server_name,
+                proxy=self._proxy,
+                compressed=not self._config.disable_compression and not is_loopback(host),
+            )
+        )

@@ -1,0 +1,30 @@
+"""Who counts requests. The REST layer tells; ``telemetry`` or a test listens."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from proreus.client.rest.request import Request
+
+
+class Observer(Protocol):
+    """Called on the loop, for every attempt; must not block."""
+
+    def request_done(self, request: Request, code: str) -> None:
+        """``code`` is the HTTP status, or ``<error>`` if there was no answer."""
+        ...
+
+    def throttled(self, delay_s: float) -> None:
+        """A request waited so long for the client's own rate limit; 0 if it did not."""
+        ...
+
+
+class _NoObserver:
+    def request_done(self, request: Request, code: str) -> None:
+        """Nobody asked."""
+
+    def throttled(self, delay_s: float) -> None:
+        """Nobody asked."""
+
+
+NO_OBSERVER: Observer = _NoObserver()

@@ -1,0 +1,89 @@
+"""Large lists in pages: each page one request, the whole one consistent state.
+
+The first page fixes the version of the list; later pages carry only the continue token. A token
+lives some minutes: when it has expired, ``collect`` starts over with one full list, while ``pages``
+raises ``Expired``, because what it has handed out cannot be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import replace
+from typing import Protocol
+
+from proreus.api.object_list import ObjectList
+from proreus.api.status import Expired
+
+PAGE_SIZE = 500
+
+
+class ListPage(Protocol):
+    """One LIST request. With a continue token no version may be given."""
+
+    def __call__(
+        self,
+        *,
+        resource_version: str,
+        resource_version_match: str,
+        limit: int,
+        continue_token: str,
+    ) -> Awaitable[ObjectList]: ...
+
+
+async def pages(
+    list_page: ListPage,
+    *,
+    page_size: int = PAGE_SIZE,
+    resource_version: str = "",
+    resource_version_match: str = "",
+) -> AsyncIterator[ObjectList]:
+    """Page after page; all bear the first one's version."""
+    page = await list_page(
+        resource_version=resource_version,
+        resource_version_match=resource_version_match,
+        limit=page_size,
+        continue_token="",
+    )
+    version = page.resource_version
+    yield page
+    while page.continue_token:
+        page = await list_page(
+            resource_version="",
+            resource_version_match="",
+            limit=page_size,
+            continue_token=page.continue_token,
+        )
+        yield replace(page, resource_version=version)
+
+
+async def collect(
+    list_page: ListPage,
+    *,
+    page_size: int = PAGE_SIZE,
+    resource_version: str = "",
+    resource_version_match: str = "",
+) -> ObjectList:
+    """All pages as one list; a continue token that expired costs one full list instead."""
+    found: ObjectList | None = None
+    try:
+        async for page in pages(
+            list_page,
+            page_size=page_size,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+        ):
+            if found is None:
+                found = replace(page, continue_token="", remaining_item_count=None)
+            else:
+                found.items.extend(page.items)
+    except Expired:
+        if found is None:
+            raise
+        return await list_page(
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            limit=0,
+            continue_token="",
+        )
+    assert found is not None, "there is always a first page"
+    return found
