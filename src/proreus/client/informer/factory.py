@@ -1,0 +1,160 @@
+"""One shared informer per selection, started and stopped together.
+
+    async with SharedInformerFactory(client.list_watch) as informers:
+        pods = informers.informer("pods", namespace="default")
+        pods.add_handler(on_add=print)
+        informers.start()
+        await informers.wait_for_cache_sync()
+
+Two requests for the same selection get the same informer, so the server sees one watch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TypeAlias
+
+from proreus.aio.clock import Clock, SystemClock, deadline
+from proreus.client.informer.indexer import IndexFunction
+from proreus.client.informer.informer import InformerStopped, SharedInformer
+from proreus.client.informer.list_watch import ListWatch
+from proreus.client.informer.lister import Lister
+from proreus.client.informer.reflector import ReflectorConfig
+from proreus.client.informer.status import InformerStatus
+from proreus.client.informer.transforms import Transform
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects: a resource (``pods``, ``deployments.apps``), all of it or a part.
+
+    ``metadata_only`` asks the server for nothing but metadata, which is most of what garbage
+    collectors and counters need, at a fraction of the bytes.
+    """
+
+    resource: str
+    namespace: str = ""
+    label_selector: str = ""
+    field_selector: str = ""
+    metadata_only: bool = False
+
+
+ListWatchSource: TypeAlias = Callable[[Selection], ListWatch]
+"""How a selection is listed and watched."""
+
+
+class SharedInformerFactory:
+    """An async context manager: leaving it stops every informer and waits for them."""
+
+    def __init__(
+        self,
+        source: ListWatchSource,
+        *,
+        namespace: str = "",
+        transform: Transform | None = None,
+        config: ReflectorConfig | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._source = source
+        self._namespace = namespace
+        self._transform = transform
+        self._config = config or ReflectorConfig()
+        self._clock = clock or SystemClock()
+        self._informers: dict[Selection, SharedInformer] = {}
+        self._started: dict[Selection, asyncio.Task[None]] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._is_stopped = False
+
+    def informer(
+        self,
+        resource: str,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        metadata_only: bool = False,
+        transform: Transform | None = None,
+        indexes: Mapping[str, IndexFunction] | None = None,
+    ) -> SharedInformer:
+        """The informer of a selection, made on first request and then shared. ``namespace`` None is
+        the factory's, empty is all of them. ``transform`` counts on first request only; ``indexes``
+        that are not there yet are added. It runs from the next ``start`` on."""
+        chosen = self._namespace if namespace is None else namespace
+        selection = Selection(resource, chosen, label_selector, field_selector, metadata_only)
+        found = self._informers.get(selection)
+        if found is None:
+            if self._is_stopped:
+                raise InformerStopped("the informers of this factory have been stopped")
+            found = self._informers[selection] = SharedInformer(
+                self._source(selection),
+                resource,
+                transform=transform or self._transform,
+                config=self._config,
+                clock=self._clock,
+            )
+        known = set(found.indexer.index_names())
+        found.add_indexes({n: f for n, f in (indexes or {}).items() if n not in known})
+        return found
+
+    def lister(self, resource: str, *, namespace: str | None = None) -> Lister:
+        """The lister of the informer of a whole resource."""
+        return self.informer(resource, namespace=namespace).lister
+
+    def start(self) -> None:
+        """Start the informers that have been asked for and do not run yet. Call it as often as you
+        like, inside the ``async with``."""
+        if self._is_stopped:
+            raise InformerStopped("the informers of this factory have been stopped")
+        if self._group is None:
+            raise RuntimeError("start informers inside `async with` of their factory")
+        for selection, informer in self._informers.items():
+            if selection not in self._started:
+                task = self._group.create_task(informer.run(), name=f"informer {informer.name}")
+                self._started[selection] = task
+
+    async def wait_for_cache_sync(self, *, timeout_s: float | None = None) -> None:
+        """Wait until every started informer has synced. Without ``timeout_s`` it waits as long as
+        the server takes; with it, raises ``TimeoutError`` naming those that lack."""
+        waiting = [self._informers[selection] for selection in self._started]
+        try:
+            async with deadline(self._clock, timeout_s):
+                for informer in waiting:
+                    await informer.wait_synced()
+        except TimeoutError as late:
+            lacking = [informer.status() for informer in waiting if not informer.has_synced]
+            reasons = "; ".join(f"{s.name}: {s.last_failure or s.phase}" for s in lacking)
+            raise TimeoutError(f"not synced within {timeout_s} s: {reasons}") from late
+
+    def status(self) -> list[InformerStatus]:
+        """How every informer is, at this moment."""
+        return [informer.status() for informer in self._informers.values()]
+
+    async def __aenter__(self) -> SharedInformerFactory:
+        if self._is_stopped or self._group is not None:
+            raise InformerStopped("a factory is entered once")
+        self._group = await asyncio.TaskGroup().__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._group is not None
+        self._is_stopped = True
+        for task in self._started.values():
+            task.cancel()
+        try:
+            await self._group.__aexit__(kind, error, traceback)
+        except BaseExceptionGroup as failed:
+            # The body's own exception leaves as it was raised; only an informer's is grouped.
+            if failed.exceptions != (error,):
+                raise
+
+    def __repr__(self) -> str:
+        running = len(self._started)
+        return f"<SharedInformerFactory, {running} of {len(self._informers)} informers running>"

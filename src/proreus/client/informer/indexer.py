@@ -1,0 +1,157 @@
+"""The local copy: objects by key and by named index. One writer, readers on any thread.
+
+Receives: applied deltas, from ``informer``.  Hands on: objects, to ``lister`` and handlers.
+Invariant: an object is in a bucket of an index iff the index's function gave that value for it.
+Threads: only the informer's loop writes. A read touches one dict with one operation (a lookup, or a
+copy of its values), which the interpreter makes atomic, and objects never change; so every query is
+a snapshot and takes no lock. Two queries are two snapshots. A new index becomes visible whole, by
+swapping the table of indexes.
+Cost: get 0.1 µs; by_index 0.3 µs plus 5 ns per object found; put 1 µs per index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from proreus.api.object import KubeObject
+from proreus.client.informer.user_code import UserCode
+
+IndexFunction: TypeAlias = Callable[[KubeObject], Iterable[str]]
+"""The values under which an object is found: none, one or several."""
+
+NAMESPACE_INDEX = "namespace"
+
+
+def by_namespace(obj: KubeObject) -> tuple[str, ...]:
+    return (obj.namespace,)
+
+
+class UnknownIndex(LookupError):
+    """A query named an index that was never added."""
+
+
+class IndexExists(ValueError):
+    """An index of that name is there already."""
+
+
+class _Index:
+    """Buckets of one index, and each key's values, so that an update need not ask the function
+    about the old object again (asking may mean decoding it)."""
+
+    __slots__ = ("_border", "_function", "buckets", "values_of")
+
+    def __init__(self, name: str, function: IndexFunction) -> None:
+        self._border = UserCode(f"index function {name}")
+        self._function = function
+        self.buckets: dict[str, dict[str, KubeObject]] = {}
+        self.values_of: dict[str, tuple[str, ...]] = {}
+
+    def put(self, key: str, obj: KubeObject) -> None:
+        # An object that the function cannot read is found by key, but not in this index.
+        new = self._border.call((), _values, self._function, obj)
+        old = self.values_of.get(key, ())
+        if old != new:
+            self._leave(key, [value for value in old if value not in new])
+            self.values_of[key] = new
+        for value in new:
+            bucket = self.buckets.get(value)
+            if bucket is None:
+                # Published with its first object in it: no reader sees an empty bucket.
+                self.buckets[value] = {key: obj}
+            else:
+                bucket[key] = obj
+
+    def remove(self, key: str) -> None:
+        self._leave(key, self.values_of.pop(key, ()))
+
+    def _leave(self, key: str, values: Iterable[str]) -> None:
+        for value in values:
+            bucket = self.buckets[value]
+            if len(bucket) == 1:
+                del self.buckets[value]
+            else:
+                del bucket[key]
+
+
+def _values(function: IndexFunction, obj: KubeObject) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(function(obj)))
+
+
+class Indexer:
+    """Objects by key. ``namespace`` is always indexed; further indexes may be added at any time."""
+
+    def __init__(self, indexes: Mapping[str, IndexFunction] | None = None) -> None:
+        self._objects: dict[str, KubeObject] = {}
+        self._indexes: dict[str, _Index] = {NAMESPACE_INDEX: _Index(NAMESPACE_INDEX, by_namespace)}
+        self.add_indexes(indexes or {})
+
+    # Reading, from any thread.
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._objects
+
+    def get(self, key: str) -> KubeObject | None:
+        return self._objects.get(key)
+
+    def keys(self) -> list[str]:
+        return list(self._objects)
+
+    def objects(self) -> list[KubeObject]:
+        return list(self._objects.values())
+
+    def by_index(self, name: str, value: str) -> list[KubeObject]:
+        """The objects for which index ``name`` gave ``value``, in no order. Raises UnknownIndex."""
+        bucket = self._index(name).buckets.get(value)
+        return [] if bucket is None else list(bucket.values())
+
+    def keys_by_index(self, name: str, value: str) -> list[str]:
+        return sorted(self._index(name).buckets.get(value, ()))
+
+    def index_values(self, name: str) -> list[str]:
+        """The values for which index ``name`` has objects."""
+        return list(self._index(name).buckets)
+
+    def index_names(self) -> list[str]:
+        return list(self._indexes)
+
+    # Writing, from the informer's loop only.
+
+    def put(self, key: str, obj: KubeObject) -> KubeObject | None:
+        """Store the newest state; returns the one before."""
+        old = self._objects.get(key)
+        self._objects[key] = obj
+        for index in self._indexes.values():
+            index.put(key, obj)
+        return old
+
+    def remove(self, key: str) -> KubeObject | None:
+        """Forget an object; returns its last state."""
+        old = self._objects.pop(key, None)
+        if old is not None:
+            for index in self._indexes.values():
+                index.remove(key)
+        return old
+
+    def add_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+        """Index what is there and what comes. Raises IndexExists, and then adds none."""
+        if taken := sorted(self._indexes.keys() & indexes.keys()):
+            raise IndexExists(f"already indexed by {', '.join(taken)}")
+        added = {name: _Index(name, function) for name, function in indexes.items()}
+        for key, obj in self._objects.items():
+            for index in added.values():
+                index.put(key, obj)
+        self._indexes = {**self._indexes, **added}
+
+    def _index(self, name: str) -> _Index:
+        try:
+            return self._indexes[name]
+        except KeyError:
+            known = ", ".join(sorted(self._indexes))
+            raise UnknownIndex(f"no index {name!r}, only {known}") from None
+
+    def __repr__(self) -> str:
+        return f"<Indexer of {len(self)} objects by {', '.join(self._indexes)}>"

@@ -1,0 +1,277 @@
+"""SharedInformer: one collection of a cluster, mirrored, indexed, and told to many handlers.
+
+Receives: deltas, from ``delta_fifo``.  Hands on: objects to ``indexer``, notifications to every
+``handler``.
+Cost: about 5 µs per event with one handler, beside receiving it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Mapping
+
+from proreus.aio.backoff import Backoff
+from proreus.aio.clock import Clock, SystemClock
+from proreus.aio.gate import Gate, Waterline
+from proreus.aio.tasks import supervise
+from proreus.api.group_version import GroupResource
+from proreus.api.object import KubeObject
+from proreus.client.informer.course import Cause
+from proreus.client.informer.delta_fifo import Delta, DeltaFifo, DeltaType
+from proreus.client.informer.handler import (
+    Callbacks,
+    Change,
+    Handler,
+    Notification,
+    OnNotification,
+    OnObject,
+    OnUpdate,
+)
+from proreus.client.informer.indexer import Indexer, IndexFunction
+from proreus.client.informer.list_watch import ListWatch
+from proreus.client.informer.lister import Lister
+from proreus.client.informer.reflector import Reflector, ReflectorConfig
+from proreus.client.informer.status import InformerStatus
+from proreus.client.informer.transforms import Transform
+
+log = logging.getLogger(__name__)
+
+_BATCH = 200  # objects applied before others on the loop get their turn
+
+
+class InformerStopped(RuntimeError):
+    """An informer that has been stopped stays so; make a new one."""
+
+
+class SharedInformer:
+    """What you may rely on:
+
+    The cache becomes equal to the server's collection and stays so, whatever happens on the way.
+    It is updated before a handler is told. Every handler is told of each object's states in order;
+    states may be skipped while the connection was down, so one update may stand for many. Across
+    objects there is no promise. An object deleted unseen is reported as deleted, with its last
+    known state; one deleted and made again unseen is one update whose uids differ. A handler added
+    late is told of every cached object once, then of every change. A handler that is slow or
+    raises costs only itself. Cached objects cannot be changed.
+
+    ``run`` it in a TaskGroup, or take it from a SharedInformerFactory.
+    """
+
+    def __init__(
+        self,
+        list_watch: ListWatch,
+        resource: GroupResource | str,
+        *,
+        indexes: Mapping[str, IndexFunction] | None = None,
+        transform: Transform | None = None,
+        config: ReflectorConfig | None = None,
+        clock: Clock | None = None,
+        randomness: random.Random | None = None,
+    ) -> None:
+        self.resource = _group_resource(resource)
+        self.name = str(self.resource)
+        self._clock = clock or SystemClock()
+        self.indexer = Indexer(indexes)
+        self._applied = Waterline()
+        self.lister = Lister(self.indexer, self._applied, self.resource, clock=self._clock)
+        self._fifo = DeltaFifo(self.indexer, clock=self._clock)
+        self._reflector = Reflector(
+            list_watch,
+            self._fifo,
+            name=self.name,
+            config=config or ReflectorConfig(),
+            clock=self._clock,
+            transform=transform,
+            randomness=randomness,
+        )
+        self._synced = Gate()
+        self._handlers: list[Handler] = []
+        self._parts: asyncio.TaskGroup | None = None
+        self._is_stopped = False
+
+    # Reading
+
+    @property
+    def has_synced(self) -> bool:
+        """The cache has held the whole collection once. Says nothing about handlers."""
+        return self._synced.is_open
+
+    async def wait_synced(self) -> None:
+        """Wait until ``has_synced``; the caller sets a deadline."""
+        await self._synced.wait_open()
+
+    @property
+    def is_running(self) -> bool:
+        return self._parts is not None and not self._is_stopped
+
+    def status(self) -> InformerStatus:
+        """How it is, at this moment."""
+        now, vitals = self._clock.monotonic(), self._reflector.vitals
+        ended = vitals.requests_ended
+        return InformerStatus(
+            name=self.name,
+            phase="stopped" if self._is_stopped else vitals.phase,
+            has_synced=self.has_synced,
+            object_count=len(self.indexer),
+            resource_version=self._fifo.applied_resource_version,
+            last_event_age_s=_age(now, vitals.last_event_at),
+            last_bookmark_age_s=_age(now, vitals.last_bookmark_at),
+            last_contact_age_s=_age(now, vitals.last_contact_at),
+            lag_s=self._fifo.lag_s,
+            queued_deltas=self._fifo.delta_count,
+            relists=max(0, vitals.lists_received - 1),
+            reconnects=ended.total(),
+            reconnect_causes={cause.value: ended[cause] for cause in Cause if ended[cause]},
+            last_failure=vitals.last_failure,
+            restarts=vitals.restarts,
+            handlers=tuple(handler.status() for handler in self._handlers),
+        )
+
+    # Configuring, before or after start
+
+    def add_handler(
+        self,
+        on_add: OnObject | None = None,
+        on_update: OnUpdate | None = None,
+        on_delete: OnObject | None = None,
+        *,
+        on_notification: OnNotification | None = None,
+        resync_s: float = 0.0,
+        name: str = "",
+    ) -> Handler:
+        """Call these functions (plain or async) for every change, beginning with all objects that
+        are cached. A plain function must not block: it would hold up the loop.
+
+        ``resync_s`` reminds it of every object once per period (``on_update`` with both states the
+        same); 0: never. Raises InformerStopped.
+        """
+        if self._is_stopped:
+            raise InformerStopped(f"the informer of {self.name} has been stopped")
+        handler = Handler(
+            name or f"{self.name} {len(self._handlers) + 1}",
+            Callbacks(on_add, on_update, on_delete, on_notification),
+            clock=self._clock,
+            resync_s=resync_s,
+            upstream=self._synced,
+            objects=self.indexer.objects,
+        )
+        # No await from here to the end: the snapshot and the registration are one moment, so the
+        # handler misses nothing and hears nothing twice.
+        for obj in self.indexer.objects():
+            handler.tell(Notification(Change.ADD, None, obj, is_initial=True))
+        self._handlers.append(handler)
+        self._start(handler)
+        return handler
+
+    def remove_handler(self, handler: Handler) -> None:
+        """Tell it nothing more; what waits is dropped, a call under way ends by itself. Twice is
+        fine. Raises ValueError for another informer's handler."""
+        if handler in self._handlers:
+            self._handlers.remove(handler)
+            handler.remove()
+        elif not handler.is_removed:
+            raise ValueError(f"{handler!r} is not a handler of the informer of {self.name}")
+
+    def add_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+        """Index what is cached and what comes. Raises IndexExists, InformerStopped."""
+        if self._is_stopped:
+            raise InformerStopped(f"the informer of {self.name} has been stopped")
+        self.indexer.add_indexes(indexes)
+
+    # Running
+
+    async def run(self) -> None:
+        """Until cancelled. Once only."""
+        if self._parts is not None:
+            raise RuntimeError(f"the informer of {self.name} runs already, or has run")
+        try:
+            async with asyncio.TaskGroup() as parts:
+                self._parts = parts
+                for handler in self._handlers:
+                    self._start(handler)
+                await supervise(
+                    f"informer {self.name}",
+                    self._mirror,
+                    clock=self._clock,
+                    backoff=Backoff(self._clock),
+                    died=self._died,
+                )
+        finally:
+            self._is_stopped = True
+            for handler in self._handlers:
+                handler.remove()
+
+    def _start(self, handler: Handler) -> None:
+        if self._parts is not None:
+            self._parts.create_task(handler.run(), name=f"handler {handler.name}")
+
+    async def _mirror(self) -> None:
+        """Fetching and applying live and die together: started again, the reflector begins with
+        the whole collection, so nothing that was in between is lost."""
+        async with asyncio.TaskGroup() as pair:
+            pair.create_task(self._reflector.run(), name=f"reflector {self.name}")
+            pair.create_task(self._apply_deltas(), name=f"deltas {self.name}")
+
+    def _died(self, part: str, why: BaseException | None, delay_s: float) -> None:
+        self._reflector.vitals.restarts += 1
+        log.error("part died, restarting: part=%s delay_s=%.1f", part, delay_s, exc_info=why)
+
+    async def _apply_deltas(self) -> None:
+        fifo = self._fifo
+        while True:
+            await fifo.wait_news()
+            for _ in range(min(_BATCH, len(fifo))):
+                fifo.pop(self._apply)
+            self._note_progress()
+            await asyncio.sleep(0)
+
+    def _note_progress(self) -> None:
+        version = self._fifo.applied_resource_version
+        if version.isdecimal():
+            self._applied.rise_to(int(version))
+        if self._fifo.has_synced and not self._synced.is_open:
+            self._synced.open()
+
+    def _apply(self, key: str, deltas: list[Delta], is_initial: bool) -> None:
+        """Cache first, then tell. What a delta says matters less than what the cache holds: an
+        ADDED for a known object is an update, a Replaced may be either or nothing."""
+        for delta in deltas:
+            if delta.type is DeltaType.DELETED:
+                if self.indexer.remove(key) is not None:
+                    known = delta.final_state_known
+                    self._tell(
+                        Notification(Change.DELETE, delta.object, None, final_state_known=known)
+                    )
+                continue
+            old = self.indexer.put(key, delta.object)
+            if old is None:
+                self._tell(Notification(Change.ADD, None, delta.object, is_initial=is_initial))
+            elif not _is_same_version(old, delta.object):
+                self._tell(Notification(Change.UPDATE, old, delta.object))
+
+    def _tell(self, notification: Notification) -> None:
+        for handler in self._handlers:
+            handler.tell(notification)
+
+    def __repr__(self) -> str:
+        state = "synced" if self.has_synced else "not synced"
+        return f"<SharedInformer of {len(self.indexer)} {self.name}, {state}>"
+
+
+def _is_same_version(old: KubeObject, new: KubeObject) -> bool:
+    """A relist repeats what has not changed; that is not news."""
+    version = new.resource_version
+    return bool(version) and old.resource_version == version and old.uid == new.uid
+
+
+def _age(now: float, at: float | None) -> float | None:
+    return None if at is None else now - at
+
+
+def _group_resource(resource: GroupResource | str) -> GroupResource:
+    if isinstance(resource, GroupResource):
+        return resource
+    name, _, group = resource.partition(".")
+    return GroupResource(group, name)

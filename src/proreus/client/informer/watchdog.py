@@ -1,0 +1,58 @@
+"""Finds silence: a peer that neither speaks nor hangs up is dead after a deadline.
+
+Without it a half-open connection looks like a quiet collection, for ever (docs/guarantees.md,
+"alive or loud"). Cost per sign of life: one attribute; a timer only every ``limit_s``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from proreus.aio.clock import Clock, Timer
+
+
+class Watchdog:
+    """Raises ``TimeoutError`` in its body once ``fed_at`` is ``limit_s`` old.
+
+    Set ``fed_at`` to ``clock.monotonic()`` at every sign of life.
+    """
+
+    def __init__(self, clock: Clock, limit_s: float) -> None:
+        self._clock = clock
+        self._limit_s = limit_s
+        self._scope = asyncio.timeout(None)
+        self._timer: Timer | None = None
+        self.fed_at = clock.monotonic()
+
+    def set_limit(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._watch()
+
+    async def __aenter__(self) -> Watchdog:
+        await self._scope.__aenter__()
+        self.fed_at = self._clock.monotonic()
+        self._watch()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._rest()
+        await self._scope.__aexit__(kind, error, traceback)
+
+    def _watch(self) -> None:
+        self._rest()
+        silent_s = self._clock.monotonic() - self.fed_at
+        if silent_s >= self._limit_s:
+            self._scope.reschedule(asyncio.get_running_loop().time())
+        else:
+            self._timer = self._clock.call_later(self._limit_s - silent_s, self._watch)
+
+    def _rest(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
