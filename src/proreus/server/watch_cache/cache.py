@@ -1,0 +1,158 @@
+"""One resource's present and recent past (Kubernetes: Cacher): get, list and watch.
+
+Receives: Change, from ``ingest``.  Hands on: Listing to callers, Burst to the watchers' sinks.
+The story of a change: ``apply`` makes the new state's CachedObject, puts it into the snapshot and
+the history, and dispatches it to the live watchers, all without an await: whoever looks sees all of
+it or nothing. ``freshness`` then lets readers that waited for its revision go on.
+
+The rules that make watches ordered, unique and reliable are written down in DESIGN.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proreus.server.storage.interface import Change, StoredValue
+from proreus.server.watch_cache.catch_up import CatchUp
+from proreus.server.watch_cache.fan_out import FanOut
+from proreus.server.watch_cache.from_storage import FromStorage
+from proreus.server.watch_cache.history import Transition
+from proreus.server.watch_cache.lists import Lists
+from proreus.server.watch_cache.metrics import Reading
+from proreus.server.watch_cache.object import CachedObject, ObjectReader
+from proreus.server.watch_cache.query import Listing, ListQuery, WatchQuery
+from proreus.server.watch_cache.slow_watchers import SlowWatchers
+from proreus.server.watch_cache.snapshot import Snapshot
+from proreus.server.watch_cache.state import CacheState, Kind, Surroundings
+from proreus.server.watch_cache.subscriber import Replaying, Subscriber
+from proreus.server.watch_cache.view import Sink, View
+from proreus.server.watch_cache.watches import Watches
+
+
+class WatchCache:
+    """Made by ``WatchCaches.add``. ``begin_load``, ``load``, ``apply``, ``stop``: ingest only."""
+
+    def __init__(self, kind: Kind, shared: Surroundings) -> None:
+        self.kind = kind
+        self._shared = shared
+        self._reader = ObjectReader(kind.prefix, kind.read)
+        self._state = CacheState(kind, shared.clock)
+        self._slow = SlowWatchers(shared.clock, shared.buffered_max)
+        self._fan_out = FanOut(kind.exact_index, shared.buffered_max, self._too_slow)
+        self._catch_up = CatchUp(
+            shared.clock, self._fan_out, shared.buffered_max, self._slow.discard
+        )
+        self._lists = Lists(self._state, shared, FromStorage(shared.storage, self._reader))
+        self._watches = Watches(self._state, shared, self._fan_out, self._catch_up, self._slow)
+
+    @property
+    def is_ready(self) -> bool:
+        return self._state.readiness.is_ready
+
+    @property
+    def revision(self) -> int:
+        """Every change up to this one is in the snapshot and has been dispatched."""
+        return self._shared.freshness.revision
+
+    @property
+    def subscribers(self) -> list[Subscriber]:
+        return [*self._fan_out.watchers, *self._catch_up.watchers]
+
+    async def wait_ready(self) -> None:
+        """Wait until the cache is filled; the caller sets the deadline."""
+        await self._state.readiness.wait_ready()
+
+    def peek(self, key: str) -> CachedObject | None:
+        """What is at hand, however stale; None if absent or not ready."""
+        return self._state.snapshot.get(key) if self.is_ready else None
+
+    async def get(self, key: str, *, at_least: int = 0) -> CachedObject | None:
+        """One object from a state not older than ``at_least``; from storage while not ready.
+
+        Raises ResourceVersionTooLarge if that revision is not reached in time.
+        """
+        return await self._lists.get(key, at_least)
+
+    async def list(self, query: ListQuery) -> Listing:
+        """Objects in key order.
+
+        Raises TooManyRequests while not ready, ResourceVersionTooLarge, and Expired only if an
+        exact state is gone: with a continue token that is the token's expiry. Storage's
+        Unavailable passes through.
+        """
+        return await self._lists.list(query)
+
+    async def watch(self, query: WatchQuery, view: View, sink: Sink) -> Subscriber:
+        """Start a watch. Nothing is written to the sink before this has returned.
+
+        Raises TooManyRequests while not ready; every other failure is an ERROR event.
+        """
+        return await self._watches.start(query, view, sink)
+
+    def read(self, stored: StoredValue) -> CachedObject:
+        """A stored value as this cache would keep it."""
+        return self._reader.read(stored)
+
+    def begin_load(self, error: str = "") -> None:
+        """Not ready from here on: every watcher is closed before a new list is visible."""
+        self._state.readiness.set_pending(error)
+        self._close_watchers("reloading")
+
+    def load(self, ordered: Sequence[CachedObject], revision: int) -> None:
+        """Replace everything by a list read at ``revision``, in key order."""
+        self._close_watchers("reloading")
+        self._state.replace(Snapshot(ordered), revision)
+        self._catch_up.read_from(self._state.history)
+        self._state.counts.initializations += 1
+        self._state.readiness.set_ready()
+
+    def apply(self, change: Change) -> None:
+        """One critical section: no await from the first line to the last."""
+        state = self._state
+        new = None if change.new is None else self._reader.read(change.new)
+        key = new.key if new is not None else change.key[len(self.kind.prefix) :]
+        old = state.snapshot.remove(key) if new is None else state.snapshot.put(new)
+        assert old is not None or new is not None, f"{key}: deleted twice"
+        transition = Transition(change.revision, key, old, new, self._shared.clock.monotonic())
+        state.history.append(transition)
+        state.counts.received += 1
+        self._catch_up.before(change.revision)
+        self._fan_out.dispatch(transition)
+
+    def stop(self) -> None:
+        """The resource is gone: watchers end without an error."""
+        self._state.readiness.set_stopped()
+        self._close_watchers("resource removed")
+        self._state.replace(Snapshot(), self.revision)
+
+    def reading(self) -> Reading:
+        return Reading(
+            counts=self._state.counts,
+            dispatched=self._state.counts.received,
+            initial_events=self._catch_up.initial_events,
+            terminated=self._slow.terminated,
+            capacity=self._state.history.capacity,
+            revision=self.revision,
+            objects=len(self._state.snapshot),
+            watchers=len(self.subscribers),
+        )
+
+    def _too_slow(self, subscriber: Subscriber) -> None:
+        """From the live feed back to reading history, where nothing is queued for it."""
+        self._fan_out.leave(subscriber)
+        subscriber.phase = Replaying(self._state.history.end)
+        self._catch_up.add(subscriber)
+        self._slow.add(subscriber)
+
+    def _close_watchers(self, reason: str) -> None:
+        self._fan_out.flush()
+        for subscriber in self.subscribers:
+            subscriber.end(reason)
+
+    def __repr__(self) -> str:
+        state = self._state
+        return (
+            f"<WatchCache of {self.kind.resource} at {self.revision}: {len(state.snapshot)} "
+            f"objects, {len(state.history)} changes kept, {len(self.subscribers)} watchers, "
+            f"{'ready' if self.is_ready else 'not ready'}>"
+        )

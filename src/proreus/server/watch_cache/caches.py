@@ -1,0 +1,98 @@
+"""All watch caches of a server over one ingest: the folder's front door.
+
+Give it the storage, ``add`` a cache per resource, ``run`` it in the server's TaskGroup. Resources
+can be added and removed while it runs (custom resources).
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from prometheus_client import CollectorRegistry
+
+from proreus.aio.clock import Clock
+from proreus.api.group_version import GroupResource
+from proreus.server.storage.interface import Storage
+from proreus.server.watch_cache.agenda import Agenda
+from proreus.server.watch_cache.cache import WatchCache
+from proreus.server.watch_cache.freshness import Freshness
+from proreus.server.watch_cache.ingest import ROOT, Ingest
+from proreus.server.watch_cache.metrics import WatchCacheMetrics
+from proreus.server.watch_cache.object import ReadAttributes
+from proreus.server.watch_cache.routes import Routes
+from proreus.server.watch_cache.state import Kind, Surroundings
+
+# More than one turn's burst of large objects, far less than a list.
+BUFFERED_MAX = 1024 * 1024
+
+
+class WatchCaches:
+    def __init__(
+        self,
+        storage: Storage,
+        clock: Clock,
+        registry: CollectorRegistry | None = None,
+        *,
+        buffered_max: int = BUFFERED_MAX,
+    ) -> None:
+        """``buffered_max``: bytes a watcher's sink may hold before its reader counts as slow."""
+        self._freshness = Freshness(storage, clock)
+        self._metrics = WatchCacheMetrics(registry)
+        self._agenda = Agenda(clock)
+        self._shared = Surroundings(
+            storage, clock, self._freshness, self._agenda, self._metrics, buffered_max
+        )
+        self._routes = Routes()
+        self._ingest = Ingest(storage, clock, self._freshness, self._routes)
+
+    @property
+    def revision(self) -> int:
+        """How far all caches are."""
+        return self._freshness.revision
+
+    def add(
+        self,
+        prefix: str,
+        read: ReadAttributes,
+        exact_index: str = "",
+        *,
+        cached: bool = True,
+        resource: GroupResource | None = None,
+    ) -> WatchCache:
+        """A cache for everything under ``prefix``, ready once it has been listed.
+
+        ``read`` gets the item form. ``resource`` names it in metrics and ``repr``.
+        """
+        named = resource or GroupResource("", prefix.removeprefix(ROOT).rstrip("/"))
+        cache = WatchCache(Kind(prefix, named, read, exact_index, cached), self._shared)
+        self._routes.add(cache)
+        self._metrics.add(cache)
+        self._ingest.add(cache)
+        return cache
+
+    def remove(self, prefix: str) -> None:
+        """Forget a resource; its watchers end without an error."""
+        cache = self._routes.remove(prefix)
+        self._metrics.remove(cache)
+        self._ingest.remove(cache)
+        cache.stop()
+
+    async def wait_ready(self) -> None:
+        """Wait until every cache is filled; the caller sets the deadline."""
+        for cache in self._routes:
+            await cache.wait_ready()
+
+    async def run(self) -> None:
+        """Follow storage for ever."""
+        async with asyncio.TaskGroup() as parts:
+            parts.create_task(self._freshness.run(), name="watch cache: progress requests")
+            parts.create_task(self._ingest.run(), name="watch cache: ingest")
+
+    def close_watchers(self) -> None:
+        """End every stream normally, for a server that shuts down."""
+        for cache in self._routes:
+            for subscriber in cache.subscribers:
+                subscriber.end("shutting down")
+
+    def __repr__(self) -> str:
+        return f"<WatchCaches of {len(self._routes)} resources: {self._ingest!r}>"

@@ -1,0 +1,171 @@
+"""Watchers that are not live yet: initial state, then history, at the pace their sinks take it.
+
+Receives: Subscriber, from ``cache`` when it starts, from ``fan_out`` when it was too slow.
+Hands on: Subscriber, to ``fan_out`` once it has read everything.
+Invariant: reading the last of history and joining the live feed happen without an await between,
+so no change falls in between; a watcher overtaken by history is closed, never skipped.
+
+One round over all of them per turn of the loop, a bounded number of bytes each: a start with a
+hundred thousand objects delays nobody, and a reader that does not read holds 256 kB, not the list.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import assert_never
+
+from proreus.aio.clock import Clock, Timer
+from proreus.server.watch_cache.fan_out import FanOut
+from proreus.server.watch_cache.history import History, Overtaken
+from proreus.server.watch_cache.subscriber import (
+    Closed,
+    Ending,
+    Live,
+    Parked,
+    Replaying,
+    Starting,
+    Subscriber,
+    event_for,
+)
+from proreus.server.watch_cache.view import ADDED
+
+_EVENTS_MAX = 100
+_BYTES_MAX = 256 * 1024
+_POLL_FIRST_S = 0.005
+_POLL_MAX_S = 0.1
+
+
+class CatchUp:
+    """``drained`` is called with a watcher whose sink has room again."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        fan_out: FanOut,
+        buffered_max: int,
+        drained: Callable[[Subscriber], None],
+    ) -> None:
+        self._clock = clock
+        self._fan_out = fan_out
+        self._room_below = buffered_max // 2
+        self._drained = drained
+        self._history = History(0)
+        self._watchers: dict[Subscriber, None] = {}
+        self._parked: list[tuple[int, int, Subscriber]] = []
+        self._order = itertools.count()
+        self._is_scheduled = False
+        self._poll: Timer | None = None
+        self._poll_s = _POLL_FIRST_S
+        self.initial_events = 0
+
+    @property
+    def watchers(self) -> list[Subscriber]:
+        parked = [entry[2] for entry in self._parked if not entry[2].is_closed]
+        return [*self._watchers, *parked]
+
+    def read_from(self, history: History) -> None:
+        """A new history; nobody is catching up."""
+        self._history = history
+
+    def add(self, subscriber: Subscriber) -> None:
+        if isinstance(subscriber.phase, Parked):
+            entry = (subscriber.phase.until, next(self._order), subscriber)
+            heapq.heappush(self._parked, entry)
+            return
+        self._watchers[subscriber] = None
+        self._schedule()
+
+    def leave(self, subscriber: Subscriber) -> None:
+        self._watchers.pop(subscriber, None)
+
+    def before(self, revision: int) -> None:
+        """A change with this revision is about to be dispatched: the first one some wait for."""
+        while self._parked and self._parked[0][0] < revision:
+            _, _, subscriber = heapq.heappop(self._parked)
+            if not subscriber.is_closed:
+                self._fan_out.join(subscriber)
+
+    def _schedule(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._round)
+
+    def _round(self) -> None:
+        self._is_scheduled = False
+        moved = False
+        for subscriber in list(self._watchers):
+            if subscriber.sink.buffered <= self._room_below:
+                moved = True
+                self._drained(subscriber)
+                self._step(subscriber)
+        if moved:
+            self._poll_s = _POLL_FIRST_S
+        if not self._watchers:
+            return
+        if moved:
+            self._schedule()
+        elif self._poll is None:
+            self._poll = self._clock.call_later(self._poll_s, self._look_again)
+            self._poll_s = min(self._poll_s * 2, _POLL_MAX_S)
+
+    def _look_again(self) -> None:
+        self._poll = None
+        self._schedule()
+
+    def _step(self, subscriber: Subscriber) -> None:
+        match subscriber.phase:
+            case Starting() as starting:
+                self._write_initial(subscriber, starting)
+            case Replaying() as replaying:
+                self._write_history(subscriber, replaying)
+            case Ending(reason=reason, status=status):
+                subscriber.end(reason, status)
+            case Parked() | Live() | Closed():
+                self.leave(subscriber)
+            case other:
+                assert_never(other)
+
+    def _write_initial(self, subscriber: Subscriber, starting: Starting) -> None:
+        frames: list[bytes] = []
+        size = 0
+        for obj in starting.objects[starting.written : starting.written + _EVENTS_MAX]:
+            frames.append(subscriber.frame(ADDED, obj))
+            size += len(frames[-1])
+            if size > _BYTES_MAX:
+                break
+        starting.written += len(frames)
+        self.initial_events += len(frames)
+        if starting.written == len(starting.objects):
+            subscriber.phase = Replaying(starting.position)
+            if starting.end_mark is not None:
+                frames.append(subscriber.end_mark(starting.end_mark))
+        if frames:
+            subscriber.write(frames)
+
+    def _write_history(self, subscriber: Subscriber, replaying: Replaying) -> None:
+        try:
+            transitions = self._history.read(replaying.position, _EVENTS_MAX)
+        except Overtaken:
+            subscriber.end("overtaken by history")
+            return
+        frames: list[bytes] = []
+        size = 0
+        for transition in transitions:
+            replaying.position += 1
+            event = event_for(transition, subscriber.matches)
+            if event is not None:
+                frames.append(subscriber.frame(*event))
+                size += len(frames[-1])
+                if size > _BYTES_MAX:
+                    break
+        if frames:
+            subscriber.write(frames)
+        if replaying.position == self._history.end:
+            self.leave(subscriber)
+            self._fan_out.join(subscriber)
+
+    def __repr__(self) -> str:
+        return f"<CatchUp of {len(self._watchers)} watchers, {len(self._parked)} parked>"

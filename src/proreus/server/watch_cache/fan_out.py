@@ -1,0 +1,230 @@
+"""From one change to the watchers it concerns: frames made once, one write per turn and watcher.
+
+Receives: Transition, from ``cache``.  Hands on: Burst, to the sinks of live subscribers.
+Invariant: a live subscriber has been written every frame that concerns it up to the last flush, in
+order; frames since then wait in its group. Nobody joins or is marked without a flush before.
+
+Watchers with the same selection form an audience, those of it with the same view a group. A change
+looks at the audiences that can match: by namespace and name, or by the kind's exact field (pods:
+spec.nodeName), under the old and the new value. Cost: 6 lookups, one test per audience found, one
+frame per view, and for each watcher one ``sink.write`` per turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from proreus.server.watch_cache.history import Transition
+from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.query import Selection
+from proreus.server.watch_cache.selecting import Matches, Scope, scope_of
+from proreus.server.watch_cache.subscriber import Live, Subscriber, event_for
+from proreus.server.watch_cache.view import Burst, Sink, View
+
+Watchers = dict[Subscriber, Sink]
+
+
+class Group:
+    """Live watchers that see the same bytes. ``newcomers`` still lack their first event."""
+
+    __slots__ = ("first", "newcomers", "pending", "settled", "view")
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.settled: Watchers = {}
+        self.newcomers: Watchers = {}
+        self.pending: list[bytes] = []
+        self.first: tuple[str, CachedObject] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.settled or self.newcomers)
+
+
+class Audience:
+    """Live watchers of one selection, by view."""
+
+    __slots__ = ("groups", "matches")
+
+    def __init__(self, matches: Matches | None) -> None:
+        self.matches = matches
+        self.groups: dict[View, Group] = {}
+
+
+Audiences = dict[Selection, Audience]
+_NOBODY: Audiences = {}
+
+
+class FanOut:
+    """``too_slow`` is called with a watcher whose sink holds more than ``buffered_max`` bytes."""
+
+    def __init__(
+        self, exact_index: str, buffered_max: int, too_slow: Callable[[Subscriber], None]
+    ) -> None:
+        self._exact_index = exact_index
+        self._buffered_max = buffered_max
+        self._too_slow = too_slow
+        self._by_scope: dict[Scope, Audiences] = {}
+        self._by_exact: dict[str, Audiences] = {}
+        self._dirty: list[Group] = []
+        self._bookmarks: dict[View, Burst] = {}
+        self._bookmarks_revision = -1
+        self.watchers: set[Subscriber] = set()
+        self.frames_written = 0
+
+    def join(self, subscriber: Subscriber) -> None:
+        """From now on every change; what is pending in its group is not for it."""
+        audience = self._bucket(subscriber.selection).setdefault(
+            subscriber.selection, Audience(subscriber.matches)
+        )
+        group = audience.groups.get(subscriber.view)
+        if group is None:
+            group = audience.groups[subscriber.view] = Group(subscriber.view)
+        elif group.pending:
+            self._flush_group(group)
+        members = group.settled if subscriber.has_received else group.newcomers
+        members[subscriber] = subscriber.sink
+        subscriber.phase = Live()
+        self.watchers.add(subscriber)
+
+    def leave(self, subscriber: Subscriber) -> None:
+        """Forget a watcher; not an error if it is not here."""
+        if subscriber not in self.watchers:
+            return
+        self.watchers.discard(subscriber)
+        selection = subscriber.selection
+        bucket = self._bucket(selection)
+        audience = bucket[selection]
+        group = audience.groups[subscriber.view]
+        group.settled.pop(subscriber, None)
+        group.newcomers.pop(subscriber, None)
+        if group.is_empty:
+            del audience.groups[subscriber.view]
+        if not audience.groups:
+            del bucket[selection]
+        if not bucket:
+            self._drop_bucket(selection)
+
+    def dispatch(self, transition: Transition) -> None:
+        """Put a change's frames where they concern somebody; they go out with the next flush."""
+        frames: dict[tuple[View, str], bytes] = {}
+        for audience in self._interested(transition):
+            event = event_for(transition, audience.matches)
+            if event is None:
+                continue
+            event_type, obj = event
+            for view, group in audience.groups.items():
+                frame = frames.get((view, event_type))
+                if frame is None:
+                    frame = frames[view, event_type] = view.event(event_type, obj)
+                if not group.pending:
+                    self._mark_dirty(group)
+                    group.first = event
+                group.pending.append(frame)
+
+    def flush(self) -> None:
+        """Write everything pending."""
+        dirty, self._dirty = self._dirty, []
+        for group in dirty:
+            if group.pending:
+                self._flush_group(group)
+
+    def write_bookmark(self, subscriber: Subscriber, revision: int) -> None:
+        """``revision`` is how far changes have been dispatched."""
+        self.flush()
+        if subscriber not in self.watchers:
+            return  # found too slow by this very flush
+        if not subscriber.has_received:
+            frame = subscriber.view.first_bookmark(revision, initial_events_end=False)
+            self._settle(subscriber)
+            subscriber.sink.write(Burst((frame,)))
+        else:
+            subscriber.sink.write(self._bookmark(subscriber.view, revision))
+        self.frames_written += 1
+
+    def _bookmark(self, view: View, revision: int) -> Burst:
+        if revision != self._bookmarks_revision:
+            self._bookmarks, self._bookmarks_revision = {}, revision
+        burst = self._bookmarks.get(view)
+        if burst is None:
+            frame = view.bookmark(revision, initial_events_end=False)
+            burst = self._bookmarks[view] = Burst((frame,))
+        return burst
+
+    def _settle(self, subscriber: Subscriber) -> None:
+        group = self._bucket(subscriber.selection)[subscriber.selection].groups[subscriber.view]
+        group.settled[subscriber] = group.newcomers.pop(subscriber)
+        subscriber.has_received = True
+
+    def _interested(self, transition: Transition) -> Iterator[Audience]:
+        obj = transition.new or transition.old
+        assert obj is not None
+        namespace, name = obj.namespace, obj.name
+        find = self._by_scope.get
+        if self._by_scope:
+            yield from find(_EVERYWHERE, _NOBODY).values()
+            yield from find(Scope("", name), _NOBODY).values()
+            if namespace:
+                yield from find(Scope(namespace, ""), _NOBODY).values()
+                yield from find(Scope(namespace, name), _NOBODY).values()
+        if self._by_exact:
+            index = self._exact_index
+            values = {
+                state.fields.get(index, "")
+                for state in (transition.old, transition.new)
+                if state is not None
+            }
+            for value in values:
+                yield from self._by_exact.get(value, _NOBODY).values()
+
+    def _mark_dirty(self, group: Group) -> None:
+        if not self._dirty:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._dirty.append(group)
+
+    def _flush_group(self, group: Group) -> None:
+        pending, group.pending = group.pending, []
+        slow: list[Subscriber] = []
+        if group.settled:
+            self._write(group.settled, Burst(tuple(pending)), slow)
+        if group.newcomers and group.first is not None:
+            first = group.view.first_event(*group.first)
+            self._write(group.newcomers, Burst((first, *pending[1:])), slow)
+            for subscriber in group.newcomers:
+                subscriber.has_received = True
+            group.settled.update(group.newcomers)
+            group.newcomers = {}
+        for subscriber in slow:
+            self._too_slow(subscriber)
+
+    def _write(self, watchers: Watchers, burst: Burst, slow: list[Subscriber]) -> None:
+        limit = self._buffered_max
+        for subscriber, sink in watchers.items():
+            sink.write(burst)
+            if sink.buffered > limit:
+                slow.append(subscriber)
+        self.frames_written += len(burst.frames) * len(watchers)
+
+    def _bucket(self, selection: Selection) -> Audiences:
+        exact = self._exact_value(selection)
+        if exact is not None:
+            return self._by_exact.setdefault(exact, {})
+        return self._by_scope.setdefault(scope_of(selection), {})
+
+    def _drop_bucket(self, selection: Selection) -> None:
+        exact = self._exact_value(selection)
+        if exact is not None:
+            del self._by_exact[exact]
+        else:
+            del self._by_scope[scope_of(selection)]
+
+    def _exact_value(self, selection: Selection) -> str | None:
+        return selection.fields.pinned(self._exact_index) if self._exact_index else None
+
+    def __repr__(self) -> str:
+        audiences = sum(map(len, self._by_scope.values())) + sum(map(len, self._by_exact.values()))
+        return f"<FanOut to {len(self.watchers)} live watchers in {audiences} audiences>"
+
+
+_EVERYWHERE = Scope("", "")

@@ -1,0 +1,171 @@
+"""Answers to get and list: how fresh, from where, which page (spec/server §2.5).
+
+    latest          ask storage for its revision, wait for it, answer from the snapshot;
+                    not confirmed in 3 s: storage itself answers
+    any             the snapshot as it is
+    not older than  wait for the revision, then the snapshot
+    exact           wait for the revision, then the snapshot with later changes undone;
+                    older than history: storage at that revision
+
+Cost: a list without selectors copies pointers; a filter runs over precomputed labels and fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol, assert_never
+
+from proreus.api.status import Expired, ResourceVersionTooLarge
+from proreus.server.watch_cache.from_storage import FromStorage
+from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.past import Past
+from proreus.server.watch_cache.query import (
+    Any,
+    Exact,
+    Latest,
+    Listing,
+    ListQuery,
+    NotOlderThan,
+    State,
+)
+from proreus.server.watch_cache.selecting import Matches, key_range, matcher_in_range
+from proreus.server.watch_cache.state import CacheState, Surroundings
+
+
+class Ordered(Protocol):
+    """A state of the resource: the snapshot, or the past."""
+
+    def runs(self, low: str, high: str) -> Iterator[list[CachedObject]]: ...
+
+    def count(self, low: str, high: str) -> int: ...
+
+
+class Lists:
+    def __init__(self, state: CacheState, shared: Surroundings, stored: FromStorage) -> None:
+        self._state = state
+        self._storage = shared.storage
+        self._freshness = shared.freshness
+        self._metrics = shared.metrics
+        self._stored = stored
+        resource = state.kind.resource
+        self._labels = (resource.group, resource.resource)
+
+    def _is_ready(self) -> bool:
+        return self._state.readiness.is_ready
+
+    async def get(self, key: str, at_least: int) -> CachedObject | None:
+        if not self._is_ready() or not self._state.kind.cached:
+            return await self._stored.get(key, at_least)
+        await self._wait_for(at_least)
+        if not self._is_ready():
+            return await self._stored.get(key, at_least)
+        return self._state.snapshot.get(key)
+
+    async def list(self, query: ListQuery) -> Listing:
+        if not self._is_ready():
+            return await self._list_while_not_ready(query)
+        generation = self._state.readiness.generation
+        if not await self._is_fresh_enough(query.state):
+            return await self._stored.list(query)
+        if generation != self._state.readiness.generation or not self._is_ready():
+            return await self._list_while_not_ready(query)
+        if isinstance(query.state, Exact):
+            return await self._list_exact(query, query.state.revision)
+        if isinstance(query.state, Any) and self._state.kind.cached:
+            query = ListQuery(query.selection, query.state, 0, query.start)
+        return self._page(self._state.snapshot, query, self._freshness.revision)
+
+    async def _list_while_not_ready(self, query: ListQuery) -> Listing:
+        is_cheap = query.limit > 0 and not query.selection.has_selectors
+        if isinstance(query.state, Exact) or is_cheap or not self._state.kind.cached:
+            return await self._stored.list(query)
+        self._state.readiness.check()
+        return await self.list(query)
+
+    async def _is_fresh_enough(self, state: State) -> bool:
+        """False: storage must answer. Raises ResourceVersionTooLarge."""
+        match state:
+            case Any() if self._state.kind.cached:
+                return True
+            case Any() | Latest():
+                return await self._is_latest()
+            case NotOlderThan(revision=revision) | Exact(revision=revision):
+                if not self._state.kind.cached:
+                    current = await self._storage.current_revision()
+                    if revision > current:
+                        raise ResourceVersionTooLarge.of(revision, current, retry_after_s=0)
+                    if isinstance(state, NotOlderThan):
+                        return await self._is_latest()
+                await self._wait_for(revision)
+                return True
+            case other:
+                assert_never(other)
+
+    async def _is_latest(self) -> bool:
+        current = await self._storage.current_revision()
+        try:
+            await self._wait_for(current)
+        except ResourceVersionTooLarge:
+            self._metrics.consistent_reads.labels(*self._labels, "false", "true").inc()
+            return False
+        self._metrics.consistent_reads.labels(*self._labels, "true", "false").inc()
+        return True
+
+    async def _wait_for(self, revision: int) -> None:
+        if revision > self._freshness.revision:
+            waited_s = await self._freshness.wait_for(revision)
+            self._metrics.read_wait_s.labels(*self._labels).observe(waited_s)
+
+    async def _list_exact(self, query: ListQuery, revision: int) -> Listing:
+        if revision < self._storage.compacted_revision:
+            raise Expired("The resourceVersion for the provided list is too old.")
+        history = self._state.history
+        if revision < history.complete_after:
+            return await self._stored.list(query)
+        return self._page(Past(self._state.snapshot, history, revision), query, revision)
+
+    def _page(self, state: Ordered, query: ListQuery, revision: int) -> Listing:
+        low, high = key_range(query.selection)
+        low = max(low, query.start)
+        matches, counts = matcher_in_range(query.selection), self._state.counts
+        counts.lists += 1
+        if query.limit > 0:
+            page = _first(state.runs(low, high), matches, query.limit)
+            counts.fetched += page.fetched
+        else:
+            everything = list(chain.from_iterable(state.runs(low, high)))
+            counts.fetched += len(everything)
+            if matches is not None:
+                everything = [obj for obj in everything if matches(obj)]
+            page = _Page(everything, len(everything), is_more=False)
+        counts.returned += len(page.objects)
+        if not page.is_more:
+            return Listing(page.objects, revision)
+        # Selectors decide what of the rest matches, and nobody asks them just to count.
+        remaining = None if matches is not None else state.count(low, high) - len(page.objects)
+        return Listing(page.objects, revision, f"{page.objects[-1].key}\0", remaining)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    objects: list[CachedObject]
+    fetched: int
+    is_more: bool
+
+
+def _first(runs: Iterator[list[CachedObject]], matches: Matches | None, limit: int) -> _Page:
+    """The first ``limit`` objects that match, and whether any keys follow the last of them."""
+    objects: list[CachedObject] = []
+    fetched = 0
+    for run in runs:
+        room = limit - len(objects)
+        if not room:
+            return _Page(objects, fetched, is_more=True)
+        fetched += len(run)
+        found = run[:room] if matches is None else [obj for obj in run if matches(obj)][:room]
+        objects += found
+        if len(found) == room and found[-1] is not run[-1]:
+            return _Page(objects, fetched, is_more=True)
+    return _Page(objects, fetched, is_more=False)

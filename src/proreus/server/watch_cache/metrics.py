@@ -1,0 +1,131 @@
+"""The caches' numbers under the names kube-apiserver gives them (spec/server §5.7).
+
+Counters are plain integers on the parts that count, read when somebody scrapes: an event or a
+delivery pays for no metric. Only durations are observed as they happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from proreus.api.group_version import GroupResource
+
+_LABELS = ("group", "resource")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What one cache has done since it was added."""
+
+    resource: GroupResource
+    received: int = 0
+    initializations: int = 0
+    lists: int = 0
+    fetched: int = 0
+    returned: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One cache as it is at a scrape."""
+
+    counts: Counts
+    dispatched: int
+    initial_events: int
+    terminated: int
+    capacity: int
+    revision: int
+    objects: int
+    watchers: int
+
+
+class ReadingSource(Protocol):
+    """Anything that can be read at a scrape."""
+
+    def reading(self) -> Reading: ...
+
+
+_COUNTERS = {
+    "apiserver_watch_cache_events_received": "Changes taken from storage.",
+    "apiserver_watch_cache_events_dispatched": "Changes offered to watchers.",
+    "apiserver_watch_cache_initializations": "Times the cache was filled from a list.",
+    "apiserver_init_events": "Initial events written at the start of watches.",
+    "apiserver_terminated_watchers": "Watches ended because their reader was too slow.",
+    "apiserver_cache_list": "Lists answered from the cache.",
+    "apiserver_cache_list_fetched_objects": "Objects looked at by those lists.",
+    "apiserver_cache_list_returned_objects": "Objects returned by those lists.",
+}
+_GAUGES = {
+    "watch_cache_capacity": "Changes the history can hold now.",
+    "apiserver_watch_cache_resource_version": "Revision the cache has reached.",
+    "apiserver_storage_objects": "Objects in the cache.",
+    "apiserver_watch_cache_watchers": "Watches that are open.",
+}
+
+
+class WatchCacheMetrics(Collector):
+    """One per server, in that server's registry; None keeps the numbers to itself."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        own = registry if registry is not None else CollectorRegistry()
+        self._sources: list[ReadingSource] = []
+        self.read_wait_s = Histogram(
+            "apiserver_watch_cache_read_wait_seconds",
+            "Time reads waited for the cache to be fresh enough.",
+            _LABELS,
+            registry=own,
+            buckets=(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
+        )
+        self.consistent_reads = Counter(
+            "apiserver_watch_cache_consistent_read",
+            "Consistent reads, by whether the cache answered and whether storage had to.",
+            (*_LABELS, "success", "fallback"),
+            registry=own,
+        )
+        own.register(self)
+
+    def add(self, source: ReadingSource) -> None:
+        self._sources.append(source)
+
+    def remove(self, source: ReadingSource) -> None:
+        self._sources.remove(source)
+
+    def collect(self) -> Iterable[Metric]:
+        readings = [source.reading() for source in self._sources]
+        yield from _counters(readings)
+        yield from _gauges(readings)
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+
+def _counters(readings: list[Reading]) -> Iterator[Metric]:
+    families = {name: CounterMetricFamily(name, text, labels=_LABELS)
+                for name, text in _COUNTERS.items()}  # fmt: skip
+    for reading in readings:
+        counts = reading.counts
+        values = (
+            counts.received, reading.dispatched, counts.initializations, reading.initial_events,
+            reading.terminated, counts.lists, counts.fetched, counts.returned,
+        )  # fmt: skip
+        labels = (counts.resource.group, counts.resource.resource)
+        for family, value in zip(families.values(), values, strict=True):
+            family.add_metric(labels, value)
+    yield from families.values()
+
+
+def _gauges(readings: list[Reading]) -> Iterator[Metric]:
+    families = {name: GaugeMetricFamily(name, text, labels=_LABELS)
+                for name, text in _GAUGES.items()}  # fmt: skip
+    for reading in readings:
+        values = (reading.capacity, reading.revision, reading.objects, reading.watchers)
+        labels = (reading.counts.resource.group, reading.counts.resource.resource)
+        for family, value in zip(families.values(), values, strict=True):
+            family.add_metric(labels, value)
+    yield from families.values()

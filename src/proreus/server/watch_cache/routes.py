@@ -1,0 +1,47 @@
+"""From a storage key to the cache of its resource: the longest registered prefix.
+
+Prefixes have one segment (``/registry/pods/``) or two (``/registry/services/specs/``,
+``/registry/example.com/things/``), so a key is looked up once per depth in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proreus.server.watch_cache.cache import WatchCache
+
+
+class Routes:
+    def __init__(self) -> None:
+        self._by_prefix: dict[str, WatchCache] = {}
+        self._depths: list[int] = []  # slashes in the prefixes, most first
+
+    def add(self, cache: WatchCache) -> None:
+        prefix = cache.kind.prefix
+        assert prefix.endswith("/"), f"{prefix} must end with a slash"
+        assert prefix not in self._by_prefix, f"{prefix} has a cache already"
+        self._by_prefix[prefix] = cache
+        self._count_depths()
+
+    def remove(self, prefix: str) -> WatchCache:
+        cache = self._by_prefix.pop(prefix)
+        self._count_depths()
+        return cache
+
+    def find(self, key: str) -> WatchCache | None:
+        parts = key.split("/", self._depths[0]) if self._depths else []
+        for depth in self._depths:
+            if len(parts) > depth:
+                cache = self._by_prefix.get("/".join(parts[:depth]) + "/")
+                if cache is not None:
+                    return cache
+        return None
+
+    def _count_depths(self) -> None:
+        self._depths = sorted({prefix.count("/") for prefix in self._by_prefix}, reverse=True)
+
+    def __iter__(self) -> Iterator[WatchCache]:
+        return iter(list(self._by_prefix.values()))
+
+    def __len__(self) -> int:
+        return len(self._by_prefix)

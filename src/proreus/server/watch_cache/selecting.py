@@ -1,0 +1,82 @@
+"""What a Selection means for keys and objects: its range of keys, its test, its index entry.
+
+Pure. ``selectors`` are compiled by ``api.selectors``; here they meet the cached object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.query import Selection
+
+Matches = Callable[[CachedObject], bool]
+_AFTER_SLASH = "0"  # the character that follows "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where events can come from: "" means any."""
+
+    namespace: str
+    name: str
+
+
+def scope_of(selection: Selection) -> Scope:
+    """The namespace and name asked for, in the path or by a field pinned to one value."""
+    fields = selection.fields
+    namespace = selection.namespace or fields.pinned("metadata.namespace") or ""
+    name = selection.name or fields.pinned("metadata.name") or ""
+    return Scope(namespace, name)
+
+
+def key_range(selection: Selection) -> tuple[str, str]:
+    """The keys that can match: ``low <= key < high``; high "" means no end."""
+    scope = scope_of(selection)
+    if not scope.namespace:
+        return "", ""
+    if scope.name:
+        key = f"{scope.namespace}/{scope.name}"
+        return key, f"{key}\0"
+    return f"{scope.namespace}/", f"{scope.namespace}{_AFTER_SLASH}"
+
+
+def matcher(selection: Selection) -> Matches | None:
+    """The test an object must pass; None if every object passes."""
+    checks: list[Matches] = []
+    namespace, name = selection.namespace, selection.name
+    if namespace:
+        checks.append(lambda obj: obj.namespace == namespace)
+    if name:
+        checks.append(lambda obj: obj.name == name)
+    checks += _selector_checks(selection)
+    return _all(checks)
+
+
+def matcher_in_range(selection: Selection) -> Matches | None:
+    """Like ``matcher`` for objects that are already known to be in ``key_range``."""
+    name = selection.name
+    checks: list[Matches] = []
+    if name and not scope_of(selection).namespace:
+        checks.append(lambda obj: obj.name == name)
+    return _all(checks + _selector_checks(selection))
+
+
+def _selector_checks(selection: Selection) -> list[Matches]:
+    checks: list[Matches] = []
+    if not selection.labels.is_empty:
+        labels_match = selection.labels.matches
+        checks.append(lambda obj: labels_match(obj.labels))
+    if not selection.fields.is_empty:
+        fields_match = selection.fields.matches
+        checks.append(lambda obj: fields_match(obj.fields))
+    return checks
+
+
+def _all(checks: list[Matches]) -> Matches | None:
+    if not checks:
+        return None
+    if len(checks) == 1:
+        return checks[0]
+    return lambda obj: all(check(obj) for check in checks)

@@ -1,0 +1,67 @@
+"""What the parts of one cache share, and what all caches of a server share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proreus.aio.clock import Clock
+from proreus.api.group_version import GroupResource
+from proreus.server.storage.interface import Storage
+from proreus.server.watch_cache.agenda import Agenda
+from proreus.server.watch_cache.freshness import Freshness
+from proreus.server.watch_cache.history import WINDOW_S, History
+from proreus.server.watch_cache.metrics import Counts, WatchCacheMetrics
+from proreus.server.watch_cache.object import ReadAttributes
+from proreus.server.watch_cache.readiness import Readiness
+from proreus.server.watch_cache.snapshot import Snapshot
+
+# Uncached resources answer watches from storage's history in Kubernetes: five to ten minutes.
+_UNCACHED_WINDOW_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a cache must know of its resource. ``exact_index`` "" means none.
+
+    ``cached`` False answers as Kubernetes does for resources without a watch cache (events).
+    """
+
+    prefix: str
+    resource: GroupResource
+    read: ReadAttributes
+    exact_index: str = ""
+    cached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all caches of a server share."""
+
+    storage: Storage
+    clock: Clock
+    freshness: Freshness
+    agenda: Agenda
+    metrics: WatchCacheMetrics
+    buffered_max: int
+
+
+class CacheState:
+    """The present, the recent past, and whether both can be trusted. Changed by ``cache`` only."""
+
+    def __init__(self, kind: Kind, clock: Clock) -> None:
+        self.kind = kind
+        self.readiness = Readiness(clock)
+        self.counts = Counts(kind.resource)
+        self.snapshot = Snapshot()
+        self.history = self._new_history(0)
+
+    def replace(self, snapshot: Snapshot, revision: int) -> None:
+        """A state that was listed at ``revision``; nothing before it is known."""
+        self.snapshot = snapshot
+        self.history = self._new_history(revision)
+
+    def _new_history(self, revision: int) -> History:
+        return History(revision, window_s=WINDOW_S if self.kind.cached else _UNCACHED_WINDOW_S)
+
+    def __repr__(self) -> str:
+        return f"<CacheState of {self.kind.resource}: {self.snapshot!r}, {self.history!r}>"

@@ -1,0 +1,160 @@
+"""How a watch begins, is marked and ends (spec/server §2.8, §4.11 to §4.14).
+
+Invariant: the state a watch starts from and its place in the feed of changes are fixed without an
+await between them. Waiting for freshness comes before, writing comes after.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import assert_never
+
+from proreus.api.status import ApiError, Expired, InternalError
+from proreus.server.storage.interface import StorageError
+from proreus.server.watch_cache.catch_up import CatchUp
+from proreus.server.watch_cache.fan_out import FanOut
+from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.query import Any, Latest, NotOlderThan, WatchQuery
+from proreus.server.watch_cache.selecting import key_range, matcher_in_range
+from proreus.server.watch_cache.slow_watchers import SlowWatchers
+from proreus.server.watch_cache.state import CacheState, Surroundings
+from proreus.server.watch_cache.subscriber import (
+    Ending,
+    Live,
+    Parked,
+    Phase,
+    Replaying,
+    Starting,
+    Subscriber,
+)
+from proreus.server.watch_cache.view import Sink, View
+
+BOOKMARK_EVERY_S = 60.0
+BOOKMARK_BEFORE_DEADLINE_S = 2.0
+BOOKMARK_GRAIN_S = 1.0
+
+
+class Watches:
+    def __init__(
+        self,
+        state: CacheState,
+        shared: Surroundings,
+        fan_out: FanOut,
+        catch_up: CatchUp,
+        slow: SlowWatchers,
+    ) -> None:
+        self._state = state
+        self._storage = shared.storage
+        self._clock = shared.clock
+        self._freshness = shared.freshness
+        self._agenda = shared.agenda
+        self._fan_out = fan_out
+        self._catch_up = catch_up
+        self._slow = slow
+
+    async def start(self, query: WatchQuery, view: View, sink: Sink) -> Subscriber:
+        self._state.readiness.check()
+        generation = self._state.readiness.generation
+        began_s = self._clock.monotonic()
+        subscriber = Subscriber(query.selection, view, sink, bookmarks=query.bookmarks)
+        try:
+            fresh_at = await self._wait_until_fresh(query)
+        except ApiError as error:
+            subscriber.phase = Ending("not fresh enough", error.status)
+        except StorageError as error:
+            status = InternalError.of(str(error)).status
+            subscriber.phase = Ending("storage failed", status)
+        else:
+            # From here to the end there is no await.
+            if generation != self._state.readiness.generation or not self._state.readiness.is_ready:
+                subscriber.phase = Ending("reloaded meanwhile")
+            else:
+                subscriber.phase = self._first_phase(query, subscriber, fresh_at)
+        self._register(subscriber, query, began_s)
+        return subscriber
+
+    async def _wait_until_fresh(self, query: WatchQuery) -> int:
+        """The revision to start after or from, 0 for none in particular."""
+        if query.after is not None:
+            return query.after
+        match query.state:
+            case Latest():
+                revision = await self._storage.current_revision()
+            case Any():
+                revision = 0
+            case NotOlderThan(revision=revision):
+                pass
+            case other:
+                assert_never(other)
+        if query.send_initial:
+            await self._freshness.wait_for(revision)
+        return revision
+
+    def _first_phase(self, query: WatchQuery, subscriber: Subscriber, revision: int) -> Phase:
+        history, current = self._state.history, self._freshness.revision
+        if query.after is None and query.send_initial:
+            subscriber.floor = current
+            wants_mark = query.bookmarks and query.initial_events_end
+            objects = self._initial_objects(query)
+            return Starting(objects, history.end, end_mark=current if wants_mark else None)
+        subscriber.floor = revision or current
+        if subscriber.floor > current:
+            return Parked(subscriber.floor)
+        try:
+            return Replaying(history.position_after(subscriber.floor))
+        except Expired as expired:
+            if self._state.kind.cached:
+                return Ending("too old", expired.status)
+            text = "The resourceVersion for the provided watch is too old."
+            return Ending("too old", Expired(text).status)
+
+    def _initial_objects(self, query: WatchQuery) -> list[CachedObject]:
+        matches = matcher_in_range(query.selection)
+        runs = self._state.snapshot.runs(*key_range(query.selection))
+        if matches is None:
+            return list(chain.from_iterable(runs))
+        return [obj for run in runs for obj in run if matches(obj)]
+
+    def _register(self, subscriber: Subscriber, query: WatchQuery, began_s: float) -> None:
+        subscriber.when_closed(lambda: self._forget(subscriber))
+        if query.timeout_s is not None:
+            subscriber.deadline_s = began_s + query.timeout_s
+            entry = self._agenda.at(subscriber.deadline_s, lambda: subscriber.end("deadline"))
+            subscriber.when_closed(entry.cancel)
+        phase = subscriber.phase
+        if isinstance(phase, Replaying) and phase.position == self._state.history.end:
+            self._fan_out.join(subscriber)
+        else:
+            self._catch_up.add(subscriber)
+        if subscriber.bookmarks and self._state.kind.cached:
+            self._schedule_bookmark(subscriber)
+
+    def _schedule_bookmark(self, subscriber: Subscriber) -> None:
+        due_s = next_bookmark_s(self._clock.monotonic(), subscriber.deadline_s)
+        if due_s is not None:
+            subscriber.next_bookmark = self._agenda.at(
+                due_s, lambda: self._bookmark(subscriber), grain_s=BOOKMARK_GRAIN_S
+            )
+
+    def _bookmark(self, subscriber: Subscriber) -> None:
+        """Mark how far the feed is, for a watcher that has been written all of it."""
+        revision = self._freshness.revision
+        if isinstance(subscriber.phase, Live) and revision > subscriber.floor:
+            self._fan_out.write_bookmark(subscriber, revision)
+        if not subscriber.is_closed:
+            self._schedule_bookmark(subscriber)
+
+    def _forget(self, subscriber: Subscriber) -> None:
+        self._fan_out.leave(subscriber)
+        self._catch_up.leave(subscriber)
+        self._slow.discard(subscriber)
+        if subscriber.next_bookmark is not None:
+            subscriber.next_bookmark.cancel()
+
+
+def next_bookmark_s(now_s: float, deadline_s: float | None) -> float | None:
+    """A minute from now, or just before the deadline so that a resumed watch loses little."""
+    due_s = now_s + BOOKMARK_EVERY_S
+    if deadline_s is not None:
+        due_s = min(due_s, deadline_s - BOOKMARK_BEFORE_DEADLINE_S)
+    return due_s if due_s > now_s else None
