@@ -173,8 +173,7 @@ class Cluster:
 
     async def reached(self, revision: int) -> None:
         """Wait until the cache has applied ``revision`` and watchers were written."""
-        while self.caches.revision < revision:
-            await asyncio.sleep(0)
+        await self.caches.wait_for(revision)
         await self.clock.settle()
 
     async def watch(

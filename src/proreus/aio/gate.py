@@ -65,8 +65,15 @@ class Waterline:
         if level <= self._level:
             return
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (level, next(self._order), reached))
-        await reached
+        entry = (level, next(self._order), reached)
+        heapq.heappush(self._waiting, entry)
+        try:
+            await reached
+        finally:
+            if not reached.done() or reached.cancelled():
+                # A number that is never reached must not keep those who gave up.
+                self._waiting = [other for other in self._waiting if other is not entry]
+                heapq.heapify(self._waiting)
 
     def __repr__(self) -> str:
         return f"<Waterline at {self._level}, {self.waiter_count} waiting>"

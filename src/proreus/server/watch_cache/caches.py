@@ -82,6 +82,10 @@ class WatchCaches:
         for cache in self._routes:
             await cache.wait_ready()
 
+    async def wait_for(self, revision: int) -> None:
+        """Wait until every cache has applied ``revision``. Raises ResourceVersionTooLarge."""
+        await self._freshness.wait_for(revision)
+
     async def run(self) -> None:
         """Follow storage for ever."""
         async with asyncio.TaskGroup() as parts:
