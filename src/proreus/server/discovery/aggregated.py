@@ -1,0 +1,87 @@
+"""Aggregated discovery v2: everything in two answers, ``/api`` and ``/apis`` (spec §1.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.server.discovery.document import Document, PerGeneration
+from proreus.server.discovery.ordering import groups_in_order
+from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.resource import Resource
+
+
+class Aggregated:
+    """The core group stands alone under ``/api``, all others under ``/apis``."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._cache = PerGeneration(catalog)
+
+    def core(self) -> Document:
+        return self._cache.get("core", lambda: self._build(core=True))
+
+    def groups(self) -> Document:
+        return self._cache.get("groups", lambda: self._build(core=False))
+
+    def _build(self, *, core: bool) -> Document:
+        items = [
+            {
+                "metadata": {"name": group} if group else {},
+                "versions": [self._version(group, version) for version in versions],
+            }
+            for group, versions in groups_in_order(self._cache.catalog)
+            if core == (group == "")
+        ]
+        return Document.of(
+            {
+                "kind": "APIGroupDiscoveryList",
+                "apiVersion": "apidiscovery.k8s.io/v2",
+                "metadata": {},
+                "items": items,
+            }
+        )
+
+    def _version(self, group: str, version: str) -> dict[str, Any]:
+        found = self._cache.catalog.resources(GroupVersion(group, version))
+        resources = [_resource(r) for r in sorted(found, key=lambda r: r.plural)]
+        return {"version": version, "resources": resources, "freshness": "Current"}
+
+
+def _resource(resource: Resource) -> dict[str, Any]:
+    home = resource.group_version
+    entry: dict[str, Any] = {
+        "resource": resource.plural,
+        "responseKind": _kind(resource.gvk, home),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if resource.subresources:
+        entry["subresources"] = [
+            {
+                "subresource": sub.name,
+                "responseKind": _kind(sub.kind, home),
+                "verbs": list(sub.verbs),
+            }
+            for sub in resource.subresources
+        ]
+    if resource.custom:
+        # Custom resources spell out where their kinds live; built-in ones leave it empty.
+        entry["responseKind"] = _whole_kind(resource.gvk)
+        for told, sub in zip(entry.get("subresources", ()), resource.subresources, strict=True):
+            told["responseKind"] = _whole_kind(sub.kind)
+    return entry
+
+
+def _kind(gvk: GroupVersionKind, home: GroupVersion) -> dict[str, str]:
+    if gvk.group_version == home:
+        return {"group": "", "version": "", "kind": gvk.kind}
+    return _whole_kind(gvk)
+
+
+def _whole_kind(gvk: GroupVersionKind) -> dict[str, str]:
+    return {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}

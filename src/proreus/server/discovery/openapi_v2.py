@@ -1,0 +1,134 @@
+"""OpenAPI v2: one document with everything, for clients that do not know v3.
+
+client-go asks for it only in protobuf. Built when first asked for: current kubectl never does.
+
+Cost: about 0.3 s for JSON, as much again for protobuf, once per state of the catalog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.group_version import GroupVersion
+from proreus.server.discovery.document import Document, PerGeneration
+from proreus.server.discovery.openapi import gnostic
+from proreus.server.discovery.openapi.about import about
+from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
+from proreus.server.discovery.openapi.parameters import Parameter
+from proreus.server.discovery.openapi.schemas import REF, SchemaSource, closure
+from proreus.server.discovery.openapi_v3 import SECURITY, extensions, schema_names
+from proreus.server.discovery.ordering import groups_in_order
+from proreus.server.discovery.version import GIT_VERSION
+from proreus.server.registry.catalog import Catalog
+
+_REF_V2 = "#/definitions/"
+_SHAPES = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "string"},
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
+        "type": "string",
+        "format": "int-or-string",
+    },
+}
+_CODES = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized"}
+
+
+class OpenApiV2:
+    def __init__(self, catalog: Catalog, source: SchemaSource) -> None:
+        self._cache = PerGeneration(catalog)
+        self._source = source
+
+    def document(self) -> Document:
+        return self._cache.get("json", lambda: Document.of(self._build()))
+
+    def protobuf(self) -> bytes:
+        return self._cache.get("protobuf", lambda: gnostic.encode_v2(self._build()))
+
+    def _build(self) -> dict[str, Any]:
+        items = [about("api"), about("apis"), about("version")]
+        for group, versions in groups_in_order(self._cache.catalog):
+            items += [about(f"apis/{group}")] if group else []
+            for version in versions:
+                group_version = GroupVersion(group, version)
+                items.append(about(group_version.path.lstrip("/")))
+                for resource in self._cache.catalog.resources(group_version):
+                    items += resource_paths(resource, self._source.name_of)
+        items.sort(key=lambda item: item.path)
+        schemas = closure(schema_names(items), self._source)
+        return {
+            "swagger": "2.0",
+            "info": {"title": "Kubernetes", "version": GIT_VERSION},
+            "paths": {item.path: _path_item(item) for item in items},
+            "definitions": {name: _definition(name, schema) for name, schema in schemas.items()},
+            "securityDefinitions": SECURITY,
+            "security": [{"BearerToken": []}],
+        }
+
+
+def _definition(name: str, schema: Mapping[str, Any]) -> Any:
+    if name in _SHAPES:
+        described = {"description": schema["description"]} if "description" in schema else {}
+        return {**described, **_SHAPES[name]}
+    return _schema(schema)
+
+
+def _schema(schema: Any) -> Any:
+    """A v3 schema as v2 has it: other references, no defaults, no alternatives."""
+    if isinstance(schema, list):
+        return [_schema(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        match key:
+            case "default" | "oneOf" | "anyOf" | "nullable":
+                continue
+            case "$ref":
+                found[key] = value.replace(REF, _REF_V2)
+            case "allOf" if len(value) == 1:
+                found |= _schema(value[0])
+            case "properties":
+                found[key] = {name: _schema(field) for name, field in value.items()}
+            case _:
+                found[key] = _schema(value)
+    return found
+
+
+def _path_item(item: PathItem) -> dict[str, Any]:
+    found: dict[str, Any] = {op.method: _operation(op) for op in item.operations}
+    if item.parameters:
+        found["parameters"] = [_parameter(parameter) for parameter in item.parameters]
+    return found
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    parameters: list[dict[str, Any]] = []
+    if operation.body is not None:
+        body: dict[str, Any] = {"name": "body", "in": "body"}
+        body |= {"required": True} if operation.body_required else {}
+        parameters.append({**body, "schema": {"$ref": f"{_REF_V2}{operation.body}"}})
+    parameters += [_parameter(parameter) for parameter in operation.parameters]
+    found: dict[str, Any] = {
+        "description": operation.summary,
+        "consumes": list(operation.consumes),
+        "produces": list(operation.produces),
+        "schemes": ["https"],
+        "tags": [operation.tag],
+        "operationId": operation.identifier,
+    }
+    if parameters:
+        found["parameters"] = parameters
+    found["responses"] = {code: _response(code, operation.answer) for code in operation.codes}
+    found["responses"]["401"] = {"description": _CODES["401"]}
+    return found | extensions(operation)
+
+
+def _response(code: str, answer: str | None) -> dict[str, Any]:
+    shape = {"type": "string"} if answer is None else {"$ref": f"{_REF_V2}{answer}"}
+    return {"description": _CODES[code], "schema": shape}
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    found: dict[str, Any] = {"uniqueItems": True, "type": parameter.type}
+    found |= {"description": parameter.description, "name": parameter.name, "in": parameter.where}
+    return {**found, "required": True} if parameter.where == "path" else found
