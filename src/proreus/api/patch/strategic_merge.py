@@ -1,0 +1,122 @@
+"""Strategic merge patch: merge patch that knows from the type how lists merge (spec/server §6.3.1).
+
+The type's ``patch_strategies`` and ``patch_merge_key`` decide; directives in the patch override
+them. ``strategic_lists`` merges and orders the lists. Neither argument is changed: the result
+copies the path that changed and shares the rest, so the cost follows the patch, not the object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proreus.api.patch import go_text, strategic_lists
+from proreus.api.patch.directives import (
+    DELETE_LIST,
+    PATCH,
+    RETAIN_KEYS,
+    SET_ORDER,
+    field_of_directive,
+    without_directives,
+)
+from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
+from proreus.api.typed import TypeNode
+
+Object = dict[str, Any]
+
+
+def apply_strategic_merge(document: Object, patch: Any, node: TypeNode | None) -> Object:
+    """The patched document. ``null`` changes nothing; kind and apiVersion never change."""
+    if patch is None:
+        return document
+    if not isinstance(patch, dict):
+        raise MalformedPatch(
+            f"json: cannot unmarshal {go_text.json_kind(patch)} "
+            "into Go value of type map[string]interface {}"
+        )
+    try:
+        merged = _merge_object(document, patch, node)
+    except RecursionError as deep:
+        raise MalformedPatch("exceeded max depth") from deep
+    kept = {key: document[key] for key in ("kind", "apiVersion") if key in document}
+    return merged | kept
+
+
+def _merge_object(original: Object, patch: Object, node: TypeNode | None) -> Object:
+    """One level of objects; ``original`` is not changed."""
+    if PATCH in patch:
+        return _directed(patch)
+    merged = _retained(original, patch)
+    done = _merge_ordered_lists(merged, patch, node)
+    for key, value in patch.items():
+        if key in done:
+            continue
+        if key.startswith(DELETE_LIST):
+            _delete_from_list(merged, field_of_directive(key, DELETE_LIST), value)
+        elif value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _merge_value(merged.get(key), value, node, key)
+    return merged
+
+
+def _directed(patch: Object) -> Object:
+    match patch[PATCH]:
+        case "replace":
+            return {key: value for key, value in patch.items() if key != PATCH}
+        case "delete":
+            return {}
+        case other:
+            raise UnmappedPatchError(
+                f"unknown patch type: {go_text.plain(other)} in map: {go_text.plain(patch)}"
+            )
+
+
+def _retained(original: Object, patch: Object) -> Object:
+    """A copy of ``original``, reduced to the keys that ``$retainKeys`` lists."""
+    if RETAIN_KEYS not in patch:
+        return dict(original)
+    listed = patch[RETAIN_KEYS]
+    if not isinstance(listed, list):
+        raise MalformedPatch("invalid patch format of retainKeys")
+    for key, value in patch.items():
+        if value is not None and not key.startswith("$") and key not in listed:
+            raise MalformedPatch("invalid patch format of retainKeys")
+    return {key: value for key, value in original.items() if key in listed}
+
+
+def _merge_ordered_lists(merged: Object, patch: Object, node: TypeNode | None) -> set[str]:
+    """Do the lists that ``$setElementOrder`` names, and say which patch keys that settles."""
+    done = {RETAIN_KEYS}
+    for key, order in patch.items():
+        if not key.startswith(SET_ORDER):
+            continue
+        done.add(key)
+        name = field_of_directive(key, SET_ORDER)
+        if name in patch and patch[name] is None:
+            continue
+        field = node.field_of(name) if node else None
+        ordered = strategic_lists.merge_in_order(
+            merged.get(name), patch.get(name), order, field, _merge_object
+        )
+        if ordered is not None:
+            merged[name] = ordered
+            done.add(name)
+    return done
+
+
+def _delete_from_list(merged: Object, key: str, values: Any) -> None:
+    # Anything but a list against a list is silently nothing (§12).
+    if isinstance(values, list) and isinstance(merged.get(key), list):
+        merged[key] = strategic_lists.delete_values(merged[key], values)
+
+
+def _merge_value(original: Any, value: Any, node: TypeNode | None, key: str) -> Any:
+    field = node.field_of(key) if node else None
+    replaces = field is not None and "replace" in field.patch_strategies
+    if isinstance(original, dict) and isinstance(value, dict):
+        return value if replaces else _merge_object(original, value, field)
+    if isinstance(original, list) and isinstance(value, list):
+        if field is not None and "merge" in field.patch_strategies:
+            return strategic_lists.merge_lists(original, value, field, _merge_object)
+        return value
+    return without_directives(value)
