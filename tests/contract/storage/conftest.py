@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.memory import MemoryStorage
+from proreus.server.storage.sqlite import SqliteStorage
 from proreus.testing.virtual_clock import VirtualClock
 
 
@@ -36,9 +38,25 @@ async def memory_backend() -> AsyncIterator[Backend]:
         yield Backend(storage, clock.advance)
 
 
-@pytest.fixture(params=["memory"])
-def open_backend(request: pytest.FixtureRequest) -> OpenBackend:
-    return memory_backend
+def sqlite_backend(folder: Path) -> OpenBackend:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Backend]:
+        clock = VirtualClock()
+        async with SqliteStorage.open(folder / f"{uuid4().hex}.db", clock) as storage:
+            yield Backend(storage, clock.advance)
+
+    return opened
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def open_backend(request: pytest.FixtureRequest, tmp_path: Path) -> OpenBackend:
+    match request.param:
+        case "memory":
+            return memory_backend
+        case "sqlite":
+            return sqlite_backend(tmp_path)
+        case unknown:
+            raise AssertionError(unknown)
 
 
 @pytest.fixture

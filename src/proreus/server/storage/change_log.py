@@ -60,14 +60,21 @@ class ChangeLog:
 
     def publish(self, changes: Sequence[Change], revision: int) -> None:
         """Add what was committed, and wake the watches."""
-        self.revision = revision
         if not self._positions:
-            self._drop_until(revision)
+            self.skip_to(revision)
             return
+        self.revision = revision
         self._changes.extend(changes)
         self._bytes += sum(map(_size, changes))
         if self._bytes > self._bytes_max:
             self._trim()
+        for position in self._positions:
+            position.wake.set()
+
+    def skip_to(self, revision: int) -> None:
+        """Something was committed whose changes are not known here: watches read the store."""
+        self.revision = revision
+        self._drop_until(revision)
         for position in self._positions:
             position.wake.set()
 

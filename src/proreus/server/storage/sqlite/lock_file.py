@@ -1,0 +1,43 @@
+"""One process per database: a locked file beside it.
+
+SQLite would let two processes write in turn, but each would trust its own index in memory. The lock
+is the kernel's and ends with the process, however it ends; the file stays and means nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from proreus.server.storage.interface import StorageLocked
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold ``path`` locked. Raises StorageLocked, naming the process that holds it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        try:
+            _lock(descriptor)
+        except OSError as held:
+            owner = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "unknown"
+            raise StorageLocked(f"{path.with_suffix('')} is in use by process {owner}") from held
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,82 @@
+"""Writes decided but not yet committed: who may write what, decided on the event loop.
+
+A write is compared with the newest decided state, gets its revision and is queued in one step, so
+the database thread has nothing to decide. Readers see only what is committed.
+
+Invariant: applying the pending writes in order to the committed index gives the decided state. When
+the database refuses, all pending writes are refused and the decided state is the committed one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from proreus.server.storage.interface import StorageError
+from proreus.server.storage.revision_index import RevisionIndex
+from proreus.server.storage.sqlite.database import Row
+
+
+@dataclass(slots=True, eq=False)
+class Write:
+    """A decided write; ``done`` is set when it is committed or refused."""
+
+    row: Row
+    done: asyncio.Future[None] = field(repr=False)
+
+
+class PendingWrites:
+    """The decided state beyond the committed one."""
+
+    def __init__(self, index: RevisionIndex, revision: int) -> None:
+        self._index = index
+        self._decided = revision
+        self._writes: dict[int, Write] = {}  # by revision, in order
+        self._newest: dict[str, Write] = {}
+
+    def newest(self, key: str) -> Write | None:
+        """The undecided outcome of a key, if it is being written."""
+        return self._newest.get(key)
+
+    def revision_of(self, key: str) -> int:
+        """The decided revision of a key's value; 0: it has none."""
+        write = self._newest.get(key)
+        if write is None:
+            return self._index.live(key)
+        return write.row.revision if write.row.value is not None else 0
+
+    def decide(self, key: str, value: bytes | None, expires: float | None) -> Write:
+        """Give a write its revision. The caller has compared."""
+        self._decided += 1
+        row = Row(self._decided, key, self.revision_of(key), expires, value)
+        write = Write(row, asyncio.get_running_loop().create_future())
+        self._writes[row.revision] = self._newest[key] = write
+        return write
+
+    def commit(self, row: Row) -> Write:
+        """Take a committed write out, into the index. In revision order."""
+        write = self._writes.pop(row.revision)
+        if self._newest[row.key] is write:
+            del self._newest[row.key]
+        if row.value is None:
+            self._index.remove(row.key, row.revision)
+        else:
+            self._index.put(row.key, row.revision)
+        return write
+
+    def refuse(self, why: StorageError, revision: int) -> None:
+        """Forget all pending writes; ``revision`` is the newest committed one."""
+        refused = list(self._writes.values())
+        self._writes.clear()
+        self._newest.clear()
+        self._decided = revision
+        for write in refused:
+            if not write.done.done():
+                write.done.set_exception(why)
+                write.done.exception()  # expiry waits for no answer
+
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    def __repr__(self) -> str:
+        return f"<PendingWrites: {len(self)} up to revision {self._decided}>"

@@ -1,0 +1,71 @@
+"""The schema of the database file and every statement run on it.
+
+``log`` holds one row per write: its revision, the key, the revision it replaced (0: none), when
+the key ends, and the value (NULL: a deletion). There is no index but the revision: which row is
+live is known in memory, rebuilt at open, because an index on disk would halve the write rate.
+
+Rows are written and read many at a time by one statement: the interpreter's lock is given up and
+taken back once per step of a statement, and a busy event loop makes each of these wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+APPLICATION_ID = 0x70726F72  # "pror", at offset 68 of the file, so that file(1) can tell
+FORMAT = 1
+
+# Before the first table, and only then: the file keeps them.
+NEW_FILE = ("PRAGMA page_size = 8192", "PRAGMA auto_vacuum = INCREMENTAL")
+
+EACH_OPEN = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA cache_size = -65536",
+    "PRAGMA wal_autocheckpoint = 8000",
+    "PRAGMA fullfsync = 1",
+    "PRAGMA checkpoint_fullfsync = 1",
+    "PRAGMA cell_size_check = 1",
+    "PRAGMA temp_store = MEMORY",
+)
+
+SCHEMA = (
+    """CREATE TABLE log (
+        revision INTEGER PRIMARY KEY,
+        key TEXT NOT NULL,
+        replaced INTEGER NOT NULL,
+        expires REAL,
+        value BLOB
+    ) STRICT""",
+    "CREATE TABLE state (compacted INTEGER NOT NULL) STRICT",
+    "INSERT INTO state VALUES (0)",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {FORMAT}",
+)
+
+LOAD = "SELECT revision, key, replaced, expires, value IS NULL FROM log ORDER BY revision"
+CHANGES = (
+    "SELECT revision, key, replaced, value IS NULL FROM log "
+    "WHERE revision > ? ORDER BY revision LIMIT ?"
+)
+SET_COMPACTED = "UPDATE state SET compacted = ?"
+
+_ROW = "(?, ?, ?, ?, ?)"
+INSERT = {rows: "INSERT INTO log VALUES " + ", ".join([_ROW] * rows) for rows in (100, 10, 1)}
+
+
+def values_of(revisions: Sequence[int]) -> str:
+    """Lengths and joined values of rows, in one result row: one step however many they are."""
+    return (
+        "SELECT group_concat(revision), group_concat(length(value)),"
+        " CAST(group_concat(value, '') AS BLOB) FROM"
+        f" (SELECT revision, value FROM log WHERE revision IN ({_numbers(revisions)})"
+        " ORDER BY revision)"
+    )
+
+
+def delete(revisions: Sequence[int]) -> str:
+    return f"DELETE FROM log WHERE revision IN ({_numbers(revisions)})"
+
+
+def _numbers(revisions: Sequence[int]) -> str:
+    return ",".join(map(str, revisions))
