@@ -6,10 +6,12 @@ indented JSON. Nothing here knows HTTP: ``http/negotiation`` picks the view.
 """
 
 from proreus.server.views.converted_view import ConvertedView
+from proreus.server.views.encodings import indented, to_yaml
 from proreus.server.views.json_view import JsonView
 from proreus.server.views.metadata_view import MetadataView
 from proreus.server.views.response import ResponseView
 from proreus.server.views.table_view import IncludeObject, TableView
+from proreus.server.views.views import Views
 
 __all__ = [
     "ConvertedView",
@@ -18,4 +20,7 @@ __all__ = [
     "MetadataView",
     "ResponseView",
     "TableView",
+    "Views",
+    "indented",
+    "to_yaml",
 ]

@@ -9,7 +9,16 @@ import pytest
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.wire import json
-from proreus.server.views import ConvertedView, IncludeObject, JsonView, MetadataView, TableView
+from proreus.server.views import (
+    ConvertedView,
+    IncludeObject,
+    JsonView,
+    MetadataView,
+    TableView,
+    Views,
+    indented,
+    to_yaml,
+)
 from proreus.server.views.columns import printer_for
 from proreus.server.views.zero import zero_body
 from proreus.server.watch_cache.query import Listing
@@ -212,3 +221,22 @@ def test_a_resource_stored_in_another_version_is_converted() -> None:
     )
     assert decoded(rows.object(scaler))["rows"][0]["object"] == event
     assert view == ConvertedView(scalers, JsonView(scalers), swapped)
+
+
+def test_views_are_made_once_per_declaration_of_a_resource() -> None:
+    views = Views(StandingClock(), swapped)
+    assert views.whole(CONFIG_MAPS) is views.whole(CONFIG_MAPS)
+    assert views.whole(replace(CONFIG_MAPS)) is not views.whole(CONFIG_MAPS)
+    assert views.metadata("v1beta1") == MetadataView("v1beta1")
+    scalers = resource("horizontalpodautoscalers", "autoscaling", "v1")
+    assert isinstance(views.whole(scalers), ConvertedView)
+    assert views.table(scalers).printer is printer_for(scalers.group_kind)
+    events = resource("events", "events.k8s.io")
+    assert views.table(events).printer is printer_for(resource("events").group_kind)
+
+
+def test_answers_can_be_indented_or_written_as_yaml() -> None:
+    body = JsonView(CONFIG_MAPS).object(A)
+    assert indented(body).startswith(b'{\n  "kind": "ConfigMap"')
+    assert not indented(body).endswith(b"\n")
+    assert to_yaml(body).startswith(b"apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n")

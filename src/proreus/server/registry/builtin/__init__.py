@@ -5,8 +5,6 @@ What a table cannot say (defaults, validation) comes from ``server.schema.kinds`
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -35,6 +33,7 @@ from proreus.server.registry.builtin import (
 )
 from proreus.server.registry.resource import Resource
 from proreus.server.registry.rules import Rules
+from proreus.server.schema.kinds import rules_for
 
 _TABLES: tuple[tuple[Resource, ...], ...] = (
     core.RESOURCES,
@@ -60,21 +59,10 @@ _TABLES: tuple[tuple[Resource, ...], ...] = (
 )
 
 
-def builtin_resources(rules_for: Callable[[GroupKind], Rules] | None = None) -> list[Resource]:
+def builtin_resources(rules: Callable[[GroupKind], Rules] = rules_for) -> list[Resource]:
     """Every built-in resource with its kind's rules."""
-    rules = rules_for or _schema_rules()
     return [
         replace(resource, rules=rules(resource.group_kind))
         for table in _TABLES
         for resource in table
     ]
-
-
-def _schema_rules() -> Callable[[GroupKind], Rules]:
-    name = "proreus.server.schema.kinds"
-    if importlib.util.find_spec("proreus.server.schema") is None:
-        return lambda _: Rules()
-    if importlib.util.find_spec(name) is None:
-        return lambda _: Rules()
-    found: Callable[[GroupKind], Rules] = importlib.import_module(name).rules_for
-    return found

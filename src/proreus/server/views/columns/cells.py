@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from proreus.api.selectors import LabelSelector, SelectorError
 from proreus.api.table import UNKNOWN, human_duration
+from proreus.api.values.timestamp import parse_time
 
 NONE = "<none>"
 UNSET = "<unset>"
@@ -37,7 +37,7 @@ def unix_time(time: str | None) -> float | None:
 def _parse(time: str) -> float | None:
     # Objects made together share their second, so most rows of a table find theirs here.
     try:
-        return datetime.fromisoformat(time).timestamp()
+        return parse_time(time)
     except ValueError:
         return None
 
