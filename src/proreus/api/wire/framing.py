@@ -37,13 +37,14 @@ class FrameTooLong(ValueError):
 
 
 class LineSplitter:
-    """Chunks in, whole lines out (without their newline; empty lines are dropped).
+    """Chunks in, whole lines out, without their newline; empty ones only if ``keep_empty``.
 
     ``limit`` bounds what an unfinished line may hold, so that a peer that never ends its line
     cannot fill the memory; None: no bound.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self, limit: int | None = None, *, keep_empty: bool = False) -> None:
+        self._keep_empty = keep_empty
         self._limit = limit
         self._parts: list[bytes] = []
         self._held = 0
@@ -60,7 +61,7 @@ class LineSplitter:
             self._held += len(rest)
             if self._limit is not None and self._held > self._limit:
                 raise FrameTooLong(f"a line is longer than {self._limit} bytes")
-        return [line for line in lines if line]
+        return lines if self._keep_empty else [line for line in lines if line]
 
     def finish(self) -> bytes:
         """What came after the last newline: empty unless the stream ended inside a line, or its

@@ -1,0 +1,126 @@
+"""Client: the way in. One server, all its resources.
+
+async with Client.from_env() as client:
+    pods = await client.core_v1.pods("default").list(label_selector="app=web")
+    await client.resource("deployments.apps")("default").set_scale("web", 3)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from proreus.aio.clock import Clock
+from proreus.api.object import ObjectLike
+from proreus.client.client_config import ClientConfig
+from proreus.client.config import Overrides, in_cluster_config, load_config
+from proreus.client.discovery.cache import CachedDiscovery
+from proreus.client.resources.groups import GroupClient, ResourceLookup
+from proreus.client.resources.resource_client import ResourceClient
+from proreus.client.rest.client import RestClient
+from proreus.client.rest.observer import NO_OBSERVER, Observer
+from proreus.client.rest.request import InvalidRequest, Request
+from proreus.client.rest.retry import RetryPolicy
+from proreus.client.rest.warning import WarningHandler, log_warning
+
+
+class Client:
+    """Use as an async context manager; it opens connections as needed and closes them at the end.
+
+    ``client.core_v1.pods``, ``client.apps_v1.deployments``, ``client.example_com_v1.widgets``: any
+    group version the server serves is an attribute. ``rest`` and ``discovery`` are the layers
+    below.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        clock: Clock | None = None,
+        retry: RetryPolicy | None = None,
+        on_warning: WarningHandler = log_warning,
+        observer: Observer = NO_OBSERVER,
+    ) -> None:
+        self.rest = RestClient(
+            config, clock=clock, retry=retry, on_warning=on_warning, observer=observer
+        )
+        self.discovery = CachedDiscovery(self.rest)
+        self._lookup = ResourceLookup(self.rest, self.discovery)
+
+    @classmethod
+    def from_kubeconfig(
+        cls,
+        path: Path | str | None = None,
+        *,
+        context: str = "",
+        namespace: str = "",
+        overrides: Overrides | None = None,
+        **options: Any,
+    ) -> Client:
+        """From a kubeconfig file, or the ones kubectl would read. Raises ``ConfigError``."""
+        chosen = overrides or Overrides(context=context, namespace=namespace)
+        return cls(load_config(path, chosen), **options)
+
+    @classmethod
+    def from_env(cls, **options: Any) -> Client:
+        """As kubectl would: KUBECONFIG, the file at home, or the pod this runs in."""
+        return cls(load_config(), **options)
+
+    @classmethod
+    def in_cluster(cls, **options: Any) -> Client:
+        """Only the pod's own configuration. Raises ``NotInCluster`` elsewhere."""
+        import os
+
+        return cls(in_cluster_config(os.environ), **options)
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self.rest.close()
+
+    @property
+    def config(self) -> ClientConfig:
+        return self.rest.config
+
+    @property
+    def namespace(self) -> str:
+        """Where namespaced objects go that name no namespace."""
+        return self.rest.config.namespace
+
+    def resource(self, name: str = "", *, api_version: str = "", kind: str = "") -> ResourceClient:
+        """Any resource: by a name as kubectl takes it (``deploy``, ``deployments.apps``,
+        ``widgets.v1.example.com``) or by ``api_version`` and ``kind``."""
+        if name and not kind:
+            return self._lookup.by_name(name)
+        if kind and api_version and not name:
+            return self._lookup.by_kind(api_version, kind)
+        raise InvalidRequest("name a resource, or give its api_version and kind")
+
+    def resource_of(self, body: ObjectLike) -> ResourceClient:
+        """The resource of an object that says its apiVersion and kind, in its namespace."""
+        namespace = (body.get("metadata") or {}).get("namespace") or ""
+        found = self.resource(api_version=body.get("apiVersion") or "", kind=body.get("kind") or "")
+        return found(namespace)
+
+    async def version(self) -> dict[str, Any]:
+        """What the server says about itself."""
+        return await self.discovery.live.version()
+
+    async def get_raw(self, path: str) -> bytes:
+        """The body of a GET on any path: ``/readyz``, ``/metrics``, ``/openapi/v3``."""
+        return (await self.rest.send(Request("get", "GET", path, accept="*/*"))).body
+
+    def __getattr__(self, name: str) -> GroupClient:
+        lookup = self.__dict__.get("_lookup")
+        group = lookup.group(name) if lookup is not None else None
+        if group is None:
+            raise AttributeError(f"Client has no attribute {name!r}")
+        found: GroupClient = group
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Client of {self.rest.config.host}>"

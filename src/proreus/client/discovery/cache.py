@@ -1,0 +1,75 @@
+"""Discovery as the rest of the client uses it: asked once, kept in memory and on disk.
+
+A name that is not found may have appeared since; then, and only then, the server is asked again,
+at most once per lookup and never twice at once. What is not found is not remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+from proreus.client.discovery.client import DiscoveryClient
+from proreus.client.discovery.disk_cache import DiskCache, cache_root
+from proreus.client.discovery.documents import Snapshot
+from proreus.client.discovery.mapper import RestMapper, UnknownResource
+from proreus.client.rest.client import RestClient
+
+log = logging.getLogger(__name__)
+_Found = TypeVar("_Found")
+
+
+class CachedDiscovery:
+    """The mapper of one server, current enough for what is asked."""
+
+    def __init__(self, rest: RestClient) -> None:
+        self.live = DiscoveryClient(rest)
+        root = rest.config.cache_dir or cache_root(os.environ)
+        self._disk = DiskCache(root, rest.config.host, rest.clock) if root else None
+        self._mapper: RestMapper | None = None
+        self._may_read_disk = True
+        self._refreshing = asyncio.Lock()
+
+    async def mapper(self) -> RestMapper:
+        """The present one, from memory, disk or the server."""
+        if self._mapper is None:
+            async with self._refreshing:
+                if self._mapper is None:
+                    cached = self._read_disk()
+                    if cached is None:
+                        return await self._fetch()
+                    self._mapper = RestMapper(cached.api_resources())
+        return self._mapper
+
+    async def find(self, lookup: Callable[[RestMapper], _Found]) -> _Found:
+        """``lookup``'s result, with one refresh before it may fail with ``UnknownResource``."""
+        mapper = await self.mapper()
+        try:
+            return lookup(mapper)
+        except UnknownResource:
+            async with self._refreshing:
+                if self._mapper is mapper or self._mapper is None:
+                    mapper = await self._fetch()
+                else:
+                    mapper = self._mapper  # someone refreshed while we waited
+            return lookup(mapper)
+
+    def invalidate(self) -> None:
+        """Forget, so that the next lookup asks the server; the files on disk are ignored too."""
+        self._mapper = None
+        self._may_read_disk = False
+
+    def _read_disk(self) -> Snapshot | None:
+        return self._disk.read() if self._disk is not None and self._may_read_disk else None
+
+    async def _fetch(self) -> RestMapper:
+        snapshot = await self.live.fetch()
+        for gv, why in snapshot.failures.items():
+            log.warning("discovery of %s failed: %s", gv, why)
+        if self._disk is not None:
+            self._disk.write(snapshot)
+        self._mapper = RestMapper(snapshot.api_resources())
+        return self._mapper

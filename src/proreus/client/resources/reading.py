@@ -1,0 +1,129 @@
+"""The verbs that read: get, list, pages, watch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from proreus.api.object import KubeObject
+from proreus.api.object_list import ObjectList
+from proreus.api.wire.framing import WatchEvent
+from proreus.client.resources.scope import Scope
+from proreus.client.rest import pager
+from proreus.client.rest.request import Request, list_query, query, require_name
+
+if TYPE_CHECKING:
+    from proreus.client.resources.list_watch import ResourceListWatch
+
+SILENCE_MAX_S = 90.0
+
+
+class Reading:
+    """Mixed into ``ResourceClient``."""
+
+    _scope: Scope
+
+    async def get(
+        self, name: str, *, resource_version: str = "", subresource: str = ""
+    ) -> KubeObject:
+        """One object. Raises ``NotFound``."""
+        path = await self._scope.object_path(require_name(name), subresource=subresource)
+        asked = query((("resourceVersion", resource_version),))
+        return await self._scope.rest.get_object(
+            Request("get", "GET", path, asked, accept=self._scope.accept)
+        )
+
+    async def list(
+        self,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        resource_version_match: str = "",
+        limit: int = 0,
+        continue_token: str = "",
+    ) -> ObjectList:
+        """All objects, or one page of ``limit``; see ``pages`` for large collections."""
+        path = await self._scope.collection_path()
+        asked = list_query(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            resource_version=resource_version,
+            resource_version_match=resource_version_match,
+            limit=limit,
+            continue_token=continue_token,
+        )
+        return await self._scope.rest.get_list(
+            Request("list", "GET", path, asked, accept=self._scope.accept_list)
+        )
+
+    def pages(
+        self,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        page_size: int = pager.PAGE_SIZE,
+    ) -> AsyncIterator[ObjectList]:
+        """The objects page by page, all of one state. Raises ``Expired`` if read too slowly."""
+        selected = self.list_watch(label_selector=label_selector, field_selector=field_selector)
+        return pager.pages(selected.list, page_size=page_size, resource_version=resource_version)
+
+    async def list_all(
+        self,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        page_size: int = pager.PAGE_SIZE,
+    ) -> ObjectList:
+        """All objects, fetched in pages; starts over in one piece if a page has expired."""
+        selected = self.list_watch(label_selector=label_selector, field_selector=field_selector)
+        return await pager.collect(
+            selected.list, page_size=page_size, resource_version=resource_version
+        )
+
+    @contextlib.asynccontextmanager
+    async def watch(
+        self,
+        *,
+        resource_version: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        timeout_s: int = 0,
+        allow_bookmarks: bool = True,
+        send_initial_events: bool = False,
+        silence_max_s: float | None = SILENCE_MAX_S,
+    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        """One stream of changes after ``resource_version``; it ends when the server ends it.
+
+        An informer is what survives broken connections and expired versions; this is the raw
+        stream. ``silence_max_s`` is how long it may say nothing before it counts as dead.
+        """
+        selected = self.list_watch(
+            label_selector=label_selector,
+            field_selector=field_selector,
+            silence_max_s=silence_max_s,
+        )
+        async with selected.watch(
+            resource_version=resource_version,
+            timeout_s=timeout_s,
+            send_initial_events=send_initial_events,
+            allow_bookmarks=allow_bookmarks,
+        ) as events:
+            yield events
+
+    def list_watch(
+        self,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        silence_max_s: float | None = SILENCE_MAX_S,
+    ) -> ResourceListWatch:
+        """List and watch of one selection, as a reflector takes it."""
+        from proreus.client.resources.list_watch import ResourceListWatch
+
+        return ResourceListWatch(
+            self._scope, label_selector, field_selector, silence_max_s=silence_max_s
+        )

@@ -1,0 +1,65 @@
+"""ResourceClient: every verb of one resource, in one namespace or all.
+
+pods = client.core_v1.pods               all namespaces
+pods("default").get("web")               one namespace
+pods("default").metadata_only.list()     only the metadata of each
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from proreus.api.object import KubeObject
+from proreus.client.discovery.api_resource import ApiResource
+from proreus.client.resources import waiting
+from proreus.client.resources.parts import Parts
+from proreus.client.resources.scope import Scope
+from proreus.client.rest.request import require_name
+
+
+class ResourceClient(Parts):
+    """Immutable and cheap: make one per namespace as you go."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __call__(self, namespace: str = "") -> ResourceClient:
+        """The same resource in one namespace; "" means all."""
+        return ResourceClient(self._scope.inside(namespace))
+
+    @property
+    def namespace(self) -> str:
+        return self._scope.namespace
+
+    @property
+    def metadata_only(self) -> ResourceClient:
+        """The same, but objects come as PartialObjectMetadata: a fraction of the bytes."""
+        return ResourceClient(replace(self._scope, metadata_only=True))
+
+    async def api_resource(self) -> ApiResource:
+        """What the server says about this resource. Raises ``UnknownResource``."""
+        return await self._scope.resolved()
+
+    async def wait_for(
+        self, name: str, condition: waiting.Condition | str, *, timeout_s: float = 30.0
+    ) -> KubeObject | None:
+        """Wait until ``condition`` holds for the object (or for None, its absence).
+
+        A string is as for ``kubectl wait``: ``condition=Ready``, ``create``, ``delete``.
+        Raises ``ConditionNotMet``, a ``TimeoutError`` that knows the last state.
+        """
+        check = waiting.condition_from(condition) if isinstance(condition, str) else condition
+        resource = await self._scope.resolved()
+        scope = self._scope
+        if resource.namespaced and not scope.namespace:
+            scope = scope.inside(scope.rest.config.namespace)
+        selected = ResourceClient(scope).list_watch(
+            field_selector=f"metadata.name={require_name(name)}"
+        )
+        return await waiting.wait_for(
+            selected, name, check, timeout_s=timeout_s, clock=scope.rest.clock
+        )
+
+    def __repr__(self) -> str:
+        where = f"in {self._scope.namespace}" if self._scope.namespace else "in all namespaces"
+        return f"<ResourceClient {self._scope.label} {where}>"

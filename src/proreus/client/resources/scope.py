@@ -1,0 +1,79 @@
+"""Which resource, in which namespace, in which form: what all verbs of a resource share."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from proreus.api.object import ObjectLike
+from proreus.client.discovery.api_resource import ApiResource
+from proreus.client.rest.request import JSON, resource_path
+
+if TYPE_CHECKING:
+    from proreus.client.rest.client import RestClient
+
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+Lookup = Callable[[], Awaitable[ApiResource]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """``resource`` may still have to be looked up at the server; ``namespace`` "" means all."""
+
+    rest: RestClient
+    resource: ApiResource | Lookup
+    label: str  # how the user named it
+    namespace: str = ""
+    metadata_only: bool = False
+
+    async def resolved(self) -> ApiResource:
+        if isinstance(self.resource, ApiResource):
+            return self.resource
+        return await self.resource()
+
+    def inside(self, namespace: str) -> Scope:
+        return replace(self, namespace=namespace)
+
+    async def collection_path(self) -> str:
+        """All objects, of the namespace or of all."""
+        resource = await self.resolved()
+        namespace = self.namespace if resource.namespaced else ""
+        return resource_path(resource.group_version, resource.name, namespace=namespace)
+
+    async def path_to_create(self, body: ObjectLike) -> str:
+        """Where a new object goes: into our namespace, its own, or the default one."""
+        resource = await self.resolved()
+        return resource_path(
+            resource.group_version, resource.name, namespace=self._namespace(resource, body)
+        )
+
+    async def object_path(
+        self, name: str, *, subresource: str = "", body: ObjectLike | None = None
+    ) -> str:
+        """One object, or a part of it."""
+        resource = await self.resolved()
+        return resource_path(
+            resource.group_version,
+            resource.name,
+            namespace=self._namespace(resource, body),
+            name=name,
+            subresource=subresource,
+        )
+
+    @property
+    def accept(self) -> str:
+        return f"{_METADATA},{JSON}" if self.metadata_only else JSON
+
+    @property
+    def accept_list(self) -> str:
+        return f"{_METADATA_LIST},{JSON}" if self.metadata_only else JSON
+
+    def _namespace(self, resource: ApiResource, body: ObjectLike | None) -> str:
+        if not resource.namespaced:
+            return ""
+        own = (body.get("metadata") or {}).get("namespace") if body is not None else ""
+        # As kubectl does: an object without any namespace goes where the context points.
+        return self.namespace or own or self.rest.config.namespace

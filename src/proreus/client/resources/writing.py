@@ -1,0 +1,216 @@
+"""The verbs that write: create, replace, patch, apply, delete, delete_collection.
+
+Every write takes a dict or a KubeObject. ``dry_run`` lets the server check and answer without
+storing; ``field_manager`` names who owns the fields ("": as the user agent says).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proreus.api.object import KubeObject, ObjectLike, encode
+from proreus.api.wire import json
+from proreus.client.resources.scope import Scope
+from proreus.client.rest.identity import program_name
+from proreus.client.rest.request import (
+    InvalidRequest,
+    PatchType,
+    Request,
+    list_query,
+    require_name,
+    write_query,
+)
+
+Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | KubeObject | bytes
+_PATCH_TYPES = {
+    "json": PatchType.JSON,
+    "merge": PatchType.MERGE,
+    "strategic": PatchType.STRATEGIC,
+    "apply": PatchType.APPLY,
+}
+
+
+class Writing:
+    """Mixed into ``ResourceClient``."""
+
+    _scope: Scope
+
+    async def create(
+        self,
+        body: ObjectLike,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+        field_validation: str = "",
+    ) -> KubeObject:
+        """Store a new object; the answer is what was stored. Raises ``AlreadyExists``."""
+        if subresource:
+            path = await self._scope.object_path(_name_of(body), subresource=subresource, body=body)
+        else:
+            path = await self._scope.path_to_create(body)
+        asked = write_query(
+            dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
+        )
+        return await self._write("create", "POST", path, asked, await self._typed(body))
+
+    async def replace(
+        self,
+        body: ObjectLike,
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+        field_validation: str = "",
+    ) -> KubeObject:
+        """Put the whole object in place of the stored one.
+
+        Raises ``Conflict`` if the body bears a resourceVersion that is no longer the present one.
+        """
+        path = await self._scope.object_path(_name_of(body), subresource=subresource, body=body)
+        asked = write_query(
+            dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
+        )
+        return await self._write("update", "PUT", path, asked, await self._typed(body))
+
+    async def patch(
+        self,
+        name: str,
+        patch: Patch,
+        *,
+        type: str | PatchType = "merge",  # noqa: A002  # the word of the API
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+        force: bool = False,
+    ) -> KubeObject:
+        """Change parts of an object. ``type``: json, merge, strategic or apply."""
+        kind = type if isinstance(type, PatchType) else _PATCH_TYPES.get(type)
+        if kind is None:
+            raise InvalidRequest(f"patch type {type!r} is not one of {', '.join(_PATCH_TYPES)}")
+        path = await self._scope.object_path(require_name(name), subresource=subresource)
+        asked = write_query(dry_run=dry_run, field_manager=field_manager, force=force)
+        return await self._write("patch", "PATCH", path, asked, _patch_body(patch), kind.value)
+
+    async def apply(
+        self,
+        body: ObjectLike,
+        *,
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> KubeObject:
+        """Server-side apply: own the fields of ``body``, create the object if there is none.
+
+        Raises ``Conflict`` if others own one of them, unless ``force``.
+        """
+        content = await self._typed(body)
+        if (content.get("metadata") or {}).get("managedFields"):
+            raise InvalidRequest("an object to apply may not hold metadata.managedFields")
+        path = await self._scope.object_path(
+            _name_of(content), subresource=subresource, body=content
+        )
+        configured = self._scope.rest.config.field_manager
+        asked = write_query(
+            dry_run=dry_run, field_manager=field_manager or configured or program_name(),
+            force=force,
+        )  # fmt: skip
+        return await self._write("apply", "PATCH", path, asked, content, PatchType.APPLY.value)
+
+    async def delete(
+        self,
+        name: str,
+        *,
+        grace_period_s: int | None = None,
+        propagation: str = "",
+        uid: str = "",
+        resource_version: str = "",
+        dry_run: bool = False,
+    ) -> KubeObject:
+        """Delete an object; the answer is a Status, or the object if it takes time to go.
+
+        ``propagation``: Background, Foreground or Orphan. With ``uid`` or ``resource_version``
+        only that very object is deleted. Raises ``NotFound``, ``Conflict``.
+        """
+        path = await self._scope.object_path(require_name(name))
+        options = _delete_options(
+            grace_period_s=grace_period_s,
+            propagation=propagation,
+            preconditions={"uid": uid, "resourceVersion": resource_version},
+            dry_run=dry_run,
+        )
+        return await self._write("delete", "DELETE", path, (), options)
+
+    async def delete_collection(
+        self,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        grace_period_s: int | None = None,
+        propagation: str = "",
+        dry_run: bool = False,
+    ) -> KubeObject:
+        """Delete everything selected in the namespace."""
+        path = await self._scope.path_to_create({})
+        asked = list_query(label_selector=label_selector, field_selector=field_selector)
+        options = _delete_options(
+            grace_period_s=grace_period_s,
+            propagation=propagation,
+            preconditions={},
+            dry_run=dry_run,
+        )
+        return await self._write("deletecollection", "DELETE", path, asked, options)
+
+    async def _typed(self, body: ObjectLike) -> ObjectLike:
+        """With kind and apiVersion, which the server demands and people forget."""
+        if body.get("kind") and body.get("apiVersion"):
+            return body
+        resource = await self._scope.resolved()
+        gvk = resource.gvk
+        return {"kind": gvk.kind, "apiVersion": gvk.api_version, **dict(body.items())}
+
+    async def _write(
+        self,
+        verb: str,
+        method: str,
+        path: str,
+        asked: tuple[tuple[str, str], ...],
+        body: ObjectLike | bytes,
+        content_type: str = "application/json",
+    ) -> KubeObject:
+        content = body if isinstance(body, bytes) else encode(body)
+        return await self._scope.rest.get_object(
+            Request(verb, method, path, asked, content, content_type, accept=self._scope.accept)
+        )
+
+
+def _name_of(body: ObjectLike) -> str:
+    name = (body.get("metadata") or {}).get("name")
+    return require_name(str(name or ""))
+
+
+def _patch_body(patch: Patch) -> ObjectLike | bytes:
+    if isinstance(patch, (bytes, KubeObject, Mapping)):
+        return patch
+    return json.encode([dict(operation) for operation in patch])
+
+
+def _delete_options(
+    *,
+    grace_period_s: int | None,
+    propagation: str,
+    preconditions: Mapping[str, str],
+    dry_run: bool,
+) -> dict[str, Any]:
+    options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if grace_period_s is not None:
+        options["gracePeriodSeconds"] = grace_period_s
+    if propagation:
+        options["propagationPolicy"] = propagation
+    if wanted := {key: value for key, value in preconditions.items() if value}:
+        options["preconditions"] = wanted
+    if dry_run:
+        options["dryRun"] = ["All"]
+    return options
