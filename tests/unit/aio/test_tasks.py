@@ -1,0 +1,65 @@
+"""Parts that are alive or loud."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from proreus.aio.backoff import Backoff
+from proreus.aio.tasks import background, supervise
+from proreus.testing.virtual_clock import VirtualClock
+
+
+async def test_a_part_that_dies_is_restarted_after_a_growing_delay_and_said_each_time() -> None:
+    clock = VirtualClock()
+    said: list[tuple[str, str, float]] = []
+    starts: list[float] = []
+
+    async def fragile() -> None:
+        starts.append(clock.monotonic())
+        if len(starts) < 3:
+            raise RuntimeError("broken")
+        await asyncio.Event().wait()
+
+    begin = clock.monotonic()
+    part = asyncio.ensure_future(
+        supervise(
+            "fragile",
+            fragile,
+            clock=clock,
+            backoff=Backoff(clock, initial_s=1, jitter=0),
+            died=lambda name, why, delay_s: said.append((name, str(why), delay_s)),
+        )
+    )
+    await clock.advance(10)
+
+    assert said == [("fragile", "broken", 1), ("fragile", "broken", 2)]
+    assert [start - begin for start in starts] == [0, 1, 3]
+    part.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await part
+
+
+async def test_background_parts_end_with_the_body() -> None:
+    ended: list[str] = []
+
+    async def part() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("part")
+
+    async with background(part()):
+        await asyncio.sleep(0)
+
+    assert ended == ["part"]
+
+
+async def test_a_background_part_that_fails_ends_the_body() -> None:
+    async def part() -> None:
+        raise RuntimeError("broken")
+
+    with pytest.raises(ExceptionGroup):
+        async with background(part()):
+            await asyncio.Event().wait()
