@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from importlib import metadata
 
 from proreus.api.wire import json
 
@@ -14,6 +13,8 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 def version_document() -> bytes:
     """Indented, as Kubernetes answers it. The fields' names are Kubernetes', whatever they say."""
+    from importlib import metadata  # here, because it is slow to load and rarely needed
+
     machine = _MACHINES.get(platform.machine(), platform.machine())
     return json.encode_pretty(
         {

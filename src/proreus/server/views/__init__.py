@@ -11,7 +11,6 @@ from proreus.server.views.json_view import JsonView
 from proreus.server.views.metadata_view import MetadataView
 from proreus.server.views.response import ResponseView
 from proreus.server.views.table_view import IncludeObject, TableView
-from proreus.server.views.views import Views
 
 __all__ = [
     "ConvertedView",
@@ -20,7 +19,6 @@ __all__ = [
     "MetadataView",
     "ResponseView",
     "TableView",
-    "Views",
     "indented",
     "to_yaml",
 ]

@@ -22,14 +22,13 @@ _LIST_END = b"]}\n"
 class JsonView:
     """One per resource; equal for equal types, so that all their watchers share frames."""
 
-    __slots__ = ("_event_heads", "_head", "_item_head", "_list_head", "_zero", "gvk")
+    __slots__ = ("_event_heads", "_head", "_item_head", "_list_head", "gvk")
 
     def __init__(self, resource: Resource) -> None:
         self.gvk = resource.gvk
         self._head = splice.kind_head(resource.kind, resource.api_version)
         self._list_head = splice.kind_head(resource.kind_of_list, resource.api_version)
         self._item_head = self._head if resource.custom else b""
-        self._zero = b"" if resource.custom else zero_body(resource.gvk)
         self._event_heads = {
             name: b'{"type":"%b","object":%b' % (name.encode(), self._head)
             for name in ("ADDED", "MODIFIED", "DELETED")
@@ -75,7 +74,7 @@ class JsonView:
 
     def empty_object(self, metadata: bytes) -> bytes:
         """An object of this kind with nothing but metadata, as typed servers write it."""
-        return b'%b"metadata":%b%b}' % (self._head, metadata, self._zero)
+        return b'%b"metadata":%b%b}' % (self._head, metadata, zero_body(self.gvk))
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is JsonView and other.gvk == self.gvk

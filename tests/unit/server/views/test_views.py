@@ -15,7 +15,6 @@ from proreus.server.views import (
     JsonView,
     MetadataView,
     TableView,
-    Views,
     indented,
     to_yaml,
 )
@@ -221,18 +220,6 @@ def test_a_resource_stored_in_another_version_is_converted() -> None:
     )
     assert decoded(rows.object(scaler))["rows"][0]["object"] == event
     assert view == ConvertedView(scalers, JsonView(scalers), swapped)
-
-
-def test_views_are_made_once_per_declaration_of_a_resource() -> None:
-    views = Views(StandingClock(), swapped)
-    assert views.whole(CONFIG_MAPS) is views.whole(CONFIG_MAPS)
-    assert views.whole(replace(CONFIG_MAPS)) is not views.whole(CONFIG_MAPS)
-    assert views.metadata("v1beta1") == MetadataView("v1beta1")
-    scalers = resource("horizontalpodautoscalers", "autoscaling", "v1")
-    assert isinstance(views.whole(scalers), ConvertedView)
-    assert views.table(scalers).printer is printer_for(scalers.group_kind)
-    events = resource("events", "events.k8s.io")
-    assert views.table(events).printer is printer_for(resource("events").group_kind)
 
 
 def test_answers_can_be_indented_or_written_as_yaml() -> None:
