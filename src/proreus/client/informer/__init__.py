@@ -1,7 +1,12 @@
 """A local, indexed, ordered copy of a collection, and everyone who wants to hear of its changes."""
 
 from proreus.client.informer.delta_fifo import Delta, DeltaFifo, DeltaType
-from proreus.client.informer.factory import ListWatchSource, Selection, SharedInformerFactory
+from proreus.client.informer.factory import (
+    ListWatchSource,
+    Selection,
+    SharedInformerFactory,
+    list_watch_of,
+)
 from proreus.client.informer.handler import Change, Handler, Notification
 from proreus.client.informer.indexer import (
     NAMESPACE_INDEX,
@@ -46,4 +51,5 @@ __all__ = [
     "chain",
     "drop_fields",
     "drop_managed_fields",
+    "list_watch_of",
 ]

@@ -1,6 +1,6 @@
 """One shared informer per selection, started and stopped together.
 
-    async with SharedInformerFactory(client.list_watch) as informers:
+    async with SharedInformerFactory(client) as informers:
         pods = informers.informer("pods", namespace="default")
         pods.add_handler(on_add=print)
         informers.start()
@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.client.informer.indexer import IndexFunction
@@ -25,6 +26,7 @@ from proreus.client.informer.lister import Lister
 from proreus.client.informer.reflector import ReflectorConfig
 from proreus.client.informer.status import InformerStatus
 from proreus.client.informer.transforms import Transform
+from proreus.client.resources.resource_client import ResourceClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,21 @@ class Selection:
 
 
 ListWatchSource: TypeAlias = Callable[[Selection], ListWatch]
-"""How a selection is listed and watched."""
+"""How a selection is listed and watched, for those who bring their own."""
+
+
+class Resources(Protocol):
+    """What a factory needs of a client."""
+
+    def resource(self, name: str, /) -> ResourceClient: ...
+
+
+def list_watch_of(client: Resources, selection: Selection) -> ListWatch:
+    """List and watch of a selection, through a client."""
+    resource = client.resource(selection.resource)(selection.namespace)
+    return (resource.metadata_only if selection.metadata_only else resource).list_watch(
+        label_selector=selection.label_selector, field_selector=selection.field_selector
+    )
 
 
 class SharedInformerFactory:
@@ -51,14 +67,16 @@ class SharedInformerFactory:
 
     def __init__(
         self,
-        source: ListWatchSource,
+        source: Resources | ListWatchSource,
         *,
         namespace: str = "",
         transform: Transform | None = None,
         config: ReflectorConfig | None = None,
         clock: Clock | None = None,
     ) -> None:
-        self._source = source
+        self._source: ListWatchSource = (
+            source if callable(source) else partial(list_watch_of, source)
+        )
         self._namespace = namespace
         self._transform = transform
         self._config = config or ReflectorConfig()

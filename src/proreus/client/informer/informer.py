@@ -72,17 +72,17 @@ class SharedInformer:
     ) -> None:
         self.resource = _group_resource(resource)
         self.name = str(self.resource)
-        self._clock = clock or SystemClock()
+        self.clock = clock or SystemClock()
         self.indexer = Indexer(indexes)
         self._applied = Waterline()
-        self.lister = Lister(self.indexer, self._applied, self.resource, clock=self._clock)
-        self._fifo = DeltaFifo(self.indexer, clock=self._clock)
+        self.lister = Lister(self.indexer, self._applied, self.resource, clock=self.clock)
+        self._fifo = DeltaFifo(self.indexer, clock=self.clock)
         self._reflector = Reflector(
             list_watch,
             self._fifo,
             name=self.name,
             config=config or ReflectorConfig(),
-            clock=self._clock,
+            clock=self.clock,
             transform=transform,
             randomness=randomness,
         )
@@ -108,7 +108,7 @@ class SharedInformer:
 
     def status(self) -> InformerStatus:
         """How it is, at this moment."""
-        now, vitals = self._clock.monotonic(), self._reflector.vitals
+        now, vitals = self.clock.monotonic(), self._reflector.vitals
         ended = vitals.requests_ended
         return InformerStatus(
             name=self.name,
@@ -152,7 +152,7 @@ class SharedInformer:
         handler = Handler(
             name or f"{self.name} {len(self._handlers) + 1}",
             Callbacks(on_add, on_update, on_delete, on_notification),
-            clock=self._clock,
+            clock=self.clock,
             resync_s=resync_s,
             upstream=self._synced,
             objects=self.indexer.objects,
@@ -194,8 +194,8 @@ class SharedInformer:
                 await supervise(
                     f"informer {self.name}",
                     self._mirror,
-                    clock=self._clock,
-                    backoff=Backoff(self._clock),
+                    clock=self.clock,
+                    backoff=Backoff(self.clock),
                     died=self._died,
                 )
         finally:

@@ -17,8 +17,9 @@ from typing import assert_never
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, deadline
 from proreus.api.object import KubeObject, ObjectDecodeError
-from proreus.api.status import ApiError, InternalError, Timeout
+from proreus.api.status import ApiError, InternalError, NotFound, Timeout
 from proreus.api.wire.framing import ADDED, BOOKMARK, DELETED, ERROR, MODIFIED, WatchEvent
+from proreus.client.discovery.mapper import UnknownResource
 from proreus.client.informer.course import (
     Cause,
     Course,
@@ -140,9 +141,9 @@ class Reflector:
         except TimeoutError:
             late = Timeout(f"no list within {self._config.list_timeout_s:g} s")
             return self._decided(self._course.list_failed(state, late), late)
-        except ObjectDecodeError as problem:
-            garbage = InternalError.of(str(problem))
-            return self._decided(self._course.list_failed(state, garbage), garbage)
+        except (ObjectDecodeError, UnknownResource) as problem:
+            unusable = _as_api_error(problem)
+            return self._decided(self._course.list_failed(state, unusable), unusable)
         self.vitals.last_contact_at = self._clock.monotonic()
         items += map(self._transformed, page.items)
         following = self._course.page_listed(state, page.resource_version, page.continue_token)
@@ -191,8 +192,8 @@ class Reflector:
             stream.failure = failure
         except TimeoutError:
             stream.is_silent = True  # the watchdog or the deadline: the peer is dead
-        except ObjectDecodeError as problem:
-            stream.failure = InternalError.of(str(problem))
+        except (ObjectDecodeError, UnknownResource) as problem:
+            stream.failure = _as_api_error(problem)
         return self._stream_ended(stream)
 
     def _stream_ended(self, stream: _Stream) -> State:
@@ -290,3 +291,11 @@ class Reflector:
 
     def __repr__(self) -> str:
         return f"<Reflector of {self._name}, {self.vitals.phase}>"
+
+
+def _as_api_error(problem: ObjectDecodeError | UnknownResource) -> ApiError:
+    """Garbage is the server's failure; a resource that is not served yet may be served later, when
+    its definition has been created."""
+    if isinstance(problem, UnknownResource):
+        return NotFound(str(problem))
+    return InternalError.of(str(problem))

@@ -11,6 +11,9 @@ from types import TracebackType
 
 from proreus.aio.clock import Clock, Timer
 
+# Sums of floats are off by less than this; a timer armed for the rest would spin.
+_RESOLUTION_S = 1e-4
+
 
 class Watchdog:
     """Raises ``TimeoutError`` in its body once ``fed_at`` is ``limit_s`` old.
@@ -46,11 +49,11 @@ class Watchdog:
 
     def _watch(self) -> None:
         self._rest()
-        silent_s = self._clock.monotonic() - self.fed_at
-        if silent_s >= self._limit_s:
+        left_s = self.fed_at + self._limit_s - self._clock.monotonic()
+        if left_s <= _RESOLUTION_S:
             self._scope.reschedule(asyncio.get_running_loop().time())
         else:
-            self._timer = self._clock.call_later(self._limit_s - silent_s, self._watch)
+            self._timer = self._clock.call_later(left_s, self._watch)
 
     def _rest(self) -> None:
         if self._timer is not None:

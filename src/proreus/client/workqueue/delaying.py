@@ -13,6 +13,9 @@ import itertools
 from proreus.aio.clock import Clock, Timer
 from proreus.client.workqueue.queue import T, WorkQueue
 
+# Sums of floats are off by less than this; a timer armed for the rest would spin.
+_RESOLUTION_S = 1e-4
+
 
 class DelayingQueue(WorkQueue[T]):
     """``add_after`` beside ``add``. Waiting items are lost at shutdown: they were not due."""
@@ -63,7 +66,7 @@ class DelayingQueue(WorkQueue[T]):
             self._timer = None
 
     def _release_due(self) -> None:
-        now = self._clock.monotonic()
+        now = self._clock.monotonic() + _RESOLUTION_S
         while self._heap and self._heap[0][0] <= now:
             due, _, item = heapq.heappop(self._heap)
             if self._due.get(item) == due:

@@ -1,0 +1,45 @@
+"""What a reconcile function is asked and what it answers.
+
+A request names an object, never an event: whatever happened, look at the world and mend it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from proreus.api.object import KubeObject
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``object`` is the cached state when the work began, None if there is none (any more)."""
+
+    key: str
+    object: KubeObject | None
+    attempt: int = 0  # failures in a row before this one
+
+    @property
+    def namespace(self) -> str:
+        return self.key.rpartition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.key.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Done for now; ``requeue_after_s`` asks to be called again then, None only when something
+    happens."""
+
+    requeue_after_s: float | None = None
+
+
+class TerminalError(Exception):
+    """Trying again would not help: log it, count it, and wait for the object to change."""
+
+
+Reconcile: TypeAlias = Callable[[Request], Awaitable[Result | None]]
+"""Raising anything but TerminalError means: again, later and later."""

@@ -1,0 +1,191 @@
+"""Writes Event objects about what a program did to other objects, for people to read.
+
+    recorder = EventRecorder(client.core_v1.events, "my-operator")
+    recorder.event(pod, "Warning", "FailedMount", "volume data is not there")
+
+Recording never blocks and never fails: events wait in a bounded mailbox, and when it is full the
+newest is dropped and counted. ``run`` writes them, in its owner's TaskGroup.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import random
+import socket
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from proreus.aio.clock import Clock, SystemClock, deadline
+from proreus.aio.mailbox import Mailbox, MailboxClosed, MailboxFull
+from proreus.api.object import KubeObject, ObjectLike
+from proreus.api.status import ApiError, NotFound
+from proreus.api.values.timestamp import format_time
+from proreus.client.event_correlation import EventCorrelator, Occurrence, Subject, Writing
+from proreus.net.transport_error import TransportError
+
+log = logging.getLogger(__name__)
+
+NORMAL = "Normal"
+WARNING = "Warning"
+MAILBOX_LIMIT = 1_000
+TRIES = 12
+RETRY_S = 10.0
+FLUSH_S = 5.0
+_NAME_MAX = 253
+
+
+class EventWriter(Protocol):
+    """The events of one namespace."""
+
+    async def create(self, body: dict[str, Any], /) -> KubeObject: ...
+
+    async def patch(self, name: str, patch: dict[str, Any], /, *, type: str) -> KubeObject: ...  # noqa: A002
+
+
+class Events(Protocol):
+    """The events resource; called with a namespace it gives that namespace's."""
+
+    def __call__(self, namespace: str, /) -> EventWriter: ...
+
+
+class EventRecorder:
+    """Records events of one component (Kubernetes: source, reporting controller)."""
+
+    def __init__(
+        self,
+        events: Events,
+        component: str,
+        *,
+        instance: str = "",
+        clock: Clock | None = None,
+        randomness: random.Random | None = None,
+    ) -> None:
+        self._events = events
+        self._component = component
+        self._instance = instance or socket.gethostname()
+        self._clock = clock or SystemClock()
+        self._random = randomness or random.Random()
+        self._mailbox: Mailbox[Occurrence] = Mailbox(limit=MAILBOX_LIMIT)
+        self._correlator = EventCorrelator(self._new_name)
+        self._is_first_retry = True
+        self.dropped_count = 0  # mailbox full, too many alike, or refused by the server
+        self.written_count = 0
+
+    def event(
+        self,
+        obj: ObjectLike,
+        type: str,  # noqa: A002  # the word of the API
+        reason: str,
+        message: str,
+        *,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Something happened to ``obj``. ``type`` is Normal or Warning, ``reason`` CamelCase."""
+        if type not in (NORMAL, WARNING):
+            raise ValueError(f"an event is Normal or Warning, not {type!r}")
+        extra = tuple(sorted((annotations or {}).items()))
+        occurrence = Occurrence(
+            _subject(obj), type, reason, message, self._clock.now(), annotations=extra
+        )
+        try:
+            self._mailbox.put_nowait(occurrence)
+        except (MailboxFull, MailboxClosed):
+            self.dropped_count += 1
+            log.warning("event dropped, too many wait: reason=%s message=%s", reason, message)
+
+    async def run(self) -> None:
+        """Write what is recorded, until cancelled; what still waits then gets one short chance."""
+        try:
+            while True:
+                await self._record(await self._mailbox.get(), tries=TRIES)
+        finally:
+            self._mailbox.close()
+            with contextlib.suppress(TimeoutError, MailboxClosed):
+                async with deadline(self._clock, FLUSH_S):
+                    while True:
+                        await self._record(await self._mailbox.get(), tries=1)
+
+    async def _record(self, occurrence: Occurrence, *, tries: int) -> None:
+        writing = self._correlator.correlate(occurrence)
+        if writing is None or not await self._write(writing, tries):
+            self.dropped_count += 1
+        else:
+            self.written_count += 1
+
+    async def _write(self, writing: Writing, tries: int) -> bool:
+        """A server that answers has decided; only one that does not is asked again."""
+        for tried in range(tries):
+            try:
+                await self._write_once(writing)
+                return True
+            except ApiError as refused:
+                log.warning("event refused: name=%s failure=%r", writing.name, refused)
+                return False
+            except TransportError as failure:
+                log.info("event not written: name=%s failure=%r", writing.name, failure)
+                if tried + 1 < tries:
+                    await self._clock.sleep(self._pause_s())
+        log.warning("event given up: name=%s tries=%d", writing.name, tries)
+        return False
+
+    def _pause_s(self) -> float:
+        """Spread over time at first, so that a server that comes back is not met by everybody."""
+        first, self._is_first_retry = self._is_first_retry, False
+        return RETRY_S * self._random.random() if first else RETRY_S
+
+    async def _write_once(self, writing: Writing) -> None:
+        writer = self._events(writing.occurrence.subject.namespace or "default")
+        if writing.is_repeat:
+            try:
+                await writer.patch(writing.name, writing.patch(), type="strategic")
+                return
+            except NotFound:
+                writing = self._correlator.recreated(writing)
+        await writer.create(self._content(writing))
+
+    def _content(self, writing: Writing) -> dict[str, Any]:
+        occurrence = writing.occurrence
+        metadata: dict[str, Any] = {
+            "name": writing.name,
+            "namespace": occurrence.subject.namespace or "default",
+        }
+        if occurrence.annotations:
+            metadata["annotations"] = dict(occurrence.annotations)
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": metadata,
+            "involvedObject": occurrence.subject.reference(),
+            "type": occurrence.type,
+            "reason": occurrence.reason,
+            "message": occurrence.message,
+            "firstTimestamp": format_time(writing.first_at),
+            "lastTimestamp": format_time(occurrence.at),
+            "count": writing.count,
+            "source": {"component": self._component, "host": self._instance},
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+        }
+
+    def _new_name(self, subject: Subject) -> str:
+        """The object's name and the time in hexadecimal nanoseconds; random bits tell apart events
+        of one moment."""
+        unique = f"{int(self._clock.now() * 1e9) + self._random.randrange(1_000_000):x}"
+        return f"{subject.name[: _NAME_MAX - len(unique) - 1]}.{unique}"
+
+    def __repr__(self) -> str:
+        return f"<EventRecorder {self._component}, {len(self._mailbox)} waiting>"
+
+
+def _subject(obj: ObjectLike) -> Subject:
+    """KubeObject or dict: what an event says about its object."""
+    known = KubeObject.from_dict(obj)
+    return Subject(
+        api_version=known.api_version,
+        kind=known.kind,
+        namespace=known.namespace,
+        name=known.name,
+        uid=known.uid,
+        resource_version=known.resource_version,
+    )
