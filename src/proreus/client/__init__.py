@@ -1,54 +1,63 @@
-"""client-go in Python: rest → informer → workqueue → controller, against any Kubernetes cluster."""
+"""client-go in Python: rest → informer → workqueue → controller, against any Kubernetes cluster.
 
-from proreus.api.frozen import FrozenList, FrozenMapping
-from proreus.api.object import KubeObject, ObjectKey
-from proreus.api.object_list import ObjectList
-from proreus.api.status import (
-    AlreadyExists,
-    ApiError,
-    BadRequest,
-    Conflict,
-    Expired,
-    Forbidden,
-    InternalError,
-    Invalid,
-    NotFound,
-    ServiceUnavailable,
-    Timeout,
-    TooManyRequests,
-    Unauthorized,
-)
-from proreus.api.wire.framing import WatchEvent
-from proreus.client.client import Client
-from proreus.client.config import (
-    AuthSettings,
-    ClientConfig,
-    ConfigError,
-    ExecSettings,
-    Impersonation,
-    NotInCluster,
-    Overrides,
-    RateLimit,
-    TlsSettings,
-    load_config,
-)
-from proreus.client.credentials import CredentialError
-from proreus.client.discovery.mapper import UnknownResource
-from proreus.client.resources.resource_client import ResourceClient
-from proreus.client.resources.waiting import ConditionNotMet
-from proreus.client.rest.request import InvalidRequest, PatchType
-from proreus.client.rest.retry import RetryPolicy
-from proreus.client.rest.warning import WarnOnce
-from proreus.net.transport_error import (
-    ConnectFailed,
-    ConnectionLost,
-    ConnectionRefused,
-    ProtocolError,
-    StreamSilent,
-    TlsFailed,
-    TransportError,
-    TransportTimeout,
-)
+Names are loaded when first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from proreus.api.frozen import FrozenList, FrozenMapping
+    from proreus.api.object import KubeObject, ObjectKey
+    from proreus.api.object_list import ObjectList
+    from proreus.api.status import (
+        AlreadyExists,
+        ApiError,
+        BadRequest,
+        Conflict,
+        Expired,
+        Forbidden,
+        InternalError,
+        Invalid,
+        NotFound,
+        ServiceUnavailable,
+        Timeout,
+        TooManyRequests,
+        Unauthorized,
+    )
+    from proreus.api.wire.framing import WatchEvent
+    from proreus.client.client import Client
+    from proreus.client.client_config import (
+        AuthSettings,
+        ClientConfig,
+        ConfigError,
+        ExecSettings,
+        Impersonation,
+        RateLimit,
+        TlsSettings,
+    )
+    from proreus.client.config.in_cluster import NotInCluster
+    from proreus.client.config.loading import load_config
+    from proreus.client.config.overrides import Overrides
+    from proreus.client.credentials.source import CredentialError
+    from proreus.client.discovery.mapper import UnknownResource
+    from proreus.client.resources.resource_client import ResourceClient
+    from proreus.client.resources.waiting import ConditionNotMet
+    from proreus.client.rest.request import InvalidRequest, PatchType
+    from proreus.client.rest.retry import RetryPolicy
+    from proreus.client.rest.warning import WarnOnce
+    from proreus.net.transport_error import (
+        ConnectFailed,
+        ConnectionLost,
+        ConnectionRefused,
+        ProtocolError,
+        StreamSilent,
+        TlsFailed,
+        TransportError,
+        TransportTimeout,
+    )
 
 __all__ = [
     "AlreadyExists",
@@ -98,3 +107,77 @@ __all__ = [
     "WatchEvent",
     "load_config",
 ]
+
+_HOMES: dict[str, tuple[str, ...]] = {
+    "proreus.api.frozen": (
+        "FrozenList",
+        "FrozenMapping",
+    ),
+    "proreus.api.object": (
+        "KubeObject",
+        "ObjectKey",
+    ),
+    "proreus.api.object_list": ("ObjectList",),
+    "proreus.api.status": (
+        "AlreadyExists",
+        "ApiError",
+        "BadRequest",
+        "Conflict",
+        "Expired",
+        "Forbidden",
+        "InternalError",
+        "Invalid",
+        "NotFound",
+        "ServiceUnavailable",
+        "Timeout",
+        "TooManyRequests",
+        "Unauthorized",
+    ),
+    "proreus.api.wire.framing": ("WatchEvent",),
+    "proreus.client.client": ("Client",),
+    "proreus.client.client_config": (
+        "AuthSettings",
+        "ClientConfig",
+        "ConfigError",
+        "ExecSettings",
+        "Impersonation",
+        "RateLimit",
+        "TlsSettings",
+    ),
+    "proreus.client.config.in_cluster": ("NotInCluster",),
+    "proreus.client.config.loading": ("load_config",),
+    "proreus.client.config.overrides": ("Overrides",),
+    "proreus.client.credentials.source": ("CredentialError",),
+    "proreus.client.discovery.mapper": ("UnknownResource",),
+    "proreus.client.resources.resource_client": ("ResourceClient",),
+    "proreus.client.resources.waiting": ("ConditionNotMet",),
+    "proreus.client.rest.request": (
+        "InvalidRequest",
+        "PatchType",
+    ),
+    "proreus.client.rest.retry": ("RetryPolicy",),
+    "proreus.client.rest.warning": ("WarnOnce",),
+    "proreus.net.transport_error": (
+        "ConnectFailed",
+        "ConnectionLost",
+        "ConnectionRefused",
+        "ProtocolError",
+        "StreamSilent",
+        "TlsFailed",
+        "TransportError",
+        "TransportTimeout",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(importlib.import_module(_MODULE_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,12 +8,11 @@ async with Client.from_env() as client:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proreus.aio.clock import Clock
 from proreus.api.object import ObjectLike
 from proreus.client.client_config import ClientConfig
-from proreus.client.config import Overrides, in_cluster_config, load_config
 from proreus.client.discovery.cache import CachedDiscovery
 from proreus.client.resources.groups import GroupClient, ResourceLookup
 from proreus.client.resources.resource_client import ResourceClient
@@ -22,6 +21,9 @@ from proreus.client.rest.observer import NO_OBSERVER, Observer
 from proreus.client.rest.request import InvalidRequest, Request
 from proreus.client.rest.retry import RetryPolicy
 from proreus.client.rest.warning import WarningHandler, log_warning
+
+if TYPE_CHECKING:
+    from proreus.client.config.overrides import Overrides
 
 
 class Client:
@@ -58,18 +60,26 @@ class Client:
         **options: Any,
     ) -> Client:
         """From a kubeconfig file, or the ones kubectl would read. Raises ``ConfigError``."""
+        # Reading configuration is not needed by who brings it along.
+        from proreus.client.config.loading import load_config
+        from proreus.client.config.overrides import Overrides
+
         chosen = overrides or Overrides(context=context, namespace=namespace)
         return cls(load_config(path, chosen), **options)
 
     @classmethod
     def from_env(cls, **options: Any) -> Client:
         """As kubectl would: KUBECONFIG, the file at home, or the pod this runs in."""
+        from proreus.client.config.loading import load_config
+
         return cls(load_config(), **options)
 
     @classmethod
     def in_cluster(cls, **options: Any) -> Client:
         """Only the pod's own configuration. Raises ``NotInCluster`` elsewhere."""
         import os
+
+        from proreus.client.config.in_cluster import in_cluster_config
 
         return cls(in_cluster_config(os.environ), **options)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from proreus.client.client_config import (
     AuthSettings,
@@ -11,6 +11,7 @@ from proreus.client.client_config import (
     ConfigError,
     TlsSettings,
 )
+from proreus.client.config.address import server_url
 from proreus.client.config.kubeconfig import Cluster, Context, Kubeconfig, User
 from proreus.client.config.overrides import Overrides, override_cluster, override_user
 
@@ -39,18 +40,6 @@ def resolve(config: Kubeconfig, overrides: Overrides, *, namespace: str = "") ->
         proxy_url=cluster.proxy_url or None,
         disable_compression=cluster.disable_compression,
     )
-
-
-def server_url(host: str, *, secure: bool) -> str:
-    """The server's address as a URL: scheme added if missing, query and fragment dropped."""
-    if "://" not in host:
-        if "/" in host:
-            raise ConfigError(f"server {host!r}: an address with a path needs http:// or https://")
-        host = f"{'https' if secure else 'http'}://{host or 'localhost'}"
-    parts = urlsplit(host)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"server {host!r}: not an http or https address")
-    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
 
 
 def _context(config: Kubeconfig, overrides: Overrides) -> Context:

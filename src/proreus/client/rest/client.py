@@ -21,7 +21,7 @@ from proreus.api.object_list import ListDecoder, ObjectList
 from proreus.api.status import ApiError, InternalError
 from proreus.api.wire import json
 from proreus.client.client_config import ClientConfig
-from proreus.client.config.resolve import server_url
+from proreus.client.config.address import server_url
 from proreus.client.credentials import Credential
 from proreus.client.rest.connection import Connected, Connections
 from proreus.client.rest.failure import failure, is_success, raise_hidden_failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from pathlib import PurePath
 from urllib.parse import quote
@@ -20,7 +19,8 @@ def program_name() -> str:
 
 
 def default_user_agent() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # slow to import
+    import platform  # these two are slow to import
+    from importlib.metadata import PackageNotFoundError, version
 
     try:
         own = version("proreus")
