@@ -34,7 +34,7 @@ def presence(owner: TypeNode, key: str, field: TypeNode) -> Presence:
         )
     if always or _is_object_meta(field) or _is_condition_time(kind, key, field):
         return Presence.ALWAYS
-    if key in table.POINTERS.get(kind, ()):
+    if key in table.POINTERS.get(kind, ()) or key in table.EMPTY_LISTS.get(kind, ()):
         return Presence.POINTER
     match field.shape:
         case Shape.INTEGER | Shape.NUMBER | Shape.BOOLEAN:

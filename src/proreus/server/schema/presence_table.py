@@ -223,6 +223,12 @@ VolumeAttachment status
 VolumeError time
 """)
 
+# Lists where an empty one is told from a missing one; the kind's rules drop it again.
+EMPTY_LISTS = _table("""
+HPAScalingRules policies
+IngressSpec rules
+""")
+
 # Pointers that are written as null when nobody gave them.
 NULLS = _table("""
 DaemonSetSpec selector

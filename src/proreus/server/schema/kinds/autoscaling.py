@@ -1,0 +1,199 @@
+"""Horizontal pod autoscalers (as version 2 stores them) and disruption budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.field_error import FieldError
+from proreus.api.values import names, quantity
+from proreus.server.registry.rules import JsonObject, Rules
+from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.label_selectors import check_selector
+from proreus.server.schema.kinds.workloads import check_not_over_100, check_share
+
+Json = Mapping[str, Any]
+_UTILIZATION = 80
+_STABILIZATION_MAX_S = 3600
+_PERIOD_MAX_S = 1800
+_METRIC_TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
+_SELECT = ("Disabled", "Max", "Min")
+_SOURCES = {"Object": "object", "Pods": "pods", "Resource": "resource",
+            "ContainerResource": "containerResource", "External": "external"}  # fmt: skip
+_FAST = {"periodSeconds": 15, "type": "Percent", "value": 100}
+
+
+def _default(obj: JsonObject) -> None:
+    spec = obj["spec"]
+    spec.setdefault("minReplicas", 1)
+    if not spec.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": _UTILIZATION}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    if (behavior := spec.get("behavior")) is not None:
+        up = behavior.setdefault("scaleUp", {})
+        up.setdefault("stabilizationWindowSeconds", 0)
+        up.setdefault("selectPolicy", "Max")
+        up.setdefault("policies", [{"periodSeconds": 15, "type": "Pods", "value": 4}, dict(_FAST)])
+        down = behavior.setdefault("scaleDown", {})
+        down.setdefault("selectPolicy", "Max")
+        down.setdefault("policies", [dict(_FAST)])
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found, spec = Findings(), obj["spec"]
+    low, high = spec.get("minReplicas"), spec.get("maxReplicas") or 0
+    metrics = spec.get("metrics") or []
+    can_be_zero = any(metric.get("type") in ("Object", "External") for metric in metrics)
+    least = 0 if can_be_zero else 1
+    if low is not None and low < least:
+        found.invalid("spec.minReplicas", low, f"must be greater than or equal to {least}")
+    if high < 1:
+        found.invalid("spec.maxReplicas", high, "must be greater than 0")
+    if low is not None and high < low:
+        found.invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
+    _check_reference(found, "spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
+    _check_metrics(found, metrics, low)
+    if (behavior := spec.get("behavior")) is not None:
+        for key in ("scaleUp", "scaleDown"):
+            _check_scaling(found, f"spec.behavior.{key}", behavior.get(key))
+    return found
+
+
+def _check_reference(found: Findings, at: str, reference: Json) -> None:
+    for key in ("kind", "name"):
+        if found.require(f"{at}.{key}", reference.get(key)):
+            found.name(f"{at}.{key}", reference[key], names.path_segment)
+
+
+def _check_metrics(found: Findings, metrics: list[Json], low: int | None) -> None:
+    at = "spec.metrics"
+    if low == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
+        found.forbid(
+            at,
+            "must specify at least one Object or External metric to support scaling to zero "
+            "replicas",
+        )
+    for where, metric in items(metrics, at):
+        kind = metric.get("type") or ""
+        if not kind:
+            found.require(f"{where}.type", kind, "must specify a metric source type")
+            continue
+        found.one_of(f"{where}.type", kind, _METRIC_TYPES)
+        key = _SOURCES.get(kind)
+        if key is None:
+            continue
+        source = metric.get(key)
+        if source is None:
+            found.require(
+                f"{where}.{key}", None, "must populate information for the given metric source"
+            )
+            continue
+        for other in _SOURCES.values():
+            if other != key and metric.get(other) is not None:
+                found.forbid(f"{where}.{other}", "must populate the given metric source only")
+        _check_source(found, f"{where}.{key}", key, source)
+
+
+def _check_source(found: Findings, at: str, key: str, source: Json) -> None:
+    target = source.get("target") or {}
+    if key in ("resource", "containerResource"):
+        found.require(f"{at}.name", source.get("name"), "must specify a resource name")
+        if key == "containerResource":
+            found.require(f"{at}.container", source.get("container"), "must specify a container")
+    else:
+        metric = source.get("metric") or {}
+        if found.require(f"{at}.metric.name", metric.get("name")):
+            found.name(f"{at}.metric.name", metric["name"], names.path_segment)
+        check_selector(found, f"{at}.metric.selector", metric.get("selector"))
+    if key == "object":
+        _check_reference(found, f"{at}.describedObject", source.get("describedObject") or {})
+    _check_target(found, f"{at}.target", target, utilization=key.lower().endswith("resource"))
+
+
+def _check_target(found: Findings, at: str, target: Json, *, utilization: bool) -> None:
+    kind = target.get("type") or ""
+    if not kind:
+        found.require(f"{at}.type", kind, "must specify a metric target type")
+    else:
+        found.one_of(f"{at}.type", kind, ("AverageValue", "Utilization", "Value"))
+    for key in ("value", "averageValue"):
+        amount = target.get(key)
+        if amount is not None and quantity.amount(amount) <= 0:
+            found.invalid(f"{at}.{key}", amount, "must be positive")
+    share = target.get("averageUtilization")
+    if share is not None and share < 1:
+        found.invalid(f"{at}.averageUtilization", share, "must be greater than 0")
+    if utilization and share is None and target.get("averageValue") is None:
+        found.require(
+            f"{at}.averageUtilization",
+            None,
+            "must set either a target raw value or a target utilization",
+        )
+    if utilization and share is not None and target.get("averageValue") is not None:
+        found.forbid(
+            f"{at}.averageValue", "may not set both a target raw value and a target utilization"
+        )
+
+
+def _check_scaling(found: Findings, at: str, rules: Json | None) -> None:
+    if rules is None:
+        return
+    seconds = rules.get("stabilizationWindowSeconds")
+    where = f"{at}.stabilizationWindowSeconds"
+    if seconds is not None and seconds < 0:
+        found.invalid(where, seconds, "must be greater than or equal to zero")
+    if seconds is not None and seconds > _STABILIZATION_MAX_S:
+        found.invalid(where, seconds, f"must be less than or equal to {_STABILIZATION_MAX_S}")
+    found.one_of(f"{at}.selectPolicy", rules.get("selectPolicy"), _SELECT)
+    policies = rules.get("policies")
+    found.require(f"{at}.policies", policies, "must specify at least one Policy")
+    for place, policy in items(policies, f"{at}.policies"):
+        found.one_of(f"{place}.type", policy.get("type") or "", ("Percent", "Pods"))
+        _check_positive(found, f"{place}.value", policy.get("value") or 0)
+        period = policy.get("periodSeconds") or 0
+        _check_positive(found, f"{place}.periodSeconds", period)
+        if period > _PERIOD_MAX_S:
+            found.invalid(
+                f"{place}.periodSeconds", period, f"must be less than or equal to {_PERIOD_MAX_S}"
+            )
+
+
+def _check_positive(found: Findings, at: str, value: int) -> None:
+    if value <= 0:
+        found.invalid(at, value, "must be greater than zero")
+
+
+HORIZONTAL_POD_AUTOSCALER = Rules(
+    default=_default, validate=_validate, validate_update=lambda new, _: _validate(new)
+)
+
+
+# --- disruption budgets
+
+
+def _validate_budget(obj: JsonObject) -> list[FieldError]:
+    found, spec = Findings(), obj["spec"]
+    least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+    if least is not None and most is not None:
+        shown = {
+            "MinAvailable": least,
+            "Selector": spec.get("selector"),
+            "MaxUnavailable": most,
+            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
+        }
+        found.invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set")
+    for key, value in (("minAvailable", least), ("maxUnavailable", most)):
+        check_share(found, f"spec.{key}", value)
+        check_not_over_100(found, f"spec.{key}", value)
+    check_selector(found, "spec.selector", spec.get("selector"))
+    found.one_of(
+        "spec.unhealthyPodEvictionPolicy",
+        spec.get("unhealthyPodEvictionPolicy"),
+        ("AlwaysAllow", "IfHealthyBudget"),
+    )
+    return found
+
+
+POD_DISRUPTION_BUDGET = Rules(
+    validate=_validate_budget, validate_update=lambda new, _: _validate_budget(new)
+)

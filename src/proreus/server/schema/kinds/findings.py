@@ -1,0 +1,105 @@
+"""A list of violations with a word for each common rule, so that validation reads as a list.
+
+Methods take the field's path first and the value next, and add nothing if the rule holds or, but
+for ``require``, if the value is absent (None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.values import names
+
+NameRule = Callable[[str], list[str]]
+
+NOT_NEGATIVE = "must be greater than or equal to 0"
+IMMUTABLE = "field is immutable"
+
+
+class Findings(list[FieldError]):
+    """Collects violations in Kubernetes' order of checks."""
+
+    def invalid(self, at: str, value: object, why: str) -> None:
+        self.append(field_error.invalid(at, value, why))
+
+    def forbid(self, at: str, why: str) -> None:
+        self.append(field_error.forbidden(at, why))
+
+    def require(self, at: str, value: object, why: str = "") -> bool:
+        """Whether the value is there; empty strings, lists and maps are not."""
+        if not value:
+            self.append(field_error.required(at, why))
+            return False
+        return True
+
+    def duplicate(self, at: str, value: object) -> None:
+        self.append(field_error.duplicate(at, value))
+
+    def not_found(self, at: str, value: object) -> None:
+        self.append(field_error.not_found(at, value))
+
+    def one_of(self, at: str, value: object, allowed: Sequence[str]) -> None:
+        if value is not None and value not in allowed:
+            self.append(field_error.not_supported(at, value, allowed))
+
+    def required_one_of(self, at: str, value: object, allowed: Sequence[str]) -> None:
+        """Missing says required, wrong says what is supported."""
+        if self.require(at, value):
+            self.one_of(at, value, allowed)
+
+    def name(self, at: str, text: str | None, rule: NameRule = names.dns_subdomain) -> None:
+        if text is not None:
+            self.extend(field_error.invalid(at, text, why) for why in rule(text))
+
+    def required_name(
+        self, at: str, text: str | None, rule: NameRule = names.dns_subdomain
+    ) -> None:
+        if self.require(at, text):
+            self.name(at, text, rule)
+
+    def not_negative(self, at: str, value: int | None) -> None:
+        if value is not None and value < 0:
+            self.invalid(at, value, NOT_NEGATIVE)
+
+    def greater_than_zero(self, at: str, value: int | None) -> None:
+        if value is not None and value <= 0:
+            self.invalid(at, value, "must be greater than 0")
+
+    def between(self, at: str, value: int | None, low: int, high: int) -> None:
+        if value is not None and not low <= value <= high:
+            self.invalid(at, value, f"must be between {low} and {high}, inclusive")
+
+    def port(self, at: str, value: int | None) -> None:
+        self.between(at, value, 1, 65535)
+
+    def port_or_name(self, at: str, value: int | str | None) -> None:
+        if isinstance(value, str):
+            self.name(at, value, names.port_name)
+        else:
+            self.port(at, value)
+
+    def labels(self, at: str, labels: Mapping[str, str] | None) -> None:
+        for key in sorted(labels or ()):
+            self.name(at, key, names.qualified_name)
+            self.name(at, (labels or {})[key], names.label_value)
+
+    def immutable(self, at: str, new: object, old: object) -> None:
+        if new != old:
+            self.invalid(at, new, IMMUTABLE)
+
+    def unique(self, at: str, values: Iterable[Any]) -> None:
+        """Each value once; ``at`` is the list's path."""
+        seen: list[Any] = []
+        for index, value in enumerate(values):
+            if value in seen:
+                self.duplicate(f"{at}[{index}]", value)
+            seen.append(value)
+
+
+def items(value: Sequence[Any] | None, at: str) -> Iterable[tuple[str, Any]]:
+    """Each element with its path; nothing for None."""
+    for index, item in enumerate(value or ()):
+        yield f"{at}[{index}]", item

@@ -1,0 +1,248 @@
+"""Jobs: the selector they make for themselves, their counts and policies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.field_error import FieldError
+from proreus.api.values import names
+from proreus.server.registry.rules import JsonObject, Rules
+from proreus.server.schema.kinds.findings import Findings
+from proreus.server.schema.kinds.job_policies import (
+    check_pod_failure_policy,
+    check_success_policy,
+)
+from proreus.server.schema.kinds.label_selectors import check_selector
+from proreus.server.schema.kinds.pod_defaults import default_pod_template
+from proreus.server.schema.kinds.pod_spec import check_pod_template
+from proreus.server.schema.kinds.workloads import check_match, template_warnings
+
+Json = Mapping[str, Any]
+_CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
+_JOB_NAME = "batch.kubernetes.io/job-name"
+_OLD_CONTROLLER_UID, _OLD_JOB_NAME = "controller-uid", "job-name"
+_INT32_MAX = 2**31 - 1
+_INDEXED_MAX = 100_000
+
+
+def default_job_spec(spec: JsonObject) -> None:
+    """What jobs and the job templates of cron jobs share."""
+    default_pod_template(spec.setdefault("template", {}))
+    policy = spec.get("podFailurePolicy")
+    for rule in (policy or {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions") or ():
+            pattern.setdefault("status", "True")
+
+
+def _default_job(obj: JsonObject) -> None:
+    spec = obj["spec"]
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = spec["parallelism"] = 1
+    spec.setdefault("parallelism", 1)
+    per_index = spec.get("backoffLimitPerIndex") is not None
+    spec.setdefault("backoffLimit", _INT32_MAX if per_index else 6)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("suspend", False)
+    has_policy = spec.get("podFailurePolicy") is not None
+    spec.setdefault("podReplacementPolicy", "Failed" if has_policy else "TerminatingOrFailed")
+    spec.setdefault("manualSelector", False)
+    default_job_spec(spec)
+    _default_labels(obj)
+
+
+def _default_labels(obj: JsonObject) -> None:
+    labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
+
+
+def _prepare_create(obj: JsonObject) -> None:
+    spec, metadata = obj["spec"], obj["metadata"]
+    own_labels = metadata.get("labels")
+    template_metadata = spec["template"].setdefault("metadata", {})
+    if not spec.get("manualSelector"):
+        follows_template = own_labels == template_metadata.get("labels")
+        labels = template_metadata["labels"] = dict(template_metadata.get("labels") or {})
+        for key, value in (
+            (_CONTROLLER_UID, metadata["uid"]),
+            (_JOB_NAME, metadata["name"]),
+            (_OLD_CONTROLLER_UID, metadata["uid"]),
+            (_OLD_JOB_NAME, metadata["name"]),
+        ):
+            labels.setdefault(key, value)
+        selector = spec.setdefault("selector", {})
+        selector.setdefault("matchLabels", {}).setdefault(_CONTROLLER_UID, metadata["uid"])
+        if follows_template:
+            metadata.pop("labels", None)
+    _default_labels(obj)
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found = Findings()
+    _check_generated_selector(found, obj)
+    spec = obj["spec"]
+    check_job_spec(found, "spec", spec)
+    if spec.get("selector") is None:
+        found.require("spec.selector", None)
+    else:
+        check_selector(found, "spec.selector", spec["selector"])
+    if spec.get("selector") is None or not found:
+        check_match(found, "spec.template", spec.get("selector"), spec["template"])
+    elif spec.get("selector") is not None:
+        check_match(found, "spec.template", spec["selector"], spec["template"])
+    return found
+
+
+def _check_generated_selector(found: Findings, obj: JsonObject) -> None:
+    """A selector the server made must be the server's: two jobs never share pods."""
+    spec, metadata = obj["spec"], obj["metadata"]
+    selector = spec.get("selector")
+    if spec.get("manualSelector") or selector is None:
+        return
+    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
+    for key, wanted in (
+        (_OLD_CONTROLLER_UID, metadata.get("uid")),
+        (_OLD_JOB_NAME, metadata.get("name")),
+        (_CONTROLLER_UID, metadata.get("uid")),
+        (_JOB_NAME, metadata.get("name")),
+    ):
+        at = f"spec.template.metadata.labels[{key}]"
+        if key not in labels:
+            found.require(at, None, f"must be '{wanted}'")
+        elif labels[key] != wanted:
+            found.invalid(at, dict(sorted(labels.items())), f"must be '{wanted}'")
+    made = {"matchLabels": {_CONTROLLER_UID: metadata.get("uid")}}
+    old = {"matchLabels": {_OLD_CONTROLLER_UID: metadata.get("uid")}}
+    if selector not in (made, old):
+        shown = {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+        found.invalid("spec.selector", shown, "`selector` not auto-generated")
+
+
+_COUNTS = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit",
+           "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes")  # fmt: skip
+
+
+def check_job_spec(found: Findings, at: str, spec: Json) -> None:
+    """Without the selector, which only a real job has."""
+    for key in _COUNTS:
+        found.not_negative(f"{at}.{key}", spec.get(key))
+    _check_indexed(found, at, spec)
+    found.one_of(f"{at}.completionMode", spec.get("completionMode"), ("NonIndexed", "Indexed"))
+    if (manager := spec.get("managedBy")) is not None:
+        _check_manager(found, f"{at}.managedBy", manager)
+    if (policy := spec.get("podFailurePolicy")) is not None:
+        check_pod_failure_policy(found, f"{at}.podFailurePolicy", policy, spec)
+    if (policy := spec.get("successPolicy")) is not None:
+        check_success_policy(found, f"{at}.successPolicy", policy, spec)
+    allowed = ("Failed",) if spec.get("podFailurePolicy") else ("Failed", "TerminatingOrFailed")
+    found.one_of(f"{at}.podReplacementPolicy", spec.get("podReplacementPolicy"), allowed)
+    template = spec.get("template") or {}
+    check_pod_template(found, f"{at}.template", template)
+    _check_restart_policy(found, f"{at}.template.spec.restartPolicy", spec, template)
+
+
+def _check_indexed(found: Findings, at: str, spec: Json) -> None:
+    indexed = spec.get("completionMode") == "Indexed"
+    if indexed:
+        if spec.get("completions") is None:
+            found.require(f"{at}.completions", None, "when completion mode is Indexed")
+        if (spec.get("parallelism") or 0) > _INDEXED_MAX:
+            why = f"must be less than or equal to {_INDEXED_MAX} when completion mode is Indexed"
+            found.invalid(f"{at}.parallelism", spec["parallelism"], why)
+    elif spec.get("backoffLimitPerIndex") is not None:
+        found.invalid(
+            f"{at}.backoffLimitPerIndex",
+            spec["backoffLimitPerIndex"],
+            "requires indexed completion mode",
+        )
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        found.require(f"{at}.backoffLimitPerIndex", None, "when maxFailedIndexes is specified")
+
+
+_PREFIXED_PATH = re.compile(r"[^/]+/.+")
+
+
+def _check_manager(found: Findings, at: str, manager: str) -> None:
+    if not _PREFIXED_PATH.fullmatch(manager):
+        found.invalid(at, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    else:
+        found.name(at, manager.partition("/")[0])
+    if len(manager) > 63:
+        found.invalid(at, manager, "must be no more than 63 characters")
+
+
+def _check_restart_policy(found: Findings, at: str, spec: Json, template: Json) -> None:
+    policy = (template.get("spec") or {}).get("restartPolicy")
+    if policy in ("", None, "Always"):
+        found.require(at, None, 'valid values: "OnFailure", "Never"')
+    elif policy not in ("OnFailure", "Never"):
+        found.one_of(at, policy, ("OnFailure", "Never"))
+    elif spec.get("podFailurePolicy") is not None and policy != "Never":
+        found.invalid(at, policy, 'only "Never" is supported when podFailurePolicy is specified')
+
+
+def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings()
+    spec, before = new["spec"], old["spec"]
+    check_job_spec(found, "spec", spec)
+    if not _is_elastic(spec, before):
+        found.immutable("spec.completions", spec.get("completions"), before.get("completions"))
+    for key in ("selector", "template", "completionMode", "podFailurePolicy",
+                "backoffLimitPerIndex", "managedBy", "successPolicy"):  # fmt: skip
+        if key == "template" and _may_change_template(spec, before, old):
+            continue
+        found.immutable(f"spec.{key}", spec.get(key), before.get(key))
+    return found
+
+
+def _is_elastic(spec: Json, before: Json) -> bool:
+    """An indexed job may change its size, both numbers together."""
+    return (
+        spec.get("completionMode") == "Indexed"
+        and spec.get("completions") == spec.get("parallelism")
+        and before.get("completions") == before.get("parallelism")
+    )
+
+
+def _may_change_template(spec: Json, before: Json, old: Json) -> bool:
+    """A job that never started may still be told where to run."""
+    if not before.get("suspend") or (old.get("status") or {}).get("startTime"):
+        return False
+    scheduling = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
+
+    def rest(template: Json) -> tuple[Any, ...]:
+        pod = {k: v for k, v in (template.get("spec") or {}).items() if k not in scheduling}
+        return pod, {k: v for k, v in template.items() if k not in ("spec", "metadata")}
+
+    return rest(spec["template"]) == rest(before["template"])
+
+
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    for key in ("active", "succeeded", "failed", "ready", "terminating"):
+        found.not_negative(f"status.{key}", status.get(key))
+    return found
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    name = obj["metadata"].get("name") or ""
+    found = template_warnings(obj)
+    if obj["spec"].get("completionMode") == "Indexed" and (problems := names.dns_label(name)):
+        found.insert(
+            0,
+            "metadata.name: this is used in Pod names and hostnames, which can result in "
+            f"surprising behavior; a DNS label is recommended: [{' '.join(problems)}]",
+        )
+    return found
+
+
+JOB = Rules(
+    default=_default_job,
+    prepare_create=_prepare_create,
+    validate=_validate,
+    validate_update=_validate_update,
+    validate_status=_validate_status,
+    warnings=_warnings,
+)

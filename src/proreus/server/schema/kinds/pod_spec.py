@@ -1,0 +1,174 @@
+"""Validation of pod specs, in pods and in templates alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.values import names
+from proreus.server.schema.kinds.container_security import (
+    check_operating_system,
+    check_pod_security,
+)
+from proreus.server.schema.kinds.containers import check_containers
+from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.resources import check_overhead
+from proreus.server.schema.kinds.scheduling import (
+    check_affinity,
+    check_spread,
+    check_tolerations,
+)
+from proreus.server.schema.kinds.volumes import check_volumes
+
+Json = Mapping[str, Any]
+RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_INT32_MAX = 2**31 - 1
+_NAMESERVERS_MAX = 3
+_SEARCHES_MAX = 32
+_SEARCH_CHARS_MAX = 2048
+
+
+def check_pod_template(found: Findings, at: str, template: Json) -> None:
+    metadata = template.get("metadata") or {}
+    found.labels(f"{at}.labels", metadata.get("labels"))
+    for key in metadata.get("annotations") or ():
+        found.name(f"{at}.annotations", key.lower(), names.qualified_name)
+    check_pod_spec(found, f"{at}.spec", template.get("spec") or {})
+
+
+def check_pod_spec(found: Findings, at: str, spec: Json) -> None:
+    volumes = check_volumes(found, f"{at}.volumes", spec.get("volumes"))
+    _check_resource_claims(found, f"{at}.resourceClaims", spec.get("resourceClaims"))
+    check_containers(found, at, spec, volumes)
+    found.one_of(f"{at}.restartPolicy", spec.get("restartPolicy"), RESTART_POLICIES)
+    found.one_of(f"{at}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
+    found.labels(f"{at}.nodeSelector", spec.get("nodeSelector"))
+    check_pod_security(found, at, spec)
+    for where, reference in items(spec.get("imagePullSecrets"), f"{at}.imagePullSecrets"):
+        found.require(f"{where}.name", reference.get("name"))
+    check_affinity(found, f"{at}.affinity", spec.get("affinity"))
+    _check_dns_config(found, at, spec)
+    for where, gate in items(spec.get("readinessGates"), f"{at}.readinessGates"):
+        found.name(f"{where}.conditionType", gate.get("conditionType") or "", names.qualified_name)
+    _check_scheduling_gates(found, f"{at}.schedulingGates", spec.get("schedulingGates"))
+    check_spread(found, f"{at}.topologySpreadConstraints", spec.get("topologySpreadConstraints"))
+    _check_host_users(found, at, spec)
+    _check_references(found, at, spec)
+    check_tolerations(found, f"{at}.tolerations", spec.get("tolerations"))
+    _check_host_aliases(found, f"{at}.hostAliases", spec.get("hostAliases"))
+    if spec.get("priorityClassName"):
+        found.name(f"{at}.priorityClassName", spec["priorityClassName"])
+    found.name(f"{at}.runtimeClassName", spec.get("runtimeClassName"))
+    found.one_of(
+        f"{at}.preemptionPolicy",
+        spec.get("preemptionPolicy"),
+        ("Never", "PreemptLowerPriority"),
+    )
+    if spec.get("overhead") is not None:
+        check_overhead(found, f"{at}.overhead", spec["overhead"])
+    check_operating_system(found, at, spec)
+
+
+def _check_references(found: Findings, at: str, spec: Json) -> None:
+    """Names of other things, and what the pod calls itself."""
+    for key, rule in (
+        ("serviceAccountName", names.dns_subdomain),
+        ("nodeName", names.dns_subdomain),
+    ):
+        if spec.get(key):
+            found.name(f"{at}.{key}", spec[key], rule)
+    found.between(f"{at}.activeDeadlineSeconds", spec.get("activeDeadlineSeconds"), 1, _INT32_MAX)
+    for key in ("hostname", "subdomain"):
+        if spec.get(key):
+            found.name(f"{at}.{key}", spec[key], names.dns_label)
+
+
+def _check_resource_claims(found: Findings, at: str, claims: list[Json] | None) -> None:
+    seen: set[str] = set()
+    for where, claim in items(claims, at):
+        name = claim.get("name") or ""
+        direct, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
+        if not found.require(f"{where}.name", name):
+            continue
+        if name in seen:
+            found.duplicate(f"{where}.name", name)
+        seen.add(name)
+        found.name(f"{where}.name", name, names.dns_label)
+        shown = {
+            "Name": name,
+            "ResourceClaimName": direct,
+            "ResourceClaimTemplateName": template,
+        }
+        both = "`resourceClaimName` or `resourceClaimTemplateName`"
+        if direct is not None and template is not None:
+            found.invalid(where, shown, f"at most one of {both} may be specified")
+        elif direct is None and template is None:
+            found.invalid(where, shown, f"must specify one of: {both}")
+        found.name(f"{where}.resourceClaimName", direct)
+        found.name(f"{where}.resourceClaimTemplateName", template)
+
+
+def _check_dns_config(found: Findings, at: str, spec: Json) -> None:
+    config, policy = spec.get("dnsConfig"), spec.get("dnsPolicy")
+    at = f"{at}.dnsConfig"
+    if policy == "None":
+        if config is None:
+            found.require(at, None, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not config.get("nameservers"):
+            found.require(
+                f"{at}.nameservers",
+                None,
+                "must provide at least one DNS nameserver when `dnsPolicy` is None",
+            )
+    if config is None:
+        return
+    servers = config.get("nameservers") or []
+    if len(servers) > _NAMESERVERS_MAX:
+        why = f"must not have more than {_NAMESERVERS_MAX} nameservers"
+        found.invalid(f"{at}.nameservers", servers, why)
+    for where, server in items(servers, f"{at}.nameservers"):
+        found.name(where, server, names.ip_address)
+    searches = config.get("searches") or []
+    if len(searches) > _SEARCHES_MAX:
+        why = f"must not have more than {_SEARCHES_MAX} search paths"
+        found.invalid(f"{at}.searches", searches, why)
+    if len(" ".join(searches)) > _SEARCH_CHARS_MAX:
+        why = (
+            f"must not have more than {_SEARCH_CHARS_MAX} characters (including spaces) in the "
+            "search list"
+        )
+        found.invalid(f"{at}.searches", searches, why)
+    for where, search in items(searches, f"{at}.searches"):
+        found.name(where, search.removesuffix(".") or search, names.dns_subdomain_with_underscore)
+    for where, option in items(config.get("options"), f"{at}.options"):
+        found.require(where, option.get("name"), "must not be empty")
+
+
+def _check_scheduling_gates(found: Findings, at: str, gates: list[Json] | None) -> None:
+    seen: set[str] = set()
+    for where, gate in items(gates, at):
+        name = gate.get("name") or ""
+        found.name(where, name, names.qualified_name)
+        if name in seen:
+            found.duplicate(where, name)
+        seen.add(name)
+
+
+def _check_host_users(found: Findings, at: str, spec: Json) -> None:
+    if spec.get("hostUsers") is not False:
+        return
+    why = "when `hostUsers` is false"
+    # Two of the three are spelled as the Go field is.
+    for key, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"),
+                       ("hostIPC", "HostIPC")):  # fmt: skip
+        if spec.get(key):
+            found.forbid(f"{at}.{shown}", why)
+
+
+def _check_host_aliases(found: Findings, at: str, aliases: list[Json] | None) -> None:
+    for where, alias in items(aliases, at):
+        found.name(f"{where}.ip", alias.get("ip") or "", names.ip_address)
+        for place, name in items(alias.get("hostnames"), f"{where}.hostnames"):
+            found.name(place, name)

@@ -1,0 +1,232 @@
+"""Pods: what a new one is given, what may change in a living one, what is worth a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from proreus.api.field_error import FieldError
+from proreus.api.values import names
+from proreus.server.registry.rules import JsonObject, Rules
+from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.pod_defaults import default_pod, default_pod_template
+from proreus.server.schema.kinds.pod_spec import check_pod_spec, check_pod_template
+from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
+from proreus.server.schema.kinds.qos import qos_class
+from proreus.server.schema.kinds.scheduling import PREFERRED, REQUIRED
+
+Json = Mapping[str, Any]
+_TOLERATED_S = 300
+_DEFAULT_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+_MAY_CHANGE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,"
+    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
+    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
+    "to 1 if it was previously negative)"
+)
+
+
+def _prepare_create(pod: JsonObject) -> None:
+    spec = pod["spec"]
+    pod["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+    add_default_tolerations(spec)
+    _merge_label_keys(spec, pod["metadata"].get("labels") or {})
+    name = spec.get("priorityClassName")
+    if not name or name in _SYSTEM_PRIORITIES:
+        spec.setdefault("priority", _SYSTEM_PRIORITIES.get(name or "", 0))
+        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _prepare_update(new: JsonObject, old: JsonObject) -> None:
+    add_default_tolerations(new["spec"])
+
+
+def add_default_tolerations(spec: JsonObject) -> None:
+    """A pod stays five minutes on a node that fails, unless it says otherwise."""
+    missing = [
+        taint for taint in _DEFAULT_TAINTS if not _tolerates(spec.get("tolerations") or (), taint)
+    ]
+    if missing:
+        spec["tolerations"] = [
+            *(spec.get("tolerations") or ()),
+            *(
+                {
+                    "effect": "NoExecute",
+                    "key": taint,
+                    "operator": "Exists",
+                    "tolerationSeconds": _TOLERATED_S,
+                }
+                for taint in missing
+            ),
+        ]
+
+
+def _tolerates(tolerations: Any, taint: str) -> bool:
+    return any(
+        toleration.get("key", "") in ("", taint)
+        and toleration.get("effect", "") in ("", "NoExecute")
+        for toleration in tolerations
+    )
+
+
+def _merge_label_keys(spec: JsonObject, labels: Mapping[str, str]) -> None:
+    """``matchLabelKeys`` stands for the pod's own values; the scheduler reads them as selectors."""
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        _merge_keys(constraint, labels)
+    affinity = spec.get("affinity") or {}
+    for key in ("podAffinity", "podAntiAffinity"):
+        part = affinity.get(key) or {}
+        for term in part.get(REQUIRED) or ():
+            _merge_keys(term, labels)
+        for weighted in part.get(PREFERRED) or ():
+            _merge_keys(weighted.get("podAffinityTerm") or {}, labels)
+
+
+def _merge_keys(term: JsonObject, labels: Mapping[str, str]) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for key in term.get(field) or ():
+            if key in labels:
+                entry = {"key": key, "operator": operator, "values": [labels[key]]}
+                selector.setdefault("matchExpressions", []).append(entry)
+
+
+def _validate(pod: JsonObject) -> list[FieldError]:
+    found = Findings()
+    check_pod_spec(found, "spec", pod["spec"])
+    return found
+
+
+def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings()
+    check_pod_spec(found, "spec", new["spec"])
+    spec, before = new["spec"], old["spec"]
+    for key in ("containers", "initContainers"):
+        if len(spec.get(key) or ()) != len(before.get(key) or ()):
+            found.forbid(f"spec.{key}", "pod updates may not add or remove containers")
+            return found
+    _check_deadline(found, spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
+    if _without_changeable(spec, before) != before:
+        found.forbid("spec", _MAY_CHANGE)
+    return found
+
+
+def _check_deadline(found: Findings, new: int | None, old: int | None) -> None:
+    at = "spec.activeDeadlineSeconds"
+    if new is not None and old is not None and new > old:
+        found.invalid(at, new, "must be less than or equal to previous value")
+    elif new is None and old is not None:
+        found.invalid(at, None, "must not update from a positive integer to nil value")
+
+
+def _without_changeable(spec: JsonObject, before: JsonObject) -> JsonObject:
+    """The new spec with everything that may change as it was."""
+    kept = deepcopy(spec)
+    for key in ("containers", "initContainers"):
+        for new, old in zip(kept.get(key) or (), before.get(key) or (), strict=True):
+            _restore(new, old, "image")
+    _restore(kept, before, "activeDeadlineSeconds")
+    tolerations = kept.get("tolerations") or []
+    if all(entry in tolerations for entry in before.get("tolerations") or ()):
+        _restore(kept, before, "tolerations")
+    if (before.get("terminationGracePeriodSeconds") or 0) < 0 and kept.get(
+        "terminationGracePeriodSeconds"
+    ) == 1:
+        _restore(kept, before, "terminationGracePeriodSeconds")
+    gates = before.get("schedulingGates") or []
+    if all(gate in gates for gate in kept.get("schedulingGates") or ()):
+        _restore(kept, before, "schedulingGates")
+        if gates:
+            # A pod that is not let to the scheduler yet may still narrow its choice.
+            _restore(kept, before, "nodeSelector")
+            _restore(kept, before, "affinity")
+    return kept
+
+
+def _restore(new: JsonObject, old: JsonObject, key: str) -> None:
+    if key in old:
+        new[key] = old[key]
+    else:
+        new.pop(key, None)
+
+
+def _prepare_status(new: JsonObject, old: JsonObject) -> None:
+    status, before = new.setdefault("status", {}), old.get("status") or {}
+    if before.get("qosClass"):
+        status["qosClass"] = before["qosClass"]
+
+
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings()
+    status = new.get("status") or {}
+    for where, condition in items(status.get("conditions"), "status.conditions"):
+        found.name(f"{where}.Type", condition.get("type") or "", names.qualified_name)
+    for where, entry in items(status.get("podIPs"), "status.podIPs"):
+        found.name(where, entry.get("ip") or "", names.ip_address)
+    for where, entry in items(status.get("hostIPs"), "status.hostIPs"):
+        found.name(where, entry.get("ip") or "", names.ip_address)
+    if status.get("nominatedNodeName"):
+        found.name("status.nominatedNodeName", status["nominatedNodeName"])
+    return found
+
+
+def prepare_resize(new: JsonObject, old: JsonObject) -> None:
+    """The resize endpoint changes requests, limits and their policy; all else stays."""
+    wanted = new["spec"]
+    spec = deepcopy(old["spec"])
+    for key in ("containers", "initContainers"):
+        changes = {entry.get("name"): entry for entry in wanted.get(key) or ()}
+        for container in spec.get(key) or ():
+            if (change := changes.get(container.get("name"))) is not None:
+                for field in ("resources", "resizePolicy"):
+                    _restore(container, change, field)
+    _restore(spec, wanted, "resources")
+    new["spec"] = spec
+    new["status"] = deepcopy(old.get("status") or {})
+
+
+def validate_resize(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings(_validate(new))
+    if qos_class(new["spec"]) != (old.get("status") or {}).get("qosClass"):
+        found.invalid(
+            "spec", qos_class(new["spec"]), "Pod QOS Class may not change as a result of resizing"
+        )
+    return found
+
+
+def _warnings(pod: JsonObject) -> list[str]:
+    return pod_spec_warnings(pod["spec"], "spec")
+
+
+POD = Rules(
+    default=default_pod,
+    prepare_create=_prepare_create,
+    prepare_update=_prepare_update,
+    prepare_status=_prepare_status,
+    validate=_validate,
+    validate_update=_validate_update,
+    validate_status=_validate_status,
+    warnings=_warnings,
+)
+
+
+def _default_template(obj: JsonObject) -> None:
+    default_pod_template(obj.setdefault("template", {}))
+
+
+def _validate_template(obj: JsonObject) -> list[FieldError]:
+    found = Findings()
+    check_pod_template(found, "template", obj["template"])
+    return found
+
+
+POD_TEMPLATE = Rules(
+    default=_default_template,
+    validate=_validate_template,
+    validate_update=lambda new, _: _validate_template(new),
+    warnings=lambda obj: pod_spec_warnings(obj["template"]["spec"], "template.spec"),
+)

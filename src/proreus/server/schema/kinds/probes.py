@@ -1,0 +1,80 @@
+"""Probes and lifecycle hooks of containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.values import names
+from proreus.server.schema.kinds.findings import Findings, items
+
+Json = Mapping[str, Any]
+_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",
+           "failureThreshold")  # fmt: skip
+
+
+def check_probes(found: Findings, at: str, container: Json) -> None:
+    """A container that runs on: liveness and startup judge it, readiness only publishes it."""
+    for key in ("livenessProbe", "readinessProbe", "startupProbe"):
+        if (probe := container.get(key)) is None:
+            continue
+        where = f"{at}.{key}"
+        _check_probe(found, where, probe)
+        if key == "readinessProbe":
+            if (grace := probe.get("terminationGracePeriodSeconds")) is not None:
+                found.invalid(
+                    f"{where}.terminationGracePeriodSeconds",
+                    grace,
+                    "must not be set for readinessProbes",
+                )
+        elif probe.get("successThreshold", 1) != 1:
+            found.invalid(f"{where}.successThreshold", probe["successThreshold"], "must be 1")
+
+
+def check_lifecycle(found: Findings, at: str, lifecycle: Json | None) -> None:
+    for key in ("postStart", "preStop"):
+        if lifecycle and (hook := lifecycle.get(key)) is not None:
+            _check_handler(found, f"{at}.{key}", hook)
+
+
+def _check_probe(found: Findings, at: str, probe: Json) -> None:
+    _check_handler(found, at, probe)
+    for key in _COUNTS:
+        found.not_negative(f"{at}.{key}", probe.get(key))
+    found.greater_than_zero(
+        f"{at}.terminationGracePeriodSeconds", probe.get("terminationGracePeriodSeconds")
+    )
+
+
+_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
+
+
+def _check_handler(found: Findings, at: str, handler: Json) -> None:
+    given = [key for key in _HANDLERS if handler.get(key) is not None]
+    if not given:
+        found.require(at, None, "must specify a handler type")
+        return
+    for key in given[1:]:
+        found.forbid(f"{at}.{key}", "may not specify more than 1 handler type")
+    kind, where, action = given[0], f"{at}.{given[0]}", handler[given[0]]
+    match kind:
+        case "exec":
+            found.require(f"{where}.command", action.get("command"))
+        case "httpGet":
+            _check_http_get(found, where, action)
+        case "tcpSocket":
+            found.port_or_name(f"{where}.port", action.get("port", 0))
+        case "grpc":
+            found.port(f"{where}.port", action.get("port", 0))
+        case _:
+            seconds = action.get("seconds", 0)
+            if seconds < 0:
+                found.invalid(where, seconds, "must be greater than or equal to 0")
+
+
+def _check_http_get(found: Findings, at: str, action: Json) -> None:
+    found.require(f"{at}.path", action.get("path"))
+    found.port_or_name(f"{at}.port", action.get("port", 0))
+    found.one_of(f"{at}.scheme", action.get("scheme"), ("HTTP", "HTTPS"))
+    for _, header in items(action.get("httpHeaders"), ""):
+        found.name(f"{at}.httpHeaders", header.get("name") or "", names.http_header)

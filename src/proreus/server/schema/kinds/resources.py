@@ -1,0 +1,137 @@
+"""Resource names and amounts: requests, limits, quotas, overhead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.values import names, quantity
+from proreus.server.schema.kinds.findings import NOT_NEGATIVE, Findings
+
+NOT_INTEGER = "must be an integer"
+STANDARD_CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
+_STANDARD = STANDARD_CONTAINER | {
+    "requests.cpu", "requests.memory", "requests.ephemeral-storage", "limits.cpu",
+    "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas", "services",
+    "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims", "storage",
+    "requests.storage", "services.nodeports", "services.loadbalancers",
+}  # fmt: skip
+_INTEGER = frozenset(
+    {"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+     "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"}
+)  # fmt: skip
+QUOTA = _STANDARD - {"storage"}
+HUGE_PAGES = "hugepages-"
+_NATIVE_DOMAIN = "kubernetes.io/"
+
+
+def is_huge_page(name: str) -> bool:
+    return name.startswith(HUGE_PAGES)
+
+
+def is_native(name: str) -> bool:
+    return "/" not in name or _NATIVE_DOMAIN in name
+
+
+def is_extended(name: str) -> bool:
+    """A resource of somebody else's, counted in whole units."""
+    if is_native(name) or name.startswith("requests."):
+        return False
+    return not names.qualified_name(f"requests.{name}")
+
+
+def is_integer(name: str) -> bool:
+    return name in _INTEGER or is_extended(name)
+
+
+def check_name(found: Findings, at: str, name: str) -> None:
+    problems = names.qualified_name(name)
+    for why in problems:
+        found.invalid(at, name, why)
+    if problems or "/" in name:
+        return
+    if name not in _STANDARD and not is_huge_page(name) and not _is_quota_huge_page(name):
+        found.invalid(at, name, "must be a standard resource type or fully qualified")
+
+
+def _is_quota_huge_page(name: str) -> bool:
+    return name.startswith(("requests.hugepages-", "limits.hugepages-"))
+
+
+def check_container_name(found: Findings, at: str, name: str) -> None:
+    check_name(found, at, name)
+    if "/" not in name and name not in STANDARD_CONTAINER and not is_huge_page(name):
+        found.invalid(at, name, "must be a standard resource for containers")
+
+
+def check_amount(found: Findings, at: str, name: str, value: str) -> None:
+    number = quantity.amount(value)
+    if number < 0:
+        found.invalid(at, value, NOT_NEGATIVE)
+    if is_integer(name) and number.denominator != 1:
+        found.invalid(at, value, NOT_INTEGER)
+
+
+def check_requirements(found: Findings, at: str, resources: Mapping[str, Any]) -> None:
+    """The requests and limits of a container."""
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    if not requests and not limits:
+        return
+    for name in sorted(limits):
+        _check_entry(found, f"{at}.limits[{name}]", name, limits[name])
+    for name in sorted(requests):
+        _check_entry(found, f"{at}.requests[{name}]", name, requests[name])
+        _check_pair(found, f"{at}.requests", name, requests[name], limits.get(name))
+    used = {*requests, *limits}
+    if any(map(is_huge_page, used)) and not used & {"cpu", "memory"}:
+        found.forbid(at, "HugePages require cpu or memory")
+
+
+def _check_entry(found: Findings, at: str, name: str, value: str) -> None:
+    check_container_name(found, at, name)
+    check_amount(found, at, name, value)
+    if is_huge_page(name):
+        _check_huge_page(found, at, name, value)
+
+
+def _check_huge_page(found: Findings, at: str, name: str, value: str) -> None:
+    try:
+        size = quantity.amount(name.removeprefix(HUGE_PAGES))
+    except quantity.QuantityError:
+        return
+    number = quantity.amount(value)
+    if size <= 0 or number < 0 or (number / size).denominator != 1:
+        found.invalid(at, value, f"{value} is not positive integer multiple of {name}")
+
+
+def _check_pair(found: Findings, at: str, name: str, request: str, limit: str | None) -> None:
+    """A request never exceeds its limit; of what cannot be shared it equals it."""
+    if limit is None:
+        if is_extended(name) or is_huge_page(name):
+            found.require(
+                f"{at.removesuffix('.requests')}.limits",
+                None,
+                "Limit must be set for non overcommitable resources",
+            )
+        return
+    wanted, allowed = quantity.amount(request), quantity.amount(limit)
+    if (is_extended(name) or is_huge_page(name)) and wanted != allowed:
+        found.invalid(at, request, f"must be equal to {name} limit of {limit}")
+    elif wanted > allowed:
+        found.invalid(at, request, f"must be less than or equal to {name} limit of {limit}")
+
+
+def check_overhead(found: Findings, at: str, amounts: Mapping[str, str] | None) -> None:
+    """What a runtime costs; Kubernetes reports it as if it were limits."""
+    check_requirements(found, at, {"limits": amounts or {}})
+
+
+def fractional_bytes(amounts: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    """Bytes that are no whole number: legal, but worth a warning."""
+    return [
+        (name, value)
+        for name, value in sorted((amounts or {}).items())
+        if name in ("memory", "ephemeral-storage", "storage")
+        and quantity.amount(value) > 0
+        and quantity.amount(value).denominator != 1
+    ]

@@ -1,0 +1,154 @@
+"""Where a pod may run: affinity, spreading, tolerations, node selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.values import names
+from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.label_selectors import (
+    check_node_selector,
+    check_node_selector_term,
+    check_selector,
+)
+
+Json = Mapping[str, Any]
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+
+
+def check_affinity(found: Findings, at: str, affinity: Json | None) -> None:
+    if affinity is None:
+        return
+    if (node := affinity.get("nodeAffinity")) is not None:
+        if (required := node.get(REQUIRED)) is not None:
+            check_node_selector(found, f"{at}.nodeAffinity.{REQUIRED}", required)
+        for where, term in items(node.get(PREFERRED), f"{at}.nodeAffinity.{PREFERRED}"):
+            _check_weight(found, where, term)
+            check_node_selector_term(found, f"{where}.preference", term.get("preference") or {})
+    for key in ("podAffinity", "podAntiAffinity"):
+        if (pod := affinity.get(key)) is not None:
+            _check_pod_affinity(found, f"{at}.{key}", pod)
+
+
+def _check_pod_affinity(found: Findings, at: str, affinity: Json) -> None:
+    for where, term in items(affinity.get(REQUIRED), f"{at}.{REQUIRED}"):
+        _check_term(found, where, term)
+    for where, term in items(affinity.get(PREFERRED), f"{at}.{PREFERRED}"):
+        _check_weight(found, where, term)
+        _check_term(found, f"{where}.podAffinityTerm", term.get("podAffinityTerm") or {})
+
+
+def _check_weight(found: Findings, at: str, term: Json) -> None:
+    weight = term.get("weight") or 0
+    if not 1 <= weight <= 100:
+        found.invalid(f"{at}.weight", weight, "must be in the range 1-100")
+
+
+def _check_term(found: Findings, at: str, term: Json) -> None:
+    check_selector(found, f"{at}.labelSelector", term.get("labelSelector"))
+    check_selector(found, f"{at}.namespaceSelector", term.get("namespaceSelector"))
+    for namespace in term.get("namespaces") or ():
+        found.name(f"{at}.namespace", namespace, names.dns_label)
+    key = term.get("topologyKey") or ""
+    found.require(f"{at}.topologyKey", key, "can not be empty")
+    found.name(f"{at}.topologyKey", key, names.qualified_name)
+
+
+def check_spread(found: Findings, at: str, constraints: list[Json] | None) -> None:
+    pairs: list[tuple[str, str]] = []
+    for where, constraint in items(constraints, at):
+        skew = constraint.get("maxSkew") or 0
+        if skew <= 0:
+            found.invalid(f"{where}.maxSkew", skew, "must be greater than zero")
+        key = constraint.get("topologyKey") or ""
+        found.require(f"{where}.topologyKey", key, "can not be empty")
+        action = constraint.get("whenUnsatisfiable") or ""
+        found.one_of(f"{where}.whenUnsatisfiable", action, _UNSATISFIABLE)
+        _check_repeated(found, at, (key, action), pairs, constraints or [])
+        pairs.append((key, action))
+        _check_min_domains(found, f"{where}.minDomains", constraint.get("minDomains"), action)
+        for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            found.one_of(f"{where}.{policy}", constraint.get(policy), ("Honor", "Ignore"))
+        check_selector(found, f"{where}.labelSelector", constraint.get("labelSelector"))
+
+
+def _check_repeated(
+    found: Findings,
+    at: str,
+    pair: tuple[str, str],
+    before: list[tuple[str, str]],
+    constraints: list[Json],
+) -> None:
+    """Kubernetes compares with the later ones, so the first of two equal ones is named."""
+    index = len(before)
+    later = [
+        (other.get("topologyKey") or "", other.get("whenUnsatisfiable") or "")
+        for other in constraints[index + 1 :]
+    ]
+    if pair in later:
+        found.duplicate(
+            f"{at}[{index}].{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}"
+        )
+
+
+def _check_min_domains(found: Findings, at: str, value: int | None, action: str) -> None:
+    if value is None:
+        return
+    if value <= 0:
+        found.invalid(at, value, "must be greater than zero")
+    if action != "DoNotSchedule":
+        found.invalid(
+            at,
+            value,
+            f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}",
+        )
+
+
+def check_tolerations(found: Findings, at: str, tolerations: list[Json] | None) -> None:
+    for where, toleration in items(tolerations, at):
+        key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+        effect, value = toleration.get("effect") or "", toleration.get("value") or ""
+        if key:
+            found.name(f"{where}.key", key, names.qualified_name)
+        elif operator != "Exists":
+            found.invalid(
+                f"{where}.operator",
+                operator,
+                'operator must be Exists when `key` is empty, which means "match all values and '
+                'all keys"',
+            )
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+            found.invalid(
+                f"{where}.effect",
+                effect,
+                "effect must be 'NoExecute' when `tolerationSeconds` is set",
+            )
+        match operator:
+            case "Equal" | "":
+                for why in names.label_value(value):
+                    found.invalid(f"{where}.operator", value, why)
+            case "Exists":
+                if value:
+                    found.invalid(
+                        f"{where}.operator",
+                        _internal_toleration(toleration),
+                        "value must be empty when `operator` is 'Exists'",
+                    )
+            case _:
+                found.one_of(f"{where}.operator", operator, ("Equal", "Exists"))
+        if effect:
+            found.one_of(f"{where}.effect", effect, TAINT_EFFECTS)
+
+
+def _internal_toleration(toleration: Json) -> dict[str, Any]:
+    return {
+        "Key": toleration.get("key") or "",
+        "Operator": toleration.get("operator") or "",
+        "Value": toleration.get("value") or "",
+        "Effect": toleration.get("effect") or "",
+        "TolerationSeconds": toleration.get("tolerationSeconds"),
+    }

@@ -1,0 +1,219 @@
+"""Validation of services, in the order Kubernetes checks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.values import names
+from proreus.server.schema.kinds.addresses import check_non_special_ip
+from proreus.server.schema.kinds.containers import PROTOCOLS
+from proreus.server.schema.kinds.findings import Findings, items
+
+Json = Mapping[str, Any]
+_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_FAMILIES = ("IPv4", "IPv6")
+_DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_DAY_S = 86400
+_ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
+
+
+def check_service(found: Findings, obj: Json) -> None:
+    spec = obj["spec"]
+    kind, headless = spec.get("type"), (spec.get("clusterIPs") or [""])[0] == "None"
+    if not spec.get("ports") and not headless and kind != "ExternalName":
+        found.require("spec.ports", None)
+    _check_type_fields(found, spec, headless)
+    _check_ports(found, spec)
+    found.labels("spec.selector", spec.get("selector"))
+    found.required_one_of("spec.sessionAffinity", spec.get("sessionAffinity"), ("ClientIP", "None"))
+    if spec.get("sessionAffinity") == "ClientIP":
+        _check_affinity(found, spec.get("sessionAffinityConfig") or {})
+    _check_cluster_ips(found, spec)
+    for where, address in items(spec.get("externalIPs"), "spec.externalIPs"):
+        before = len(found)
+        found.name(where, address, names.ip_address)
+        if len(found) == before:
+            check_non_special_ip(found, where, address)
+    found.required_one_of("spec.type", kind, _TYPES)
+    _check_duplicate_ports(found, spec)
+    _check_load_balancer(found, spec)
+    _check_traffic(found, spec)
+
+
+def _check_type_fields(found: Findings, spec: Json, headless: bool) -> None:
+    match spec.get("type"):
+        case "LoadBalancer":
+            for where, port in items(spec.get("ports"), "spec.ports"):
+                if port.get("port") == 10250:
+                    found.invalid(
+                        f"{where}.port",
+                        10250,
+                        "may not expose port 10250 externally since it is used by kubelet",
+                    )
+            if headless:
+                found.invalid(
+                    "spec.clusterIPs[0]",
+                    "None",
+                    "may not be set to 'None' for LoadBalancer services",
+                )
+        case "NodePort":
+            if headless:
+                found.invalid(
+                    "spec.clusterIPs[0]", "None", "may not be set to 'None' for NodePort services"
+                )
+        case "ExternalName":
+            for key in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+                if spec.get(key):
+                    found.forbid(f"spec.{key}", "may not be set for ExternalName services")
+            name = (spec.get("externalName") or "").removesuffix(".")
+            found.required_name("spec.externalName", name)
+
+
+def _check_ports(found: Findings, spec: Json) -> None:
+    ports = spec.get("ports") or []
+    seen: set[str] = set()
+    for where, port in items(ports, "spec.ports"):
+        name = port.get("name") or ""
+        if len(ports) > 1 and not name:
+            found.require(f"{where}.name", name)
+        elif name:
+            found.name(f"{where}.name", name, names.dns_label)
+            if name in seen:
+                found.duplicate(f"{where}.name", name)
+            seen.add(name)
+        found.port(f"{where}.port", port.get("port") or 0)
+        found.required_one_of(f"{where}.protocol", port.get("protocol"), PROTOCOLS)
+        found.port_or_name(f"{where}.targetPort", port.get("targetPort"))
+        found.name(f"{where}.appProtocol", port.get("appProtocol"), names.qualified_name)
+
+
+def _check_affinity(found: Findings, config: Json) -> None:
+    at = "spec.sessionAffinityConfig.clientIP.timeoutSeconds"
+    seconds = (config.get("clientIP") or {}).get("timeoutSeconds")
+    if seconds is None or not 0 < seconds <= _DAY_S:
+        found.invalid(at, seconds, f"must be greater than 0 and less than {_DAY_S}")
+
+
+def _check_cluster_ips(found: Findings, spec: Json) -> None:
+    addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
+    if addresses and addresses[0] != (spec.get("clusterIP") or ""):
+        found.invalid("spec.clusterIPs", addresses, "first value must match `clusterIP`")
+    found.one_of("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), _POLICIES)
+    for index, (where, family) in enumerate(items(families, "spec.ipFamilies")):
+        found.one_of(where, family, _FAMILIES)
+        if family in families[:index]:
+            found.duplicate(where, family)
+    if len(addresses) > 2:
+        found.invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
+    for where, address in items(addresses, "spec.clusterIPs"):
+        if address == "None":
+            if len(addresses) > 1:
+                found.invalid(where, address, "must be a single value if the first is 'None'")
+            continue
+        found.name(where, address, names.ip_address)
+
+
+def _check_duplicate_ports(found: Findings, spec: Json) -> None:
+    seen: set[tuple[Any, Any]] = set()
+    for where, port in items(spec.get("ports"), "spec.ports"):
+        key = (port.get("protocol"), port.get("port"))
+        if key in seen:
+            shown = {
+                "Name": "",
+                "Protocol": key[0],
+                "AppProtocol": None,
+                "Port": key[1],
+                "TargetPort": 0,
+                "NodePort": 0,
+            }
+            found.duplicate(where, shown)
+        seen.add(key)
+    if spec.get("type") == "ClusterIP":
+        for where, port in items(spec.get("ports"), "spec.ports"):
+            if port.get("nodePort"):
+                found.forbid(f"{where}.nodePort", "may not be used when `type` is 'ClusterIP'")
+
+
+def _check_load_balancer(found: Findings, spec: Json) -> None:
+    is_balancer = spec.get("type") == "LoadBalancer"
+    if ranges := spec.get("loadBalancerSourceRanges"):
+        at = "spec.LoadBalancerSourceRanges"  # spelled as the Go field is
+        if not is_balancer:
+            found.forbid(at, _ONLY_LOAD_BALANCERS)
+        for where, network in items(ranges, at):
+            found.name(where, network.strip(), names.cidr)
+    at = "spec.allocateLoadBalancerNodePorts"
+    allocates = spec.get("allocateLoadBalancerNodePorts")
+    if is_balancer and allocates is None:
+        found.require(at, None)
+    elif not is_balancer and allocates is not None:
+        found.forbid(at, _ONLY_LOAD_BALANCERS)
+    if (name := spec.get("loadBalancerClass")) is not None:
+        if not is_balancer:
+            found.forbid("spec.loadBalancerClass", _ONLY_LOAD_BALANCERS)
+        else:
+            found.name("spec.loadBalancerClass", name, names.qualified_name)
+
+
+def _check_traffic(found: Findings, spec: Json) -> None:
+    policy, kind = spec.get("externalTrafficPolicy") or "", spec.get("type")
+    external = kind in ("NodePort", "LoadBalancer") or (
+        kind == "ClusterIP" and bool(spec.get("externalIPs"))
+    )
+    at = "spec.externalTrafficPolicy"
+    if not external:
+        if policy:
+            found.invalid(at, policy, "may only be set for externally-accessible services")
+    elif policy:
+        found.one_of(at, policy, ("Cluster", "Local"))
+    elif kind != "ClusterIP":
+        found.require(at, policy)
+    port = spec.get("healthCheckNodePort") or 0
+    if port and not (kind == "LoadBalancer" and policy == "Local"):
+        found.invalid(
+            "spec.healthCheckNodePort",
+            port,
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
+        )
+    internal = spec.get("internalTrafficPolicy")
+    if kind != "ExternalName":
+        found.required_one_of("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
+    found.one_of("spec.trafficDistribution", spec.get("trafficDistribution"), _DISTRIBUTIONS)
+
+
+def check_service_update(found: Findings, new: Json, old: Json) -> None:
+    spec, before = new["spec"], old["spec"]
+    if spec.get("type") != "ExternalName" and before.get("type") != "ExternalName":
+        had, has = before.get("clusterIPs") or [], spec.get("clusterIPs") or []
+        if had and (has[:1] or [""])[0] != had[0]:
+            found.invalid("spec.clusterIPs[0]", has, "may not change once set")
+        families, were = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
+        if were and (families[:1] or [""])[0] != were[0]:
+            found.invalid("spec.ipFamilies[0]", families, "may not change once set")
+    if before.get("type") == "LoadBalancer" and spec.get("type") == "LoadBalancer":
+        name = spec.get("loadBalancerClass")
+        if name != before.get("loadBalancerClass"):
+            found.invalid("spec.loadBalancerClass", name, "may not change once set")
+
+
+def check_load_balancer_status(found: Findings, obj: Json) -> None:
+    """Shared with ingresses, whose status looks the same."""
+    balancer = (obj.get("status") or {}).get("loadBalancer") or {}
+    if balancer.get("ingress") and obj["spec"].get("type", "LoadBalancer") != "LoadBalancer":
+        found.forbid("status.loadBalancer.ingress", _ONLY_LOAD_BALANCERS)
+        return
+    for where, entry in items(balancer.get("ingress"), "status.loadBalancer.ingress"):
+        if entry.get("ip"):
+            found.name(f"{where}.ip", entry["ip"], names.ip_address)
+        mode = entry.get("ipMode")
+        if mode is not None and not entry.get("ip"):
+            found.forbid(f"{where}.ipMode", "may not be specified when `ip` is not set")
+        found.one_of(f"{where}.ipMode", mode, ("Proxy", "VIP"))
+        if hostname := entry.get("hostname"):
+            found.name(f"{where}.hostname", hostname)
+            if names.parse_ip(hostname):
+                found.invalid(
+                    f"{where}.hostname", hostname, "must be a DNS name, not an IP address"
+                )
