@@ -22,7 +22,6 @@ from proreus.server.watch_cache.metrics import Reading
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
 from proreus.server.watch_cache.query import Listing, ListQuery, WatchQuery
 from proreus.server.watch_cache.slow_watchers import SlowWatchers
-from proreus.server.watch_cache.snapshot import Snapshot
 from proreus.server.watch_cache.state import CacheState, Kind, Surroundings
 from proreus.server.watch_cache.subscriber import Replaying, Subscriber
 from proreus.server.watch_cache.view import Sink, View
@@ -101,7 +100,7 @@ class WatchCache:
     def load(self, ordered: Sequence[CachedObject], revision: int) -> None:
         """Replace everything by a list read at ``revision``, in key order."""
         self._close_watchers("reloading")
-        self._state.replace(Snapshot(ordered), revision)
+        self._state.replace(ordered, revision)
         self._catch_up.read_from(self._state.history)
         self._state.counts.initializations += 1
         self._state.readiness.set_ready()
@@ -123,7 +122,7 @@ class WatchCache:
         """The resource is gone: watchers end without an error."""
         self._state.readiness.set_stopped()
         self._close_watchers("resource removed")
-        self._state.replace(Snapshot(), self.revision)
+        self._state.replace((), self.revision)
 
     def reading(self) -> Reading:
         return Reading(

@@ -12,10 +12,10 @@ Cost: a list without selectors copies pointers; a filter runs over precomputed l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from proreus.api.status import Expired, ResourceVersionTooLarge
 from proreus.server.watch_cache.from_storage import FromStorage
@@ -28,18 +28,13 @@ from proreus.server.watch_cache.query import (
     Listing,
     ListQuery,
     NotOlderThan,
+    Selection,
     State,
 )
-from proreus.server.watch_cache.selecting import Matches, key_range, matcher_in_range
+from proreus.server.watch_cache.selecting import filtered, key_range, matcher_in_range
 from proreus.server.watch_cache.state import CacheState, Surroundings
 
-
-class Ordered(Protocol):
-    """A state of the resource: the snapshot, or the past."""
-
-    def runs(self, low: str, high: str) -> Iterator[list[CachedObject]]: ...
-
-    def count(self, low: str, high: str) -> int: ...
+Runs = Iterator[list[CachedObject]]
 
 
 class Lists:
@@ -75,7 +70,7 @@ class Lists:
             return await self._list_exact(query, query.state.revision)
         if isinstance(query.state, Any) and self._state.kind.cached:
             query = ListQuery(query.selection, query.state, 0, query.start)
-        return self._page(self._state.snapshot, query, self._freshness.revision)
+        return self._page_of_present(query)
 
     async def _list_while_not_ready(self, query: ListQuery) -> Listing:
         is_cheap = query.limit > 0 and not query.selection.has_selectors
@@ -124,28 +119,30 @@ class Lists:
         history = self._state.history
         if revision < history.complete_after:
             return await self._stored.list(query)
-        return self._page(Past(self._state.snapshot, history, revision), query, revision)
-
-    def _page(self, state: Ordered, query: ListQuery, revision: int) -> Listing:
+        past = Past(self._state.snapshot, history, revision)
         low, high = key_range(query.selection)
         low = max(low, query.start)
-        matches, counts = matcher_in_range(query.selection), self._state.counts
-        counts.lists += 1
+        page = self._page(past.runs(low, high), query)
+        return _listing(page, revision, query, lambda: past.count(low, high))
+
+    def _page_of_present(self, query: ListQuery) -> Listing:
+        page = self._page(self._state.present(query.selection, query.start), query)
+        low, high = key_range(query.selection)
+        low = max(low, query.start)
+        count = self._state.snapshot.count
+        return _listing(page, self._freshness.revision, query, lambda: count(low, high))
+
+    def _page(self, runs: Runs, query: ListQuery) -> _Page:
         if query.limit > 0:
-            page = _first(state.runs(low, high), matches, query.limit)
-            counts.fetched += page.fetched
+            page = _first(runs, query.selection, query.limit)
         else:
-            everything = list(chain.from_iterable(state.runs(low, high)))
-            counts.fetched += len(everything)
-            if matches is not None:
-                everything = [obj for obj in everything if matches(obj)]
-            page = _Page(everything, len(everything), is_more=False)
+            everything = [*chain.from_iterable(runs)]
+            page = _Page(filtered(everything, query.selection), len(everything), is_more=False)
+        counts = self._state.counts
+        counts.lists += 1
+        counts.fetched += page.fetched
         counts.returned += len(page.objects)
-        if not page.is_more:
-            return Listing(page.objects, revision)
-        # Selectors decide what of the rest matches, and nobody asks them just to count.
-        remaining = None if matches is not None else state.count(low, high) - len(page.objects)
-        return Listing(page.objects, revision, f"{page.objects[-1].key}\0", remaining)
+        return page
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +152,7 @@ class _Page:
     is_more: bool
 
 
-def _first(runs: Iterator[list[CachedObject]], matches: Matches | None, limit: int) -> _Page:
+def _first(runs: Runs, selection: Selection, limit: int) -> _Page:
     """The first ``limit`` objects that match, and whether any keys follow the last of them."""
     objects: list[CachedObject] = []
     fetched = 0
@@ -164,8 +161,18 @@ def _first(runs: Iterator[list[CachedObject]], matches: Matches | None, limit: i
         if not room:
             return _Page(objects, fetched, is_more=True)
         fetched += len(run)
-        found = run[:room] if matches is None else [obj for obj in run if matches(obj)][:room]
+        found = filtered(run, selection)[:room]
         objects += found
         if len(found) == room and found[-1] is not run[-1]:
             return _Page(objects, fetched, is_more=True)
     return _Page(objects, fetched, is_more=False)
+
+
+def _listing(page: _Page, revision: int, query: ListQuery, count: Callable[[], int]) -> Listing:
+    """``count`` tells how many keys there are from the page's start on."""
+    if not page.is_more:
+        return Listing(page.objects, revision)
+    # Selectors decide what of the rest matches, and nobody asks them just to count.
+    is_countable = matcher_in_range(query.selection) is None
+    remaining = count() - len(page.objects) if is_countable else None
+    return Listing(page.objects, revision, f"{page.objects[-1].key}\0", remaining)

@@ -4,7 +4,8 @@ Receives: StoredValue, from storage through ``ingest``.  Hands on: CachedObject,
 Invariant: a CachedObject never changes; lists, history and all watchers share it.
 
 Cost: about 650 B beside the bytes. Field values stand in one tuple per object under names shared by
-all objects of the resource, and small texts that repeat (namespaces, labels, phases) are interned.
+all objects of the resource; labels and texts that repeat (of one deployment's pods, phases, nodes)
+are kept once.
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ class FieldValues(Mapping[str, str]):
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 _NO_LABELS: Mapping[str, str] = {}
+_KNOWN_MAX = 1024
 
 
 class ObjectReader:
@@ -93,33 +95,41 @@ class ObjectReader:
         self._read = read
         self._own: tuple[str, ...] = ()
         self._places: dict[str, int] = {_NAME: 0, _NAMESPACE: 1}
+        # Values seen lately, so that equal ones are kept once. Forgotten when full: a value that
+        # repeats comes back at once, one that does not was never worth its place.
+        self._texts: dict[str, str] = {}
+        self._labels: dict[int, Mapping[str, str]] = {}
 
     def read(self, stored: StoredValue) -> CachedObject:
         key = stored.key[len(self.prefix) :]
         namespace, _, name = key.rpartition("/")
         item = splice.item_from_stored(stored.value, stored.revision)
         attributes = self._read(item)
-        namespace = sys.intern(namespace)
-        return CachedObject(
-            key,
-            namespace,
-            name,
-            stored.revision,
-            item,
-            _interned(attributes.labels),
-            self._fields(name, namespace, attributes.fields),
-        )
+        texts = self._texts
+        if len(texts) > _KNOWN_MAX:
+            texts.clear()
+        namespace = texts.setdefault(namespace, namespace)
+        fields = self._fields(name, namespace, attributes.fields)
+        labels = self._known_labels(attributes.labels)
+        return CachedObject(key, namespace, name, stored.revision, item, labels, fields)
 
     def _fields(self, name: str, namespace: str, own: Mapping[str, str]) -> FieldValues:
         if tuple(own) != self._own:
             # A kind reads the same fields of every object, so this happens once.
             self._own = tuple(own)
             self._places = {f: at for at, f in enumerate((_NAME, _NAMESPACE, *self._own))}
-        return FieldValues(self._places, (name, namespace, *map(sys.intern, own.values())))
+        known = self._texts.setdefault
+        values = [known(value, value) for value in own.values()]
+        return FieldValues(self._places, (name, namespace, *values))
 
-
-def _interned(labels: Mapping[str, str]) -> Mapping[str, str]:
-    if not labels:
-        return _NO_LABELS
-    intern = sys.intern
-    return {intern(key): intern(value) for key, value in labels.items()}
+    def _known_labels(self, labels: Mapping[str, str]) -> Mapping[str, str]:
+        if not labels:
+            return _NO_LABELS
+        fingerprint = hash(tuple(labels.items()))
+        known = self._labels.get(fingerprint)
+        if known is not None and known == labels:
+            return known
+        if len(self._labels) > _KNOWN_MAX:
+            self._labels.clear()
+        fresh = self._labels[fingerprint] = {sys.intern(k): v for k, v in labels.items()}
+        return fresh

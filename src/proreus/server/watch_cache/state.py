@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
@@ -11,8 +12,10 @@ from proreus.server.watch_cache.agenda import Agenda
 from proreus.server.watch_cache.freshness import Freshness
 from proreus.server.watch_cache.history import WINDOW_S, History
 from proreus.server.watch_cache.metrics import Counts, WatchCacheMetrics
-from proreus.server.watch_cache.object import ReadAttributes
+from proreus.server.watch_cache.object import CachedObject, ReadAttributes
+from proreus.server.watch_cache.query import Selection
 from proreus.server.watch_cache.readiness import Readiness
+from proreus.server.watch_cache.selecting import key_range
 from proreus.server.watch_cache.snapshot import Snapshot
 
 # Uncached resources answer watches from storage's history in Kubernetes: five to ten minutes.
@@ -52,13 +55,23 @@ class CacheState:
         self.kind = kind
         self.readiness = Readiness(clock)
         self.counts = Counts(kind.resource)
-        self.snapshot = Snapshot()
+        self.snapshot = Snapshot((), kind.exact_index)
         self.history = self._new_history(0)
 
-    def replace(self, snapshot: Snapshot, revision: int) -> None:
+    def replace(self, ordered: Sequence[CachedObject], revision: int) -> None:
         """A state that was listed at ``revision``; nothing before it is known."""
-        self.snapshot = snapshot
+        self.snapshot = Snapshot(ordered, self.kind.exact_index)
         self.history = self._new_history(revision)
+
+    def present(self, selection: Selection, start: str = "") -> Iterator[list[CachedObject]]:
+        """Runs of present objects from key ``start`` on that can match, to be filtered."""
+        low, high = key_range(selection)
+        low = max(low, start)
+        index = self.kind.exact_index
+        exact = selection.fields.pinned(index) if index else None
+        if exact is None:
+            return self.snapshot.runs(low, high)
+        return self.snapshot.runs_with(exact, low, high)
 
     def _new_history(self, revision: int) -> History:
         return History(revision, window_s=WINDOW_S if self.kind.cached else _UNCACHED_WINDOW_S)

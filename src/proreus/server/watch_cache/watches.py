@@ -15,7 +15,7 @@ from proreus.server.watch_cache.catch_up import CatchUp
 from proreus.server.watch_cache.fan_out import FanOut
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Any, Latest, NotOlderThan, WatchQuery
-from proreus.server.watch_cache.selecting import key_range, matcher_in_range
+from proreus.server.watch_cache.selecting import filtered
 from proreus.server.watch_cache.slow_watchers import SlowWatchers
 from proreus.server.watch_cache.state import CacheState, Surroundings
 from proreus.server.watch_cache.subscriber import (
@@ -109,11 +109,8 @@ class Watches:
             return Ending("too old", Expired(text).status)
 
     def _initial_objects(self, query: WatchQuery) -> list[CachedObject]:
-        matches = matcher_in_range(query.selection)
-        runs = self._state.snapshot.runs(*key_range(query.selection))
-        if matches is None:
-            return list(chain.from_iterable(runs))
-        return [obj for run in runs for obj in run if matches(obj)]
+        runs = self._state.present(query.selection)
+        return filtered(list(chain.from_iterable(runs)), query.selection)
 
     def _register(self, subscriber: Subscriber, query: WatchQuery, began_s: float) -> None:
         subscriber.when_closed(lambda: self._forget(subscriber))
