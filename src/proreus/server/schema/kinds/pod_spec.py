@@ -30,11 +30,15 @@ _SEARCH_CHARS_MAX = 2048
 
 
 def check_pod_template(found: Findings, at: str, template: Json) -> None:
+    check_template_metadata(found, at, template)
+    check_pod_spec(found, f"{at}.spec", template.get("spec") or {})
+
+
+def check_template_metadata(found: Findings, at: str, template: Json) -> None:
     metadata = template.get("metadata") or {}
     found.labels(f"{at}.labels", metadata.get("labels"))
     for key in metadata.get("annotations") or ():
         found.name(f"{at}.annotations", key.lower(), names.qualified_name)
-    check_pod_spec(found, f"{at}.spec", template.get("spec") or {})
 
 
 def check_pod_spec(found: Findings, at: str, spec: Json) -> None:

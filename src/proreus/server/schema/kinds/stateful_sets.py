@@ -12,9 +12,11 @@ from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.claims import check_claim_spec
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.pod_defaults import default_pod_template
+from proreus.server.schema.kinds.pod_spec import check_template_metadata
 from proreus.server.schema.kinds.workloads import (
     check_always_restarts,
     check_not_over_100,
+    check_selector,
     check_selector_and_template,
     check_share,
     is_zero,
@@ -66,8 +68,11 @@ def _validate_stateful_set(obj: JsonObject) -> list[FieldError]:
     found.not_negative("spec.replicas", spec.get("replicas"))
     found.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     found.not_negative("spec.ordinals.start", (spec.get("ordinals") or {}).get("start"))
-    check_selector_and_template(found, "spec", spec, kind="statefulset")
-    check_always_restarts(found, "spec.template", spec.get("template") or {})
+    template = spec.get("template") or {}
+    if check_selector(found, "spec", spec, kind="statefulset"):
+        # The pod itself is not looked at: its volumes may come from the claims below.
+        check_template_metadata(found, "spec.template", template)
+    check_always_restarts(found, "spec.template", template)
     if spec.get("serviceName"):
         found.name("spec.serviceName", spec["serviceName"], names.dns_label)
     for where, claim in items(spec.get("volumeClaimTemplates"), "spec.volumeClaimTemplates"):

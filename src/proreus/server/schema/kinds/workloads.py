@@ -19,22 +19,26 @@ Json = Mapping[str, Any]
 NO_MATCH = "`selector` does not match template `labels`"
 
 
-def check_selector_and_template(
-    found: Findings, at: str, spec: Json, *, kind: str, empty_is_invalid: bool = True
-) -> None:
+def check_selector_and_template(found: Findings, at: str, spec: Json, *, kind: str) -> None:
     """The selector must be there, say something, and match what the template makes."""
+    if check_selector(found, at, spec, kind=kind):
+        check_pod_template(found, f"{at}.template", spec.get("template") or {})
+
+
+def check_selector(found: Findings, at: str, spec: Json, *, kind: str) -> bool:
+    """Whether the template is worth a look."""
     selector, template = spec.get("selector"), spec.get("template") or {}
     if selector is None:
         found.require(f"{at}.selector", None)
     else:
         label_selectors.check_selector(found, f"{at}.selector", selector)
-        if empty_is_invalid and label_selectors.is_empty(selector):
+        if label_selectors.is_empty(selector):
             found.invalid(f"{at}.selector", selector, f"empty selector is invalid for {kind}")
         if not label_selectors.is_valid(selector):
             found.invalid(f"{at}.selector", selector, "invalid label selector")
-            return
+            return False
     check_match(found, f"{at}.template", selector, template)
-    check_pod_template(found, f"{at}.template", template)
+    return True
 
 
 def check_match(found: Findings, at: str, selector: Json | None, template: Json) -> None:
