@@ -45,6 +45,7 @@ class RevisionIndex:
         # Keys with more than one version or none live: ascending revisions, a deletion negative.
         self._past: dict[str, list[int]] = {}
         self._ordered = SortedKeys()
+        self._dead: set[str] = set()  # those with none live
         # What compaction may drop, in the order of the write that replaced it.
         self._superseded: deque[tuple[int, str]] = deque()
 
@@ -66,11 +67,13 @@ class RevisionIndex:
             self._ordered.add(key)
         if before is not None:
             self._superseded.append((revision, key))
+        self._dead.discard(key)
         self._live[key] = revision
 
     def remove(self, key: str, revision: int) -> None:
         before = self._live.pop(key)
         self._past.setdefault(key, [before]).append(-revision)
+        self._dead.add(key)
         self._superseded.append((revision, key))
 
     @classmethod
@@ -93,18 +96,25 @@ class RevisionIndex:
                 del live[key]
             else:
                 live[key] = revision
-        index._ordered = SortedKeys(live.keys() | past.keys())
+        index._dead = past.keys() - live.keys()
+        index._ordered = SortedKeys([*live, *index._dead])
         return index
 
     def at(self, prefix: str, start: str, limit: int, revision: int | None) -> Span:
-        """Keys as of ``revision`` (None: now); O(keys from ``start`` on, counted ones included)."""
+        """Keys as of ``revision``, O(keys from ``start`` on), or as of now (None), O(entries)."""
         found = self._entries(max(start, prefix), keyspace.end_of(prefix), revision)
         entries = tuple(islice(found, limit or None))
-        return Span(entries, sum(1 for _ in found))
+        if revision is not None or len(entries) < limit:
+            return Span(entries, sum(1 for _ in found))
+        return Span(entries, self._count(keyspace.after(entries[-1].key), prefix) if limit else 0)
 
     def count(self, prefix: str) -> int:
-        live = self._live
-        return sum(key in live for key in self._ordered.between(prefix, keyspace.end_of(prefix)))
+        return self._count(prefix, prefix)
+
+    def _count(self, start: str, prefix: str) -> int:
+        """Live keys from ``start`` on: O(√n + deleted keys not yet compacted)."""
+        end = keyspace.end_of(prefix)
+        return self._ordered.count(start, end) - sum(start <= key < end for key in self._dead)
 
     def compact(self, revision: int, limit: int) -> list[int]:
         """Forget up to ``limit`` versions no list at ``revision`` or later can see.
@@ -131,6 +141,7 @@ class RevisionIndex:
         del past[:keep]
         if not past:
             del self._past[key]
+            self._dead.remove(key)
             self._ordered.remove(key)
         elif len(past) == 1:  # it is live: a deletion alone was dropped
             del self._past[key]

@@ -59,5 +59,14 @@ class SortedKeys:
                 return
             yield from run[first:] if first else run
 
+    def count(self, start: str, end: str) -> int:
+        """How many keys ``between`` would give; O(√n)."""
+        return max(0, self._rank(end) - self._rank(start))
+
+    def _rank(self, key: str) -> int:
+        at = bisect_left(self._lasts, key)
+        before = sum(map(len, self._runs[:at]))
+        return before + (bisect_left(self._runs[at], key) if at < len(self._runs) else 0)
+
     def __repr__(self) -> str:
         return f"<SortedKeys: {self._size} keys in {len(self._lasts)} runs>"

