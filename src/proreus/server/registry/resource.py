@@ -46,6 +46,7 @@ class SelectableFields:
     aliases: Mapping[str, str] = field(default_factory=dict)
     exact_index: str = ""
     own_table: bool = False
+    unknown_field: str = ""  # the error's own wording, {} stands for the field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

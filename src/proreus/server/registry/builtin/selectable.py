@@ -8,6 +8,7 @@ object has (pods: status.podIPs) stands in ``names`` only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from proreus.server.registry.resource import SelectableFields
@@ -106,7 +107,9 @@ NODE = _own(("spec.unschedulable",), _read_node)
 NAMESPACE = at_paths("status.phase")
 SECRET = at_paths("type")
 SERVICE = at_paths("spec.clusterIP", "spec.type")
-JOB = _own(("status.successful",), _read_job)
+JOB = replace(
+    _own(("status.successful",), _read_job), unknown_field='field label "{}" not supported for Job'
+)
 REPLICATION_CONTROLLER = _own(("status.replicas",), _read_replication_controller)
 SIGNER = at_paths("spec.signerName")
 POD_CERTIFICATE = at_paths("spec.nodeName", "spec.podName", "spec.signerName")

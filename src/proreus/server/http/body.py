@@ -1,0 +1,228 @@
+"""Request bodies: bytes → a decoded object of the endpoint's kind (spec/server §6.1, §12).
+
+JSON, YAML or protobuf by Content-Type; checked against the kind's type; unknown and duplicate
+fields refused, warned about or ignored as the request asks. A body is decoded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.api.status import BadRequest, TooLarge, UnsupportedMediaType
+from proreus.api.wire import json, strict_json
+from proreus.net.http_server import BodyTooLarge, BodyUnreadable
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.negotiation import SERVED, Media, media_type
+from proreus.server.registry.kinds import KnownKinds
+from proreus.server.registry.rules import JsonObject
+from proreus.server.schema.check import DecodeError, check
+
+BODY_BYTES_MAX = 3 * 1024 * 1024
+_SHOWN_BYTES = 30
+_DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A body before its type is looked at. ``faults`` are worded; ``text`` is its JSON."""
+
+    value: Any
+    text: bytes = b""
+    duplicates: tuple[str, ...] = ()  # field paths
+    faults: tuple[str, ...] = ()  # whole phrases, from YAML
+
+
+async def read_body(exchange: Exchange) -> bytes:
+    try:
+        return await exchange.request.read_body(BODY_BYTES_MAX)
+    except BodyTooLarge as error:
+        raise TooLarge(f"Request entity too large: limit is {BODY_BYTES_MAX}") from error
+    except BodyUnreadable as error:
+        raise BadRequest(f"the body of the request could not be read: {error}") from error
+
+
+def input_media(exchange: Exchange) -> Media:
+    """Raises UnsupportedMediaType."""
+    header = exchange.headers.get("Content-Type", "")
+    if not header:
+        return Media.JSON
+    try:
+        return Media(media_type(header).lower())
+    except ValueError:
+        raise UnsupportedMediaType(
+            "the body of the request was in an unknown format - accepted media types include: "
+            f"{', '.join(SERVED)}"
+        ) from None
+
+
+class ObjectDecoder:
+    """Decodes bodies into the kinds the server knows."""
+
+    def __init__(self, kinds: KnownKinds) -> None:
+        self._kinds = kinds
+
+    def decode(
+        self, exchange: Exchange, body: bytes, expected: GroupVersionKind, validation: str
+    ) -> JsonObject:
+        """Raises BadRequest. ``validation``: Strict, Warn or "" (warn), Ignore."""
+        parsed = _parse(body, input_media(exchange), expected.kind)
+        value = {} if parsed.value is None else parsed.value
+        if not isinstance(value, dict):
+            raise _unrecognized(expected.kind, body, _not_an_object(value))
+        gvk = _declared(value, expected, body)
+        self._check_kind(gvk, expected)
+        node = self._kinds.node(expected)
+        if node is None:
+            return {**value, "kind": expected.kind, "apiVersion": expected.api_version}
+        try:
+            checked = check(node, value, parsed.text)
+        except DecodeError as error:
+            raise _cannot(gvk, expected.kind, str(error)) from error
+        faults = _faults(value, parsed, checked.unknown_fields)
+        if faults and validation == "Strict":
+            raise _cannot(gvk, expected.kind, f"strict decoding error: {_joined(faults, parsed)}")
+        if validation != "Ignore":
+            for fault in faults:
+                exchange.warn(fault)
+        obj = checked.value
+        obj["kind"], obj["apiVersion"] = expected.kind, expected.api_version
+        return obj
+
+    def decode_options(self, exchange: Exchange, body: bytes) -> JsonObject:
+        """DeleteOptions, of whatever group they say they are; unknown fields do not matter."""
+        parsed = _parse(body, input_media(exchange), _DELETE_OPTIONS.kind)
+        value = {} if parsed.value is None else parsed.value
+        if not isinstance(value, dict):
+            raise _unrecognized(_DELETE_OPTIONS.kind, body, _not_an_object(value))
+        gvk = _declared(value, _DELETE_OPTIONS, body)
+        if gvk.kind != _DELETE_OPTIONS.kind:
+            raise BadRequest(f"decoded object cannot be converted to DeleteOptions: {gvk}")
+        node = self._kinds.node(_DELETE_OPTIONS)
+        assert node is not None, "the definitions have DeleteOptions"
+        try:
+            return check(node, value, parsed.text).value
+        except DecodeError as error:
+            raise _cannot(gvk, _DELETE_OPTIONS.kind, str(error)) from error
+
+    def _check_kind(self, gvk: GroupVersionKind, expected: GroupVersionKind) -> None:
+        if gvk == expected:
+            return
+        if not self._kinds.is_known(gvk):
+            raise _cannot(
+                gvk,
+                expected.kind,
+                f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" '
+                'in scheme "proreus"',
+            )
+        if gvk.kind != expected.kind:
+            package = expected.group.partition(".")[0] or "core"
+            raise _cannot(
+                gvk,
+                expected.kind,
+                f"converting ({gvk.version}.{gvk.kind}) to ({package}.{expected.kind}): "
+                "unknown conversion",
+            )
+        raise BadRequest(
+            f"the API version in the data ({gvk.api_version}) does not match the expected API "
+            f"version ({expected.api_version})"
+        )
+
+
+def _parse(body: bytes, media: Media, kind: str) -> _Parsed:
+    if media is Media.JSON:
+        try:
+            value, duplicates = strict_json.decode_strict(body)
+        except strict_json.JsonError as error:
+            why = f"couldn't get version/kind; json parse error: {error}"
+            raise _unrecognized(kind, body, why) from error
+        return _Parsed(value, body, duplicates)
+    if media is Media.YAML:
+        from proreus.api.wire import yaml
+
+        try:
+            value, faults = yaml.decode_strict(body)
+        except yaml.YamlError as error:
+            raise _unrecognized(kind, body, str(error)) from error
+        return _Parsed(value, json.encode(value), faults=faults)
+    from proreus.api.wire import protobuf
+
+    try:
+        return _Parsed(protobuf.decode(body))
+    except protobuf.ProtobufError as error:
+        raise _unrecognized(kind, body, str(error)) from error
+
+
+def _declared(value: dict[str, Any], expected: GroupVersionKind, body: bytes) -> GroupVersionKind:
+    """What the body says it is; what it leaves out is what the path says."""
+    kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
+    for field, found in (("kind", kind), ("apiVersion", api_version)):
+        if not isinstance(found, str):
+            why = (
+                "couldn't get version/kind; json parse error: json: cannot unmarshal "
+                f"{_json_word(found)} into Go struct field .{field} of type string"
+            )
+            raise _unrecognized(expected.kind, body, why)
+    if api_version.count("/") > 1:
+        why = "couldn't get version/kind; json parse error: unexpected GroupVersion string: "
+        raise _unrecognized(expected.kind, body, why + api_version)
+    version = GroupVersion.parse(api_version) if api_version else expected.group_version
+    return GroupVersionKind(version.group, version.version, kind or expected.kind)
+
+
+def _faults(value: Any, parsed: _Parsed, unknown: list[str]) -> list[str]:
+    if not unknown and not parsed.duplicates:
+        return list(parsed.faults)
+    words = {path: f'unknown field "{path}"' for path in unknown}
+    words |= {path: f'duplicate field "{path}"' for path in parsed.duplicates}
+    ordered = strict_json.in_document_order(value, words)
+    return [*parsed.faults, *(words[path] for path in ordered)]
+
+
+def _joined(faults: list[str], parsed: _Parsed) -> str:
+    if not parsed.faults:
+        return ", ".join(faults)
+    lines = "".join(f"\n  {fault}" for fault in parsed.faults)
+    rest = faults[len(parsed.faults) :]
+    return ", ".join([f"yaml: unmarshal errors:{lines}", *rest])
+
+
+def _cannot(gvk: GroupVersionKind, kind: str, why: str) -> BadRequest:
+    return BadRequest(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {kind}: {why}')
+
+
+def _unrecognized(kind: str, body: bytes, why: str) -> BadRequest:
+    return BadRequest(
+        f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(body)})"
+    )
+
+
+def _summary(body: bytes) -> str:
+    if not body:
+        return "<empty>"
+    more = " ..." if len(body) > _SHOWN_BYTES else ""
+    start = body[:_SHOWN_BYTES]
+    return (start.decode("utf-8", "replace") if body[:1] == b"{" else start.hex()) + more
+
+
+def _not_an_object(value: Any) -> str:
+    return (
+        f"couldn't get version/kind; json parse error: json: cannot unmarshal {_json_word(value)} "
+        'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+        'Kind string "json:\\"kind,omitempty\\"" }'
+    )
+
+
+def _json_word(value: Any) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"

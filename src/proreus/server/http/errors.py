@@ -1,0 +1,72 @@
+"""Exception → Status: the only such place. Everything a handler raises is answered here.
+
+What nobody expected is logged once, with its traceback, and told as a plain 500 that gives nothing
+away.
+"""
+
+from __future__ import annotations
+
+import structlog
+
+from proreus.api.group_version import GroupResource
+from proreus.api.status import (
+    ApiError,
+    InternalError,
+    NotAcceptable,
+    ResourceVersionTooLarge,
+    ServerTimeout,
+    Timeout,
+)
+from proreus.api.wire import json
+from proreus.api.wire.path import ApiPath
+from proreus.net.http_server import Response
+from proreus.server.http.exchange import Exchange, Header
+from proreus.server.http.negotiation import PLAIN, Choice
+from proreus.server.http.representation import choose, encode_document
+from proreus.server.storage.interface import FutureRevision, StorageError, Unavailable
+
+_log = structlog.get_logger(__name__)
+_RETRY_UNAVAILABLE_S = 2
+
+
+def to_api_error(exchange: Exchange, error: Exception) -> ApiError:
+    """What a failure is called on the wire."""
+    match error:
+        case ApiError():
+            return error
+        case TimeoutError():
+            return Timeout("Timeout: request did not complete within the allotted timeout")
+        case FutureRevision():
+            return ResourceVersionTooLarge.of(error.wanted, error.current, retry_after_s=0)
+        case Unavailable() if isinstance(exchange.target, ApiPath):
+            asked = GroupResource(exchange.target.group, exchange.target.resource)
+            return ServerTimeout.of(asked, exchange.verb, _RETRY_UNAVAILABLE_S)
+        case StorageError():
+            _log.error("storage failed", path=exchange.path, error=str(error))
+            return InternalError.of(str(error))
+        case _:
+            _log.error("request failed", method=exchange.method, path=exchange.path, exc_info=error)
+            return InternalError.of("the server could not complete the request")
+
+
+def answer(exchange: Exchange, error: ApiError) -> Response:
+    """The Status in the encoding asked for; JSON if that cannot be told."""
+    choice = _choice(exchange)
+    code = int(error.status["code"])
+    headers: list[Header] = []
+    if error.retry_after_s:
+        headers.append(("Retry-After", str(error.retry_after_s)))
+    if code == 403:
+        headers.append(("X-Content-Type-Options", "nosniff"))
+    if choice is PLAIN:
+        return exchange.json(code, json.encode(error.status) + b"\n", *headers)
+    content = ("Content-Type", choice.media.value)
+    body = encode_document(choice, error.status)
+    return Response(code, exchange.head(*headers, content=content), body)
+
+
+def _choice(exchange: Exchange) -> Choice:
+    try:
+        return choose(exchange)
+    except NotAcceptable:
+        return PLAIN

@@ -1,0 +1,126 @@
+"""One request on its way to its answer, and what the stages learn about it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+
+from proreus.api.wire.path import ApiPath, Path, split, unescape
+from proreus.api.wire.query import Query, first, parse_query
+from proreus.net.http_server import Request, Response
+from proreus.server.registry.user import ANONYMOUS, User
+
+_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+_JSON = ("Content-Type", "application/json")
+_NO_CACHE = ("Cache-Control", "no-cache, private")
+_WARNING_BUDGET = 4096
+_WARNING_SHORT = 256
+
+Header = tuple[str, str]
+
+
+class Exchange:
+    """Created per request; raises BadPathEscape for a path that cannot be read."""
+
+    __slots__ = (
+        "_query",
+        "audit_id",
+        "headers",
+        "method",
+        "path",
+        "request",
+        "target",
+        "user",
+        "verb",
+        "warnings",
+    )
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.method = request.method
+        self.headers: Mapping[str, str] = request.headers
+        self.path = unescape(request.raw_path_only)
+        self.target: Path = split(self.path)
+        self.user: User = ANONYMOUS
+        self.warnings: list[str] = []
+        self.audit_id = ""
+        self._query: Query | None = None
+        self.verb = self._verb()
+
+    @property
+    def query(self) -> Query:
+        if self._query is None:
+            self._query = parse_query(self.request.raw_query)
+        return self._query
+
+    @property
+    def is_read(self) -> bool:
+        return self.method in _READ_METHODS
+
+    @property
+    def is_long_running(self) -> bool:
+        """Not bound by the deadline or the limits on requests in progress."""
+        return self.verb == "watch" or (
+            isinstance(self.target, ApiPath)
+            and self.target.subresource in ("log", "exec", "attach", "portforward", "proxy")
+        )
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def user_agent(self) -> str:
+        return self.headers.get("User-Agent", "")
+
+    def head(
+        self, *extra: Header, content: Header = _JSON, cache: Header = _NO_CACHE
+    ) -> tuple[Header, ...]:
+        """The headers every answer has, and the warnings gathered so far."""
+        fixed = (("Audit-Id", self.audit_id), cache, content, *extra)
+        return fixed + tuple(_warning_headers(self.warnings)) if self.warnings else fixed
+
+    def json(self, status: int, body: bytes, *extra: Header) -> Response:
+        return Response(status, self.head(*extra), body)
+
+    def text(self, status: int, text: str, *extra: Header) -> Response:
+        """A plain answer from outside the API, as Go's http package writes it."""
+        content = ("Content-Type", "text/plain; charset=utf-8")
+        sniff = ("X-Content-Type-Options", "nosniff")
+        return Response(status, self.head(sniff, *extra, content=content), text.encode())
+
+    def _verb(self) -> str:
+        """What authorization is asked about (spec/server §1.1)."""
+        if not isinstance(self.target, ApiPath):
+            return self.method.lower()
+        if self.method in ("GET", "HEAD"):
+            if self.target.watch:
+                return "watch"
+            if self.target.name:
+                return "get"
+            return "watch" if self._asks_watch() else "list"
+        if self.method == "DELETE":
+            return "delete" if self.target.name else "deletecollection"
+        return _VERBS.get(self.method, "")
+
+    def _asks_watch(self) -> bool:
+        if "watch" not in self.request.raw_query:
+            return False
+        values = self.query.get("watch")
+        return bool(values) and first(self.query, "watch").lower() not in ("0", "false")
+
+
+def new_audit_id() -> str:
+    return str(uuid.uuid4())
+
+
+def _warning_headers(warnings: list[str]) -> list[Header]:
+    """Each as ``299 - "text"``; all shortened once they are too long together."""
+    total = sum(map(len, warnings))
+    texts = warnings if total <= _WARNING_BUDGET else [w[:_WARNING_SHORT] for w in warnings]
+    return [("Warning", f'299 - "{_quoted(text)}"') for text in texts]
+
+
+def _quoted(text: str) -> str:
+    printable = "".join(char if char.isprintable() else " " for char in text)
+    return printable.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,1 @@
+"""One file per verb: options, negotiation, the registry's verb, the answer."""

@@ -1,0 +1,64 @@
+"""PUT of an object, its status or another part of it that has the object's own kind."""
+
+from __future__ import annotations
+
+from proreus.api.status import BadRequest
+from proreus.api.wire import json
+from proreus.net.http_server import Answer
+from proreus.server.http.body import input_media, read_body
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers.answers import object_answer, refuse_list_form
+from proreus.server.http.handlers.writing import begin_write, write_options
+from proreus.server.http.router import ResourceRoute
+from proreus.server.http.services import Services
+from proreus.server.registry import metadata
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.strategies import strategy_for
+from proreus.server.registry.verbs.update import Make, Updating
+
+
+async def update(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
+    resource = route.resource
+    shown = services.representations.of(exchange, resource)
+    input_media(exchange)
+    body = await read_body(exchange)
+    options = write_options(exchange, "UpdateOptions")
+    obj = services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
+    check_name(obj, route.name)
+    write = begin_write(services, exchange, route, options)
+
+    updating = Updating(
+        write=write,
+        make=fresh_copy(obj),
+        strategy=strategy_for(resource, write.subresource),
+        uid=metadata.of(obj).get("uid") or None,
+        may_create=resource.create_on_update and not write.subresource,
+    )
+    outcome = await updating.run()
+    refuse_list_form(shown, resource, is_list=False)
+    return object_answer(exchange, shown, outcome.shown(), 201 if outcome.is_created else 200)
+
+
+def fresh_copy(obj: JsonObject) -> Make:
+    """The same wanted object for every attempt: each may change what it is given."""
+    text = json.encode(obj)
+
+    async def make(_: JsonObject | None) -> JsonObject:
+        copy: JsonObject = json.decode(text)
+        return copy
+
+    return make
+
+
+def check_name(obj: JsonObject, name: str) -> None:
+    """The body names the object the path names. Raises BadRequest."""
+    given = metadata.of(obj).get("name") or ""
+    if not given:
+        raise BadRequest(
+            f"the name of the object ({name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if given != name:
+        raise BadRequest(
+            f"the name of the object ({given}) does not match the name on the URL ({name})"
+        )

@@ -1,0 +1,148 @@
+"""A watch over HTTP: subscriber → frames, chunked or as WebSocket messages (spec/server §5).
+
+Receives: Burst, from ``watch_cache/subscriber``.  Hands on: bytes, to the transport.
+The handler only waits: events are written by the cache straight on the transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from proreus.api.wire.options import ListOptions
+from proreus.net import websocket
+from proreus.net.http_server import Answer, ChunkedStream, Response, Streamed
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.negotiation import Media, negotiate_stream
+from proreus.server.http.representation import Representation
+from proreus.server.http.router import ResourceRoute
+from proreus.server.http.services import Services
+from proreus.server.registry.verbs.select import watch_query
+from proreus.server.watch_cache.query import Selection
+from proreus.server.watch_cache.subscriber import Subscriber
+from proreus.server.watch_cache.view import Burst
+
+_ABANDONED_BYTES = 1024 * 1024
+
+
+class ChunkSink:
+    """Bursts as chunks; the stream is set right after the watch was accepted."""
+
+    __slots__ = ("_ended", "stream")
+
+    def __init__(self) -> None:
+        self.stream: ChunkedStream | None = None
+        self._ended = False
+
+    def write(self, burst: Burst) -> None:
+        stream = self.stream
+        assert stream is not None, "nothing is written before the watch has begun"
+        if stream.is_chunked:
+            stream.write_chunk(burst.http_chunk)
+        else:
+            stream.write(b"".join(burst.frames))
+
+    @property
+    def buffered(self) -> int:
+        return self.stream.buffered if self.stream else 0
+
+    def close(self) -> None:
+        if self.stream is not None and not self._ended:
+            self._ended = True
+            self.stream.end()
+
+
+class MessageSink:
+    """One WebSocket message per event, without the line feed that ends a line in a stream.
+
+    Frames that come while the handshake is answered wait for it.
+    """
+
+    __slots__ = ("_binary", "_stream", "_waiting")
+
+    def __init__(self, *, binary: bool) -> None:
+        self._stream: websocket.WebSocketStream | None = None
+        self._binary = binary
+        self._waiting: list[Burst] = []
+
+    def begin(self, stream: websocket.WebSocketStream) -> None:
+        self._stream = stream
+        for burst in self._waiting:
+            self.write(burst)
+        self._waiting.clear()
+
+    def write(self, burst: Burst) -> None:
+        if self._stream is None:
+            self._waiting.append(burst)
+            return
+        for frame in burst.frames:
+            # Protobuf frames begin with their length, which a message does not need.
+            payload = frame[4:] if self._binary else frame.removesuffix(b"\n")
+            self._stream.write_message(payload, binary=self._binary)
+
+    @property
+    def buffered(self) -> int:
+        if self._stream is None:
+            return sum(len(frame) for burst in self._waiting for frame in burst.frames)
+        return self._stream.buffered
+
+    def close(self) -> None:
+        return None
+
+
+async def watch(
+    services: Services,
+    exchange: Exchange,
+    shown: Representation,
+    selection: Selection,
+    options: ListOptions,
+    *,
+    route: ResourceRoute,
+) -> Answer:
+    negotiate_stream(shown.choice)
+    query = watch_query(selection, options, is_legacy=route.is_legacy_watch)
+    cache = services.collection(route.resource).cache
+    if websocket.is_upgrade(exchange.headers):
+        messages = MessageSink(binary=shown.choice.media is Media.PROTOBUF)
+        subscriber = await cache.watch(query, shown.view, messages)
+        return await _over_websocket(exchange, subscriber, messages)
+    sink = ChunkSink()
+    subscriber = await cache.watch(query, shown.view, sink)
+    try:
+        content = ("Content-Type", _stream_type(shown.choice.media))
+        sink.stream = exchange.request.open_stream(exchange.head(content=content), services.date())
+        await subscriber.wait_closed()
+        sink.close()
+        if sink.buffered > _ABANDONED_BYTES:
+            # Its reader stopped reading; waiting until it takes the rest would hold the memory.
+            sink.stream.abort()
+    finally:
+        subscriber.close()
+    return Streamed()
+
+
+async def _over_websocket(exchange: Exchange, subscriber: Subscriber, sink: MessageSink) -> Answer:
+    try:
+        try:
+            stream = await websocket.accept(exchange.request)
+        except websocket.BadHandshake as error:
+            return Response(
+                error.status,
+                exchange.head(content=("Content-Type", "text/plain; charset=utf-8")),
+                str(error).encode(),
+                close=True,
+            )
+        sink.begin(stream)
+        async with asyncio.TaskGroup() as ends:
+            served = ends.create_task(subscriber.wait_closed())
+            left = ends.create_task(stream.wait_client_close())
+            await asyncio.wait((served, left), return_when=asyncio.FIRST_COMPLETED)
+            served.cancel()
+            left.cancel()
+        await stream.close()
+    finally:
+        subscriber.close()
+    return Streamed(keep_alive=False)
+
+
+def _stream_type(media: Media) -> str:
+    return f"{media};stream=watch" if media is Media.PROTOBUF else media.value

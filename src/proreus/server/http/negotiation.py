@@ -1,0 +1,196 @@
+"""Accept and Content-Type → encoding and form of an answer (spec/server §8.1, §12).
+
+Two gates stand behind each other, as in Kubernetes: the router knows only media types and says
+``406: Not Acceptable``; negotiation then looks at the parameters. Pure, and remembered per header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+
+from proreus.api.status import NotAcceptable, UnsupportedMediaType
+
+
+class Media(StrEnum):
+    JSON = "application/json"
+    YAML = "application/yaml"
+    PROTOBUF = "application/vnd.kubernetes.protobuf"
+
+
+SERVED = (Media.JSON, Media.YAML, Media.PROTOBUF)
+_STREAMS = f"{Media.JSON};stream=watch, {Media.PROTOBUF};stream=watch"
+_PATCH_TYPES = frozenset(
+    {
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+        "application/apply-patch+yaml",
+    }
+)
+_TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """``kind`` "" means the object itself; ``version`` is that of meta.k8s.io."""
+
+    media: Media = Media.JSON
+    kind: str = ""
+    version: str = ""
+    pretty: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        return self.media is Media.JSON and not self.kind and not self.pretty
+
+
+PLAIN = Choice()
+
+
+@dataclass(slots=True)
+class _Clause:
+    type: str
+    subtype: str
+    quality: float = 1.0
+    params: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What one endpoint can show. Custom resources have no protobuf but of their metadata."""
+
+    has_table: bool = True
+    is_custom: bool = False
+
+
+_ANY = Endpoint()
+
+
+def negotiate(accept: str, endpoint: Endpoint = _ANY) -> Choice:
+    """Raises NotAcceptable."""
+    if accept in ("", "*/*", "application/json"):
+        return PLAIN
+    found = _negotiated(accept, endpoint)
+    if found is None:
+        raise NotAcceptable(f"only the following media types are accepted: {', '.join(SERVED)}")
+    return found
+
+
+def negotiate_stream(choice: Choice) -> None:
+    """A watch needs a type that can be streamed; there is no second choice."""
+    if choice.media is Media.YAML:
+        raise NotAcceptable(f"only the following media types are accepted: {_STREAMS}")
+
+
+def check_routed(accept: str, *, is_collection: bool) -> None:
+    """The router's own look at Accept. Raises NotAcceptable."""
+    if accept in ("", "*/*", "application/json") or _is_routed(accept):
+        return
+    kinds = ", ".join(SERVED) + (f", {_STREAMS}" if is_collection else "")
+    raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {kinds}", details={})
+
+
+def patch_type(content_type: str) -> str:
+    """The kind of patch. Raises UnsupportedMediaType in the router's words."""
+    media = media_type(content_type)
+    if media not in _PATCH_TYPES:
+        raise UnsupportedMediaType("415: Unsupported Media Type", details={})
+    return media
+
+
+def media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip()
+
+
+@lru_cache(maxsize=256)
+def _is_routed(accept: str) -> bool:
+    types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
+    return any(kind == "*/*" or kind in SERVED for kind in types)
+
+
+@lru_cache(maxsize=256)
+def _negotiated(accept: str, endpoint: Endpoint) -> Choice | None:
+    for clause in _sorted(_clauses(accept)):
+        for media in SERVED:
+            if _matches(clause, media) and (choice := _choice(clause, media, endpoint)):
+                return choice
+    return None
+
+
+def _clauses(accept: str) -> list[_Clause]:
+    found = []
+    for part in accept.split(","):
+        media_range, *params = part.split(";")
+        main, slash, sub = media_range.partition("/")
+        main, sub = main.strip(" "), sub.strip(" ")
+        if not slash:
+            if main != "*":
+                continue
+            sub = "*"
+        clause = _Clause(main, sub)
+        for param in params:
+            name, equals, value = param.partition("=")
+            if not equals:
+                continue
+            if name.strip(" ") == "q":
+                clause.quality = _float(value.strip(" "))
+            else:
+                clause.params[name.strip(" ")] = value.strip(" ")
+        found.append(clause)
+    return found
+
+
+def _sorted(clauses: list[_Clause]) -> list[_Clause]:
+    """By insertion, with an order that is not one: a specific type passes a better wildcard."""
+    for end in range(1, len(clauses)):
+        at = end
+        while at and _is_before(clauses[at], clauses[at - 1]):
+            clauses[at - 1], clauses[at] = clauses[at], clauses[at - 1]
+            at -= 1
+    return clauses
+
+
+def _is_before(a: _Clause, b: _Clause) -> bool:
+    return (
+        a.quality > b.quality
+        or (a.type != "*" and b.type == "*")
+        or (a.subtype != "*" and b.subtype == "*")
+    )
+
+
+def _matches(clause: _Clause, media: Media) -> bool:
+    main, _, sub = media.value.partition("/")
+    if clause.type == "*":
+        return clause.subtype == "*"
+    return clause.type == main and clause.subtype in (sub, "*")
+
+
+def _choice(clause: _Clause, media: Media, endpoint: Endpoint) -> Choice | None:
+    params = clause.params
+    if "sv" in params:
+        return None
+    if "stream" in params and (media is Media.YAML or params["stream"] != "watch"):
+        return None
+    pretty = params.get("pretty") == "1"
+    if not {"g", "v", "as"} & params.keys():
+        if endpoint.is_custom and media is Media.PROTOBUF:
+            return None
+        return Choice(media, pretty=pretty)
+    kind, version = params.get("as", ""), params.get("v", "")
+    known = (
+        params.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1") and kind in _TRANSFORMS
+    )
+    if not known:
+        return None
+    if kind == "Table" and (media is Media.PROTOBUF or not endpoint.has_table):
+        return None
+    return Choice(media, kind, version, pretty)
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

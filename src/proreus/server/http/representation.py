@@ -1,0 +1,119 @@
+"""What an answer looks like: the view a request negotiated, and its encoding.
+
+Views are made once per resource and choice, so that all watchers of one look share their frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.status import BadRequest
+from proreus.api.wire import json
+from proreus.api.wire.query import first
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.negotiation import PLAIN, Choice, Endpoint, Media, negotiate
+from proreus.server.registry.resource import Resource
+from proreus.server.views import IncludeObject, ResponseView, Views, indented, to_yaml
+
+_VIEWS_MAX = 2000
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_PRETTY_AGENTS = ("curl", "Wget", "Mozilla/5.0")
+_CUSTOM = Endpoint(is_custom=True)
+_BUILT_IN = Endpoint()
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """One negotiated look of one resource."""
+
+    choice: Choice
+    view: ResponseView
+
+    @property
+    def content_type(self) -> str:
+        return self.choice.media.value
+
+    def encode(self, body: bytes) -> bytes:
+        """A JSON body in the encoding asked for."""
+        return encoded(self.choice, body)
+
+
+class Representations:
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._plain: dict[int, tuple[Resource, Representation]] = {}
+        self._others: dict[tuple[Any, ...], tuple[Resource, Representation]] = {}
+
+    def of(self, exchange: Exchange, resource: Resource) -> Representation:
+        """Raises NotAcceptable, or BadRequest for a bad includeObject."""
+        choice = choose(exchange, _CUSTOM if resource.custom else _BUILT_IN)
+        if choice is PLAIN:
+            return self.plain(resource)
+        include = IncludeObject.METADATA
+        if choice.kind == "Table":
+            include = _included(first(exchange.query, "includeObject"))
+        key = (id(resource), choice, include)
+        # The resource is kept beside its view, so an id cannot be taken over by another one.
+        found = self._others.get(key)
+        if found is None:
+            if len(self._others) >= _VIEWS_MAX:
+                self._others.clear()
+            view = self._view(resource, choice, include)
+            found = self._others[key] = (resource, Representation(choice, view))
+        return found[1]
+
+    def plain(self, resource: Resource) -> Representation:
+        found = self._plain.get(id(resource))
+        if found is None:
+            view = self._views.whole(resource)
+            found = self._plain[id(resource)] = (resource, Representation(PLAIN, view))
+        return found[1]
+
+    def _view(self, resource: Resource, choice: Choice, include: IncludeObject) -> ResponseView:
+        match choice.kind:
+            case "Table":
+                return self._views.table(resource, include=include, version=choice.version)
+            case "PartialObjectMetadata" | "PartialObjectMetadataList":
+                return self._views.metadata(choice.version)
+            case _:
+                return self._views.whole(resource)
+
+
+def choose(exchange: Exchange, endpoint: Endpoint = _BUILT_IN) -> Choice:
+    """What the request wants to see."""
+    choice = negotiate(exchange.headers.get("Accept", ""), endpoint)
+    if choice.pretty or not is_pretty(exchange):
+        return choice
+    return Choice(choice.media, choice.kind, choice.version, pretty=True)
+
+
+def is_pretty(exchange: Exchange) -> bool:
+    """For people: asked for, or the client is one that people type into."""
+    if "pretty" in exchange.request.raw_query and (asked := first(exchange.query, "pretty")):
+        return asked in _TRUE
+    return exchange.user_agent().startswith(_PRETTY_AGENTS)
+
+
+def encoded(choice: Choice, body: bytes) -> bytes:
+    if choice.media is Media.YAML:
+        return to_yaml(body)
+    return indented(body) if choice.pretty and choice.media is Media.JSON else body
+
+
+def encode_document(choice: Choice, value: Mapping[str, Any]) -> bytes:
+    """A decoded object that is no resource: a Status."""
+    return encoded(choice, json.encode(value) + b"\n")
+
+
+def _included(text: str) -> IncludeObject:
+    if not text:
+        return IncludeObject.METADATA
+    try:
+        return IncludeObject(text)
+    except ValueError:
+        raise BadRequest(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{text}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        ) from None

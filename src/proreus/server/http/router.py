@@ -1,0 +1,115 @@
+"""Path and method → the verb of a resource, or why there is none (spec/server §1.1, §12)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proreus.api.status import MethodNotAllowed, NotFound
+from proreus.api.wire.path import ApiPath
+from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.resource import Resource, Subresource
+
+_ITEM_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_SUBRESOURCE_VERBS = {**_ITEM_VERBS, "POST": "create"}
+
+
+@dataclass(frozen=True, slots=True)
+class PageNotFound:
+    """Outside everything the API serves: answered in plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRoute:
+    """``verb`` is what the method means here; list covers watch, which is an option of it."""
+
+    resource: Resource
+    verb: str
+    namespace: str
+    name: str
+    subresource: Subresource | None = None
+    is_legacy_watch: bool = False
+
+
+Route = ResourceRoute | PageNotFound
+
+
+class Router:
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def route(self, method: str, path: ApiPath) -> Route:
+        """Raises NotFound or MethodNotAllowed."""
+        resource = self._catalog.lookup(path.group, path.version, path.resource)
+        if resource is None or path.rest:
+            if path.group and not self._catalog.has_group(path.group):
+                return PageNotFound()
+            raise NotFound.path()
+        match _place(resource, path):
+            case "collection":
+                return _collection(resource, method, path)
+            case "item":
+                return _item(resource, method, path)
+            case "subresource":
+                return _below(resource, method, path)
+            case _:
+                raise NotFound.path()
+
+
+def _place(resource: Resource, path: ApiPath) -> str:
+    """Where the path stands: "" if the resource has no such place."""
+    is_namespace = resource.plural == "namespaces" and not resource.group
+    if path.scoped and not resource.namespaced:
+        return ""
+    if path.subresource:
+        is_whole = path.name and (path.scoped or not resource.namespaced)
+        return "subresource" if is_whole and not path.watch else ""
+    if path.name:
+        return "item" if path.scoped or not resource.namespaced or is_namespace else ""
+    return "collection"
+
+
+def _collection(resource: Resource, method: str, path: ApiPath) -> ResourceRoute:
+    verbs = set(resource.verbs)
+    if path.watch:
+        if "watch" not in verbs:
+            raise NotFound.path()
+        if method != "GET":
+            raise MethodNotAllowed.default()
+        return ResourceRoute(resource, "list", path.namespace, "", is_legacy_watch=True)
+    if not verbs & {"list", "create", "deletecollection", "watch"}:
+        raise NotFound.path()
+    verb = _COLLECTION_VERBS.get(method, "")
+    # Across all namespaces one can only look.
+    if verb not in verbs or (resource.namespaced and not path.scoped and verb != "list"):
+        raise MethodNotAllowed.default()
+    namespace = path.namespace if resource.namespaced else ""
+    return ResourceRoute(resource, verb, namespace, "")
+
+
+def _item(resource: Resource, method: str, path: ApiPath) -> ResourceRoute:
+    verbs = set(resource.verbs)
+    namespace = path.namespace if resource.namespaced else ""
+    if path.watch:
+        if "watch" not in verbs:
+            raise NotFound.path()
+        if method != "GET":
+            raise MethodNotAllowed.default()
+        return ResourceRoute(resource, "list", namespace, path.name, is_legacy_watch=True)
+    if not verbs & set(_ITEM_VERBS.values()):
+        raise NotFound.path()
+    verb = _ITEM_VERBS.get(method, "")
+    if verb not in verbs:
+        raise MethodNotAllowed.default()
+    return ResourceRoute(resource, verb, namespace, path.name)
+
+
+def _below(resource: Resource, method: str, path: ApiPath) -> ResourceRoute:
+    sub = resource.subresource(path.subresource)
+    if sub is None:
+        raise NotFound.path()
+    verb = _SUBRESOURCE_VERBS.get(method, "")
+    if verb not in sub.verbs:
+        raise MethodNotAllowed.default()
+    namespace = path.namespace if resource.namespaced else ""
+    return ResourceRoute(resource, verb, namespace, path.name, sub)

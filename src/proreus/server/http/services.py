@@ -1,0 +1,31 @@
+"""What handlers work with: the parts of one server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from proreus.aio.clock import Clock
+from proreus.server.http.body import ObjectDecoder
+from proreus.server.http.representation import Representations
+from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.collection import Collection
+from proreus.server.registry.collections import Collections
+from proreus.server.registry.kinds import KnownKinds
+from proreus.server.registry.resource import Resource
+from proreus.server.registry.write import Admission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    clock: Clock
+    catalog: Catalog
+    collections: Collections
+    kinds: KnownKinds
+    decoder: ObjectDecoder
+    representations: Representations
+    admission: Admission
+    date: Callable[[], bytes]  # the Date header's line
+
+    def collection(self, resource: Resource) -> Collection:
+        return self.collections.of(resource)

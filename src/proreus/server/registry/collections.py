@@ -1,0 +1,74 @@
+"""The collections of a server: one per served resource, sharing stores and caches by prefix."""
+
+from __future__ import annotations
+
+from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.collection import Collection, Convert, attribute_reader
+from proreus.server.registry.kinds import KnownKinds
+from proreus.server.registry.resource import Resource
+from proreus.server.storage.factory import StorageFactory
+from proreus.server.watch_cache.cache import WatchCache
+from proreus.server.watch_cache.caches import WatchCaches
+
+
+class Collections:
+    """``serve`` a resource before it is in the catalog, ``forget`` it after it left."""
+
+    def __init__(
+        self, stores: StorageFactory, caches: WatchCaches, kinds: KnownKinds, convert: Convert
+    ) -> None:
+        self._stores = stores
+        self._caches = caches
+        self._kinds = kinds
+        self._convert = convert
+        self._by_prefix: dict[str, WatchCache] = {}
+        self._users: dict[str, set[str]] = {}
+        self._collections: dict[tuple[str, str, str], Collection] = {}
+
+    def serve(self, resource: Resource) -> None:
+        if not is_stored(resource):
+            return
+        cache = self._by_prefix.get(resource.prefix)
+        if cache is None:
+            cache = self._by_prefix[resource.prefix] = self._caches.add(
+                resource.prefix,
+                attribute_reader(resource),
+                resource.selectable.exact_index,
+                cached=resource.cached,
+                resource=resource.group_resource,
+            )
+        self._users.setdefault(resource.prefix, set()).add(str(resource.gvr))
+        self._collections[_key(resource)] = Collection(
+            resource=resource,
+            store=self._stores.store(resource.storage_prefix or resource.plural),
+            cache=cache,
+            find_node=self._kinds.node,
+            convert=self._convert,
+        )
+
+    def serve_all(self, catalog: Catalog) -> None:
+        """Stored versions first: their fields are what the shared cache reads."""
+        for resource in sorted(catalog, key=lambda r: r.gvk != r.stored_gvk):
+            self.serve(resource)
+
+    def forget(self, resource: Resource) -> None:
+        self._collections.pop(_key(resource), None)
+        users = self._users.get(resource.prefix, set())
+        users.discard(str(resource.gvr))
+        if not users and self._by_prefix.pop(resource.prefix, None) is not None:
+            self._caches.remove(resource.prefix)
+
+    def of(self, resource: Resource) -> Collection:
+        return self._collections[_key(resource)]
+
+    def named(self, group: str, version: str, plural: str) -> Collection:
+        return self._collections[group, version, plural]
+
+
+def is_stored(resource: Resource) -> bool:
+    """Reviews, bindings and component statuses have no objects of their own."""
+    return "watch" in resource.verbs
+
+
+def _key(resource: Resource) -> tuple[str, str, str]:
+    return resource.group, resource.version, resource.plural

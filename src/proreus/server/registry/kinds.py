@@ -1,0 +1,32 @@
+"""The types the server can decode: built-in definitions, and those of custom resources."""
+
+from __future__ import annotations
+
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.typed import TypeNode
+from proreus.server.registry.catalog import Catalog
+
+
+class KnownKinds:
+    """Definitions are loaded on the first write: reading needs none."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._own: dict[GroupVersionKind, TypeNode] = {}
+
+    def add(self, gvk: GroupVersionKind, node: TypeNode) -> None:
+        """A custom resource's type."""
+        self._own[gvk] = node
+
+    def remove(self, gvk: GroupVersionKind) -> None:
+        self._own.pop(gvk, None)
+
+    def node(self, gvk: GroupVersionKind) -> TypeNode | None:
+        if gvk in self._own:
+            return self._own[gvk]
+        from proreus.server.schema.definitions import Definitions
+
+        return Definitions.load().node(gvk)
+
+    def is_known(self, gvk: GroupVersionKind) -> bool:
+        return self._catalog.of_kind(gvk) is not None or self.node(gvk) is not None

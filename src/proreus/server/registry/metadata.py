@@ -1,0 +1,137 @@
+"""What the server does to an object's metadata whatever its kind (spec/server §6.1, §6.2, §6.4).
+
+Pure: every function changes only the object it is given.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.values.timestamp import format_time, parse_time
+from proreus.server.registry.rules import JsonObject
+
+ORPHAN = "orphan"
+FOREGROUND = "foregroundDeletion"
+_SYSTEM_FIELDS = (
+    "creationTimestamp",
+    "uid",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+_NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_GENERATED_SUFFIX = 5
+_GENERATED_MAX = 63
+
+
+def of(obj: JsonObject) -> dict[str, Any]:
+    """The object's metadata, made if there is none."""
+    found = obj.get("metadata")
+    if not isinstance(found, dict):
+        found = obj["metadata"] = {}
+    return found
+
+
+def wipe_system_fields(obj: JsonObject) -> None:
+    """On create a client cannot choose these."""
+    metadata = of(obj)
+    for name in _SYSTEM_FIELDS:
+        metadata.pop(name, None)
+
+
+def fill_system_fields(obj: JsonObject, now: float) -> None:
+    metadata = of(obj)
+    metadata["uid"] = str(uuid.uuid4())
+    metadata["creationTimestamp"] = format_time(now)
+
+
+def generate_name(prefix: str) -> str:
+    suffix = "".join(random.choices(_NAME_ALPHABET, k=_GENERATED_SUFFIX))
+    return prefix[: _GENERATED_MAX - _GENERATED_SUFFIX] + suffix
+
+
+def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> None:
+    """On update the server's own fields stay; a missing uid means "the one that is there".
+
+    A deletion cannot be taken back; one that is not under way is judged by validation.
+    """
+    new, before = of(obj), old["metadata"]
+    if not new.get("uid"):
+        _restore(new, before, "uid")
+    if before.get("creationTimestamp"):
+        new["creationTimestamp"] = before["creationTimestamp"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        if before.get(name) is not None:
+            new[name] = before[name]
+    new.pop("selfLink", None)
+    _restore(new, before, "generation")
+
+
+def spec_changed(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """Anything but metadata and status."""
+    return _content(new) != _content(old)
+
+
+def is_deleting(obj: Mapping[str, Any]) -> bool:
+    return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def mark_deleting(obj: JsonObject, now: float, grace_s: int = 0) -> None:
+    """Begin a deletion that something still holds up; the first mark counts as a change."""
+    metadata = of(obj)
+    if not metadata.get("deletionTimestamp"):
+        raise_generation(obj)
+    marked = metadata.get("deletionTimestamp")
+    if not marked or parse_time(marked) > now:
+        metadata["deletionTimestamp"] = format_time(now + grace_s)
+    metadata["deletionGracePeriodSeconds"] = grace_s
+
+
+def raise_generation(obj: JsonObject) -> None:
+    metadata = of(obj)
+    if metadata.get("generation"):
+        metadata["generation"] += 1
+
+
+def goes_with_last_finalizer(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
+    """This update ends a deletion: nothing holds the object any more."""
+    return (
+        is_deleting(old)
+        and not new["metadata"].get("finalizers")
+        and not old["metadata"].get("deletionGracePeriodSeconds")
+    )
+
+
+def without_resource_version(obj: JsonObject) -> None:
+    of(obj).pop("resourceVersion", None)
+
+
+def unique_owner_references(obj: JsonObject) -> bool:
+    """Drop exact duplicates; True if there were any."""
+    owners = of(obj).get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return False
+    kept: list[Any] = []
+    for owner in owners:
+        if owner not in kept:
+            kept.append(owner)
+    of(obj)["ownerReferences"] = kept
+    return len(kept) < len(owners)
+
+
+def _content(obj: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in obj.items()
+        if key not in ("metadata", "status", "kind", "apiVersion")
+    }
+
+
+def _restore(new: dict[str, Any], before: Mapping[str, Any], name: str) -> None:
+    if name in before:
+        new[name] = before[name]
+    else:
+        new.pop(name, None)

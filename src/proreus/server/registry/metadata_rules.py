@@ -1,0 +1,182 @@
+"""What must hold of any object's metadata (spec/server §6.1, §6.2). Returns every violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.values import names
+from proreus.server.registry.metadata import FOREGROUND, ORPHAN
+from proreus.server.registry.resource import Resource
+
+_ANNOTATION_BYTES_MAX = 256 * 1024
+_NAME_RULES: Mapping[str, Callable[[str], list[str]]] = {
+    "dns-subdomain": names.dns_subdomain,
+    "dns-label": names.dns_label,
+    "dns-1035-label": names.dns_1035_label,
+    "path-segment": names.path_segment,
+}
+_STANDARD_FINALIZERS = (ORPHAN, FOREGROUND, "kubernetes")
+_NO_OWNERS = {("v1", "Event")}  # kinds that may not own anything
+
+
+def violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
+    found = _name_violations(metadata, resource)
+    if isinstance(generation := metadata.get("generation"), int) and generation < 0:
+        found.append(
+            field_error.invalid(
+                "metadata.generation", generation, "must be greater than or equal to 0"
+            )
+        )
+    found += label_violations(metadata.get("labels") or {}, "metadata.labels")
+    found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
+    found += _owner_violations(metadata.get("ownerReferences") or ())
+    found += _finalizer_violations(metadata.get("finalizers") or ())
+    return found
+
+
+def update_violations(
+    metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource
+) -> list[FieldError]:
+    found: list[FieldError] = []
+    if old.get("deletionTimestamp"):
+        before = set(old.get("finalizers") or ())
+        added = [name for name in metadata.get("finalizers") or () if name not in before]
+        if added:
+            shown = ", ".join(field_error.quote(name) for name in sorted(added))
+            found.append(
+                field_error.forbidden(
+                    "metadata.finalizers",
+                    "no new finalizers can be added if the object is being deleted, "
+                    f"found new finalizers []string{{{shown}}}",
+                )
+            )
+    for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                 "deletionGracePeriodSeconds"):  # fmt: skip
+        if metadata.get(name) != old.get(name):
+            found.append(
+                field_error.invalid(f"metadata.{name}", metadata.get(name), "field is immutable")
+            )
+    generation = metadata.get("generation") or 0
+    if generation < (old.get("generation") or 0):
+        found.append(
+            field_error.invalid("metadata.generation", generation, "must not be decremented")
+        )
+    found += label_violations(metadata.get("labels") or {}, "metadata.labels")
+    found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
+    found += _owner_violations(metadata.get("ownerReferences") or ())
+    found += _finalizer_violations(metadata.get("finalizers") or ())
+    return found
+
+
+def label_violations(labels: Mapping[str, str], field: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    for key in sorted(labels):
+        found += [field_error.invalid(field, key, why) for why in names.qualified_name(key)]
+        value = labels[key]
+        found += [field_error.invalid(field, value, why) for why in names.label_value(value)]
+    return found
+
+
+def annotation_violations(annotations: Mapping[str, str], field: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    size = 0
+    for key, value in annotations.items():
+        found += [field_error.invalid(field, key, why) for why in names.qualified_name(key.lower())]
+        size += len(key.encode()) + len(value.encode())
+    if size > _ANNOTATION_BYTES_MAX:
+        found.append(field_error.too_long(field, _ANNOTATION_BYTES_MAX))
+    return found
+
+
+def path_name_violation(name: str) -> str:
+    """Why a name cannot stand in a path, "" if it can."""
+    return next(iter(names.path_segment(name)), "")
+
+
+def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
+    name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
+    rule = _NAME_RULES[resource.name_rule]
+    found: list[FieldError] = []
+    if prefix:
+        # The prefix of a generated name may end as no name may: with a dash.
+        masked = prefix[:-1] + "a" if prefix.endswith("-") else prefix
+        found += [
+            field_error.invalid("metadata.generateName", prefix, why)
+            for why in rule(masked)
+            if "no more than" not in why
+        ]
+    if not name:
+        found.append(field_error.required("metadata.name", "name or generateName is required"))
+    else:
+        found += [field_error.invalid("metadata.name", name, why) for why in rule(name)]
+    if resource.namespaced and not metadata.get("namespace"):
+        found.append(field_error.required("metadata.namespace"))
+    return found
+
+
+def _owner_violations(owners: Any) -> list[FieldError]:
+    found: list[FieldError] = []
+    controller = ""
+    for index, owner in enumerate(owners):
+        at = f"metadata.ownerReferences[{index}]"
+        if not (owner.get("apiVersion") or "").rpartition("/")[2]:
+            found.append(
+                field_error.invalid(
+                    f"{at}.apiVersion", owner.get("apiVersion") or "", "version must not be empty"
+                )
+            )
+        for name in ("kind", "name", "uid"):
+            if not owner.get(name):
+                found.append(field_error.invalid(f"{at}.{name}", "", "must not be empty"))
+        if (owner.get("apiVersion"), owner.get("kind")) in _NO_OWNERS:
+            found.append(
+                field_error.invalid(
+                    at,
+                    owner,
+                    f"{owner['apiVersion']}, Kind={owner['kind']} is disallowed "
+                    "from being an owner",
+                )
+            )
+        if owner.get("controller"):
+            if controller:
+                found.append(
+                    field_error.invalid(
+                        "metadata.ownerReferences",
+                        owners,
+                        "Only one reference can have Controller set to true. Found "
+                        f'"true" in references for {controller} and {owner.get("name")}',
+                    )
+                )
+            else:
+                controller = owner.get("name") or ""
+    return found
+
+
+def _finalizer_violations(finalizers: Any) -> list[FieldError]:
+    field = "metadata.finalizers"
+    found = [
+        field_error.invalid(field, name, why)
+        for name in finalizers
+        for why in names.qualified_name(name)
+    ]
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        found.append(
+            field_error.invalid(
+                field,
+                list(finalizers),
+                "finalizer orphan and foregroundDeletion cannot be both set",
+            )
+        )
+    found += [
+        field_error.invalid(
+            f"{field}[{index}]",
+            name,
+            "name is neither a standard finalizer name nor is it fully qualified",
+        )
+        for index, name in enumerate(finalizers)
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
+    return found

@@ -1,0 +1,127 @@
+"""Which strategy an update through an endpoint follows; those of single kinds are written here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from proreus.server.registry import metadata
+from proreus.server.registry.resource import Resource
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.strategy import (
+    UpdateStrategy,
+    main_strategy,
+    restore,
+    restore_content,
+    status_strategy,
+)
+
+Reset = Callable[[JsonObject, JsonObject], None]  # new, old
+
+
+def strategy_for(resource: Resource, subresource: str) -> UpdateStrategy:
+    match subresource:
+        case "":
+            return main_strategy(resource)
+        case "status":
+            return status_strategy(resource)
+        case "finalize":
+            return _only(resource, _finalize)
+        case "approval":
+            return _only(resource, _approval)
+        case "ephemeralcontainers":
+            return _pod_part(resource, _ephemeral_containers)
+        case "resize":
+            return _pod_part(resource, _resize)
+        case _:
+            return main_strategy(resource)
+
+
+def _only(resource: Resource, reset: Reset) -> UpdateStrategy:
+    """Change what ``reset`` leaves; the kind's main rules still hold."""
+    main = main_strategy(resource)
+    return UpdateStrategy(
+        reset=reset,
+        prepare=lambda new, old: None,
+        validate=resource.rules.validate_status,
+        may_end_deletion=main.may_end_deletion,
+        is_main=False,
+    )
+
+
+def _pod_part(resource: Resource, reset: Reset) -> UpdateStrategy:
+    main = main_strategy(resource)
+
+    def prepare(new: JsonObject, old: JsonObject) -> None:
+        if metadata.spec_changed(new, old):
+            metadata.of(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+    return UpdateStrategy(
+        reset=reset,
+        prepare=prepare,
+        validate=lambda new, old: [],
+        may_end_deletion=main.may_end_deletion,
+        is_main=False,
+    )
+
+
+def _finalize(new: JsonObject, old: JsonObject) -> None:
+    """Of a namespace only its spec's finalizers, and its metadata."""
+    finalizers = (new.get("spec") or {}).get("finalizers")
+    restore_content(new, old, keep=("spec",))
+    new["spec"] = {**(old.get("spec") or {})}
+    if finalizers:
+        new["spec"]["finalizers"] = finalizers
+    else:
+        new["spec"].pop("finalizers", None)
+
+
+def _approval(new: JsonObject, old: JsonObject) -> None:
+    """Of a signing request only the conditions that approve or deny it."""
+    conditions = (new.get("status") or {}).get("conditions")
+    restore_content(new, old, keep=("status",))
+    new["status"] = {**(old.get("status") or {})}
+    if conditions:
+        new["status"]["conditions"] = conditions
+    else:
+        new["status"].pop("conditions", None)
+
+
+def _ephemeral_containers(new: JsonObject, old: JsonObject) -> None:
+    _keep_metadata(new, old)
+    added = (new.get("spec") or {}).get("ephemeralContainers")
+    restore_content(new, old, keep=())
+    new["spec"] = {**(old.get("spec") or {})}
+    if added:
+        new["spec"]["ephemeralContainers"] = added
+
+
+def _resize(new: JsonObject, old: JsonObject) -> None:
+    """Only the resources of containers that are there."""
+    _keep_metadata(new, old)
+    wanted = new.get("spec") or {}
+    restore_content(new, old, keep=())
+    new["spec"] = {**(old.get("spec") or {})}
+    for field in ("containers", "initContainers"):
+        by_name = {c.get("name"): c for c in wanted.get(field) or ()}
+        if field in new["spec"]:
+            new["spec"][field] = [
+                _resized(container, by_name.get(container.get("name")))
+                for container in new["spec"][field]
+            ]
+
+
+def _resized(container: JsonObject, wanted: JsonObject | None) -> JsonObject:
+    if wanted is None:
+        return container
+    changed = {**container}
+    for field in ("resources", "resizePolicy"):
+        restore(changed, wanted, field)
+    return changed
+
+
+def _keep_metadata(new: JsonObject, old: JsonObject) -> None:
+    version = metadata.of(new).get("resourceVersion")
+    fields = metadata.of(new).get("managedFields")
+    new["metadata"] = {**old["metadata"], "resourceVersion": version or ""}
+    if fields is not None:
+        new["metadata"]["managedFields"] = fields

@@ -1,0 +1,107 @@
+"""What an update through one endpoint may change: the object itself, its status, or less.
+
+``reset`` puts back what the endpoint does not own, before anything else looks at the object, so
+that nobody becomes the manager of a field that was not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.field_error import FieldError
+from proreus.server.registry import metadata
+from proreus.server.registry.resource import Resource
+from proreus.server.registry.rules import JsonObject
+
+Change = Callable[[JsonObject, JsonObject], None]  # new, old
+Validate = Callable[[JsonObject, JsonObject], list[FieldError]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateStrategy:
+    """``is_main``: the resource itself, where the rules on unconditional updates hold."""
+
+    reset: Change
+    prepare: Change
+    validate: Validate
+    may_end_deletion: Callable[[JsonObject, JsonObject], bool] = metadata.goes_with_last_finalizer
+    is_main: bool = True
+
+
+def main_strategy(resource: Resource) -> UpdateStrategy:
+    has_status = resource.subresource("status") is not None
+    rules = resource.rules
+
+    def reset(new: JsonObject, old: JsonObject) -> None:
+        if has_status:
+            restore(new, old, "status")
+
+    def prepare(new: JsonObject, old: JsonObject) -> None:
+        rules.prepare_update(new, old)
+        if resource.tracks_generation and (
+            metadata.spec_changed(new, old)
+            or (resource.generation_on_annotations and _annotations(new) != _annotations(old))
+        ):
+            metadata.of(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+    return UpdateStrategy(
+        reset=reset,
+        prepare=prepare,
+        validate=rules.validate_update,
+        may_end_deletion=_ends_namespace if is_namespaces(resource) else _ends,
+    )
+
+
+def status_strategy(resource: Resource) -> UpdateStrategy:
+    """Only status changes; of built-in kinds labels, annotations and finalizers too."""
+
+    def reset(new: JsonObject, old: JsonObject) -> None:
+        restore_content(new, old, keep=("status",))
+        if resource.custom:
+            fields = metadata.of(new).get("managedFields")
+            version = metadata.of(new).get("resourceVersion")
+            new["metadata"] = {**old["metadata"], "resourceVersion": version or ""}
+            if fields is not None:
+                new["metadata"]["managedFields"] = fields
+
+    return UpdateStrategy(
+        reset=reset,
+        prepare=resource.rules.prepare_status,
+        validate=resource.rules.validate_status,
+        may_end_deletion=_ends_namespace if is_namespaces(resource) else _ends,
+        is_main=False,
+    )
+
+
+def restore(new: JsonObject, old: JsonObject, field: str) -> None:
+    """Undo any change of one top-level field."""
+    if field in old:
+        new[field] = old[field]
+    else:
+        new.pop(field, None)
+
+
+def restore_content(new: JsonObject, old: JsonObject, *, keep: tuple[str, ...]) -> None:
+    """Undo any change but of metadata and the fields to keep."""
+    for field in {*new, *old} - {"kind", "apiVersion", "metadata", *keep}:
+        restore(new, old, field)
+
+
+def _ends(new: JsonObject, old: JsonObject) -> bool:
+    return metadata.goes_with_last_finalizer(new, old)
+
+
+def _ends_namespace(new: JsonObject, old: JsonObject) -> bool:
+    """A namespace is also held by what its spec still has to clean up."""
+    held: Any = (new.get("spec") or {}).get("finalizers")
+    return not held and metadata.goes_with_last_finalizer(new, old)
+
+
+def is_namespaces(resource: Resource) -> bool:
+    return resource.plural == "namespaces" and not resource.group
+
+
+def _annotations(obj: JsonObject) -> object:
+    return obj["metadata"].get("annotations") or {}

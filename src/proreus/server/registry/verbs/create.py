@@ -1,0 +1,142 @@
+"""Create: from a decoded object to a stored one (spec/server §6.1).
+
+The order is Kubernetes': tracked by its manager, admitted, prepared by its kind, validated,
+admitted again, written. Each step may refuse; nothing is stored before all have passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from proreus.api.status import AlreadyExists, BadRequest, Invalid, PlainError
+from proreus.api.wire import json, splice
+from proreus.api.wire.query import RevisionError, parse_resource_version
+from proreus.server.registry import metadata, metadata_rules
+from proreus.server.registry.failures import told_as
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.tracking import track
+from proreus.server.registry.write import CREATE, Outcome, Write
+from proreus.server.storage.interface import KeyExists
+
+_NAME_ATTEMPTS = 8
+
+
+async def create(write: Write, obj: JsonObject) -> Outcome:
+    """Store a new object. ``obj`` is in the served version, checked against its type."""
+    check_namespace(write, obj)
+    metadata.wipe_system_fields(obj)
+    refuse_revision(obj)
+    generated = metadata.of(obj).get("generateName") or ""
+    is_generated = bool(generated) and not metadata.of(obj).get("name")
+    for attempt in range(_NAME_ATTEMPTS):
+        candidate = json.decode(json.encode(obj)) if is_generated else obj
+        try:
+            return await _attempt(write, candidate)
+        except AlreadyExists as error:
+            if not generated:
+                raise
+            if not is_generated or attempt == _NAME_ATTEMPTS - 1:
+                raise _no_unique_name(error) from error
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def _attempt(write: Write, obj: JsonObject) -> Outcome:
+    prepared = await prepare(write, obj)
+    name = metadata.of(prepared)["name"]
+    write = replace(write, name=name)
+    return await store(write, prepared)
+
+
+async def prepare(write: Write, obj: JsonObject) -> JsonObject:
+    """Everything up to the write; the result is in the stored version."""
+    collection = write.collection
+    resource, rules = collection.resource, collection.resource.rules
+    stored = collection.to_stored(obj)
+    rules.default(stored)
+    track(write, None, stored)
+    meta = metadata.of(stored)
+    admitted_as = meta.get("name") or meta.get("generateName") or ""
+    attributes = replace(write, name=admitted_as).attributes(CREATE, stored, None)
+    await write.admission.mutate(attributes)
+    if metadata.unique_owner_references(stored):
+        write.warn(DUPLICATE_OWNERS)
+    metadata.fill_system_fields(stored, write.now)
+    if meta.get("generateName") and not meta.get("name"):
+        meta["name"] = metadata.generate_name(meta["generateName"])
+    if resource.subresource("status") is not None:
+        stored.pop("status", None)
+    if resource.tracks_generation:
+        meta["generation"] = 1
+    rules.prepare_create(stored)
+    errors = metadata_rules.violations(meta, resource) + rules.validate(stored)
+    if errors:
+        raise Invalid.of(resource.group_kind, meta.get("name") or "", errors)
+    for warning in rules.warnings(stored):
+        write.warn(warning)
+    await write.admission.validate(attributes)
+    return stored
+
+
+async def store(write: Write, prepared: JsonObject) -> Outcome:
+    collection = write.collection
+    resource = collection.resource
+    name = metadata.of(prepared)["name"]
+    key = collection.key(write.namespace, name)
+    value = splice.stored_from_object(prepared)
+    if write.dry_run:
+        with told_as(resource.group_resource, name, "create"):
+            found = await collection.store.get(key)
+        if found is not None:
+            raise _exists(write, name, found.value)
+        return Outcome(key, value, None, is_created=True)
+    with told_as(resource.group_resource, name, "create"):
+        try:
+            stored = await collection.store.create(key, value, resource.ttl_s)
+        except KeyExists as error:
+            raise _exists(write, name, error.current.value) from error
+    return Outcome(key, value, stored.revision, is_created=True)
+
+
+def check_namespace(write: Write, obj: JsonObject) -> None:
+    """The object's namespace is the path's; cluster-scoped objects have none."""
+    meta = metadata.of(obj)
+    if not write.collection.resource.namespaced:
+        meta.pop("namespace", None)
+        return
+    if not meta.get("namespace"):
+        meta["namespace"] = write.namespace
+    elif meta["namespace"] != write.namespace:
+        raise BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def refuse_revision(obj: JsonObject) -> None:
+    """A new object cannot have a revision; "0" and what is no number count as none."""
+    version = metadata.of(obj).pop("resourceVersion", "")
+    try:
+        if parse_resource_version(version or ""):
+            raise PlainError("resourceVersion should not be set on objects to be created")
+    except RevisionError:
+        return
+
+
+DUPLICATE_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references "
+    "in 1.20+, and may reject such requests as early as 1.24; please fix your requests"
+)
+
+
+def _exists(write: Write, name: str, current: bytes) -> AlreadyExists:
+    error = AlreadyExists.of(write.collection.resource.group_resource, name)
+    found: dict[str, Any] = json.decode(current)
+    if metadata.is_deleting(found):
+        text = f"object is being deleted: {error.message}"
+        return AlreadyExists(text, details=error.details)
+    return error
+
+
+def _no_unique_name(error: AlreadyExists) -> AlreadyExists:
+    text = f"{error.message}, the server was not able to generate a unique name for the object"
+    return AlreadyExists(text, details={**error.details, "retryAfterSeconds": 1})

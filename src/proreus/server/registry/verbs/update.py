@@ -1,0 +1,172 @@
+"""Update: what PUT, PATCH and subresources share (spec/server §6.2).
+
+The caller says how the new object comes from the present one; that may be asked several times, as
+often as another writer gets in between. The write happens only if everything passed on the value
+it replaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.group_version import GroupKind
+from proreus.api.status import Conflict, Invalid, PlainError
+from proreus.api.wire import splice
+from proreus.api.wire.query import RevisionError, parse_resource_version
+from proreus.server.registry import metadata, metadata_rules
+from proreus.server.registry.failures import told_as
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.strategy import UpdateStrategy
+from proreus.server.registry.tracking import is_only_tracking, track
+from proreus.server.registry.verbs import create as creation
+from proreus.server.registry.write import UPDATE, Outcome, Write
+from proreus.server.storage.interface import KeyNotFound, StoredValue
+from proreus.server.storage.resource_store import Preconditions, Update
+
+# From the present object in the served version (None: there is none) to the wanted one.
+Make = Callable[[JsonObject | None], Awaitable[JsonObject]]
+
+
+class _Emptied(Exception):
+    """The update takes the last thing away that held a deleted object."""
+
+    def __init__(self, stored: bytes, revision: int) -> None:
+        super().__init__()
+        self.stored = stored
+        self.revision = revision
+
+
+class _DryRun(Exception):
+    """What would have been stored."""
+
+    def __init__(self, stored: bytes, revision: int | None, *, is_created: bool) -> None:
+        super().__init__()
+        self.stored = stored
+        self.revision = revision
+        self.is_created = is_created
+
+
+@dataclass(slots=True)
+class Updating:
+    """One update. ``may_create``: a missing object is created (create-on-update, apply)."""
+
+    write: Write
+    make: Make
+    strategy: UpdateStrategy
+    uid: str | None = None
+    may_create: bool = False
+    tracks: bool = True
+    is_created: bool = False
+
+    async def run(self) -> Outcome:
+        write = self.write
+        collection = write.collection
+        resource = collection.resource
+        key = collection.key(write.namespace, write.name)
+        preconditions = Preconditions(uid=self.uid)
+        with told_as(resource.group_resource, write.name, "update"):
+            try:
+                done = await collection.store.guaranteed_update(
+                    key,
+                    self._attempt,
+                    preconditions=preconditions,
+                    ignore_not_found=self.may_create,
+                )
+            except _Emptied as emptied:
+                return await self._remove(key, emptied)
+            except _DryRun as dry:
+                return Outcome(key, dry.stored, dry.revision, is_created=dry.is_created)
+        return Outcome(key, done.new.value, done.new.revision, is_created=self.is_created)
+
+    async def _attempt(self, current: StoredValue | None) -> Update:
+        if current is None:
+            return await self._create()
+        self.is_created = False
+        live = self.write.collection.decode(current)
+        wanted = await self.make(self.write.collection.to_served(live))
+        stored = await self._prepared(self.write.collection.to_stored(wanted), live)
+        old = self.write.collection.decode(current)
+        if is_only_tracking(stored, old):
+            return self._finished(current.value, current)
+        value = splice.stored_from_object(stored)
+        if self.strategy.may_end_deletion(stored, old):
+            if self.write.dry_run:
+                raise _DryRun(value, current.revision, is_created=False)
+            raise _Emptied(value, current.revision)
+        return self._finished(value, current)
+
+    def _finished(self, value: bytes, current: StoredValue) -> Update:
+        if self.write.dry_run:
+            raise _DryRun(value, current.revision, is_created=False)
+        return Update(value, self.write.collection.resource.ttl_s)
+
+    async def _create(self) -> Update:
+        obj = await self.make(None)
+        creation.check_namespace(self.write, obj)
+        metadata.wipe_system_fields(obj)
+        metadata.without_resource_version(obj)
+        prepared = await creation.prepare(self.write, obj)
+        value = splice.stored_from_object(prepared)
+        self.is_created = True
+        if self.write.dry_run:
+            raise _DryRun(value, None, is_created=True)
+        return Update(value, self.write.collection.resource.ttl_s)
+
+    async def _prepared(self, stored: JsonObject, live: JsonObject) -> JsonObject:
+        """The kind's rules, admission and the checks, on the stored version."""
+        write, strategy = self.write, self.strategy
+        resource = write.collection.resource
+        creation.check_namespace(write, stored)
+        resource.rules.default(stored)
+        strategy.reset(stored, live)
+        if self.tracks:
+            track(write, live, stored)
+        if metadata.unique_owner_references(stored):
+            write.warn(creation.DUPLICATE_OWNERS)
+        attributes = write.attributes(UPDATE, stored, live)
+        await write.admission.mutate(attributes)
+        self._check_revision(stored, live)
+        metadata.keep_server_fields(stored, live)
+        strategy.prepare(stored, live)
+        errors = self._violations(stored, live)
+        if errors:
+            raise Invalid.of(resource.group_kind, write.name, errors)
+        for warning in resource.rules.warnings(stored):
+            write.warn(warning)
+        await write.admission.validate(attributes)
+        return stored
+
+    def _violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
+        resource = self.write.collection.resource
+        return metadata_rules.update_violations(
+            stored["metadata"], live["metadata"], resource
+        ) + self.strategy.validate(stored, live)
+
+    def _check_revision(self, stored: JsonObject, live: JsonObject) -> None:
+        resource = self.write.collection.resource
+        given = stored["metadata"].get("resourceVersion") or ""
+        try:
+            wanted = parse_resource_version(given)
+        except RevisionError as error:
+            raise PlainError(str(error)) from error
+        if wanted == 0:
+            if resource.unconditional_update or not self.strategy.is_main:
+                return
+            kind = GroupKind(resource.group, resource.plural)
+            rule = field_error.invalid(
+                "metadata.resourceVersion", 0, "must be specified for an update"
+            )
+            raise Invalid.of(kind, self.write.name, [rule])
+        if str(wanted) != live["metadata"]["resourceVersion"]:
+            raise Conflict.modified(resource.group_resource, self.write.name)
+
+    async def _remove(self, key: str, emptied: _Emptied) -> Outcome:
+        store = self.write.collection.store
+        # Someone else may have ended the deletion first: it is what this update wanted.
+        with suppress(KeyNotFound):
+            await store.delete(key, preconditions=Preconditions(uid=self.uid))
+        return Outcome(key, emptied.stored, emptied.revision, is_gone=True)

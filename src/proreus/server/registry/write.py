@@ -1,0 +1,100 @@
+"""One write on its way through a verb: who, how, and what it became."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from proreus.server.registry.collection import Collection, cached_copy
+from proreus.server.registry.resource import Resource
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.user import User
+from proreus.server.watch_cache.object import CachedObject
+
+CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attributes:
+    """What admission is asked about. ``obj`` may be changed by the mutating half."""
+
+    operation: str
+    resource: Resource
+    subresource: str
+    namespace: str
+    name: str
+    user: User
+    dry_run: bool
+    obj: JsonObject | None = None
+    old: JsonObject | None = None
+    options: Any = None
+
+
+Admit = Callable[[Attributes], Awaitable[None]]
+
+
+async def admit_all(_: Attributes) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """``mutate`` runs before the kind's rules, ``validate`` after; both refuse by raising."""
+
+    mutate: Admit = admit_all
+    validate: Admit = admit_all
+
+
+@dataclass(slots=True, kw_only=True)
+class Write:
+    """The circumstances of one write; ``warnings`` fills up on the way."""
+
+    collection: Collection
+    namespace: str
+    name: str
+    user: User
+    now: float
+    field_manager: str
+    admission: Admission
+    subresource: str = ""
+    dry_run: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+    def warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+    def attributes(
+        self, operation: str, obj: JsonObject | None, old: JsonObject | None, options: Any = None
+    ) -> Attributes:
+        return Attributes(
+            operation=operation,
+            resource=self.collection.resource,
+            subresource=self.subresource,
+            namespace=self.namespace,
+            name=self.name,
+            user=self.user,
+            dry_run=self.dry_run,
+            obj=obj,
+            old=old,
+            options=options,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a write left behind, as bytes ready to be shown.
+
+    ``revision`` None: nothing was stored (a dry run of a create). ``is_gone``: the object is
+    deleted; ``is_created``: it was made by this write.
+    """
+
+    key: str
+    stored: bytes
+    revision: int | None
+    is_created: bool = False
+    is_gone: bool = False
+
+    def shown(self) -> CachedObject:
+        return cached_copy(self.key, self.stored, self.revision)
