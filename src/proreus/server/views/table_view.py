@@ -59,7 +59,7 @@ class TableView:
         self._clock = clock
         self._metadata = MetadataView(version)
         self._head = splice.kind_head("Table", f"meta.k8s.io/{version}")
-        self._columns = json.encode([column.definition() for column in printer.columns])
+        self._columns = json.encode(printer.definitions())
 
     def event(self, event_type: str, obj: CachedObject) -> bytes:
         return frame(event_type.encode(), self._one(obj, b"null"))

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.table import Column
+from proreus.server.schema.definitions import OBJECT_META, Definitions
 
 Object = Mapping[str, Any]
 Cells = list[Any]
 Fill = Callable[[Object, float], Cells]
 
 _DESCRIPTIONS = {
-    "Name": "The object's name, unique among its kind in its namespace.",
-    "Age": "How long ago the object was created.",
-    "Created At": "When the object was created.",
     "Status": "The state the object is in.",
     "Containers": "Names of the containers.",
     "Images": "Images of the containers.",
@@ -40,6 +38,25 @@ class Printer:
     conditions: Callable[[Object], Sequence[Mapping[str, str]]] = _no_conditions
     null_when_empty: bool = False
 
+    def definitions(self) -> list[dict[str, Any]]:
+        """The columns as the wire has them. Those of metadata are described as the schema does."""
+        return [column.definition() | _from_metadata(column) for column in self.columns]
+
+
+_METADATA_FIELDS = {
+    "Name": "name",
+    "Age": "creationTimestamp",
+    "Created At": "creationTimestamp",
+}
+
+
+def _from_metadata(column: Column) -> dict[str, str]:
+    field = _METADATA_FIELDS.get(column.name)
+    if field is None or column.description:
+        return {}
+    properties = Definitions.load().raw(OBJECT_META)["properties"]
+    return {"description": properties[field]["description"]}
+
 
 def columns(*texts: str) -> tuple[Column, ...]:
     """Column definitions from short texts: ``Name``, ``Ready:integer``, ``IP*`` (wide only).
@@ -58,8 +75,12 @@ def _column(text: str) -> Column:
         type=kind or "string",
         format="name" if name == "Name" else "",
         priority=1 if wide else 0,
-        description=_DESCRIPTIONS.get(name, f"{name} of the object."),
+        description="" if name in _METADATA_FIELDS else _described(name),
     )
+
+
+def _described(name: str) -> str:
+    return _DESCRIPTIONS.get(name, f"{name} of the object.")
 
 
 def _fill_default(obj: Object, _: float) -> Cells:
