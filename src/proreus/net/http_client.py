@@ -197,9 +197,8 @@ def _session(route: Route, *, limit: int) -> aiohttp.ClientSession:
         ssl=route.ssl if route.ssl is not None else True,
         socket_factory=_open_socket,
         keepalive_timeout=90.0,
-        ssl_shutdown_timeout=0,
     )
-    return aiohttp.ClientSession(
+    session = aiohttp.ClientSession(
         connector=connector,
         timeout=aiohttp.ClientTimeout(
             total=None, sock_connect=route.connect_timeout_s, sock_read=None
@@ -211,6 +210,9 @@ def _session(route: Route, *, limit: int) -> aiohttp.ClientSession:
         headers={"Accept-Encoding": "gzip" if route.compressed else "identity"},
         skip_auto_headers=("Content-Type", "Accept"),
     )
+    # The library would repeat a PUT whose connection broke; what is repeated is not its to decide.
+    session._retry_connection = False
+    return session
 
 
 def _open_socket(address: tuple[Any, ...]) -> socket.socket:
