@@ -122,9 +122,9 @@ async def test_a_success_that_holds_a_failure_is_one() -> None:
 
 async def test_warnings_reach_the_handler_on_success_and_on_failure() -> None:
     seen: list[str] = []
-    headers = {"Warning": '299 - "old \\"version\\"", 299 - "unknown field", 199 - "other"'}
+    said = '299 - "old \\"version\\"", 299 - "unknown field", 199 - "other"'
     async with ScriptedServer(
-        [answer(200, b"{}", **headers), answer(404, **headers)]
+        [answer(200, b"{}", Warning=said), answer(404, Warning=said)]
     ).running() as server:
         config = ClientConfig(server.url)
         async with RestClient(config, clock=HastyClock(), on_warning=seen.append) as rest:

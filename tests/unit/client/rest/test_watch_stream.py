@@ -135,10 +135,12 @@ async def test_a_cut_connection_is_loud() -> None:
 async def test_a_silent_stream_is_found_by_a_deadline() -> None:
     """Guarantee: alive or loud."""
     clock = VirtualClock()
-    async with against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _):
-        async with open_watch(rest, WATCH, silence_max_s=90.0) as events:
-            assert (await anext(aiter(events))).object.name == "a"
-            failure = await _failure_while(clock, events, 90.0)
+    async with (
+        against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
+        open_watch(rest, WATCH, silence_max_s=90.0) as events,
+    ):
+        assert (await anext(aiter(events))).object.name == "a"
+        failure = await _failure_while(clock, events, 90.0)
 
     assert isinstance(failure, StreamSilent)
     assert "silent for 90 s" in str(failure)
@@ -146,20 +148,24 @@ async def test_a_silent_stream_is_found_by_a_deadline() -> None:
 
 async def test_a_watch_outlives_the_deadline_of_requests() -> None:
     clock = VirtualClock()
-    async with against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _):
-        async with open_watch(rest, WATCH, silence_max_s=None) as events:
-            assert (await anext(aiter(events))).object.name == "a"
-            failure = await _failure_while(clock, events, 60.0)
+    async with (
+        against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
+        open_watch(rest, WATCH, silence_max_s=None) as events,
+    ):
+        assert (await anext(aiter(events))).object.name == "a"
+        failure = await _failure_while(clock, events, 60.0)
 
     assert failure is None
 
 
 async def test_a_server_that_does_not_end_the_watch_at_its_time_is_not_there() -> None:
     clock = VirtualClock()
-    async with against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _):
-        async with open_watch(rest, WATCH, timeout_s=60, silence_max_s=None) as events:
-            assert (await anext(aiter(events))).object.name == "a"
-            failure = await _failure_while(clock, events, 70.0)
+    async with (
+        against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
+        open_watch(rest, WATCH, timeout_s=60, silence_max_s=None) as events,
+    ):
+        assert (await anext(aiter(events))).object.name == "a"
+        failure = await _failure_while(clock, events, 70.0)
 
     assert isinstance(failure, StreamSilent)
 
@@ -213,13 +219,15 @@ async def test_nobody_there_and_no_permission_are_raised_at_open() -> None:
 
 async def test_headers_that_never_come_end_at_the_deadline_and_are_tried_again() -> None:
     clock = VirtualClock()
-    async with against(hang(), stream([line("ADDED", "a")]), clock=clock) as (rest, server):
-        async with asyncio.TaskGroup() as tasks:
-            watching = tasks.create_task(events_of(rest))
-            await server.wait_requests(1)
-            await clock.advance(31)  # the deadline, and the second before the next try
-            await clock.advance(1)
-            assert await watching == [("ADDED", "a")]
+    async with (
+        against(hang(), stream([line("ADDED", "a")]), clock=clock) as (rest, server),
+        asyncio.TaskGroup() as tasks,
+    ):
+        watching = tasks.create_task(events_of(rest))
+        await server.wait_requests(1)
+        await clock.advance(31)  # the deadline, and the second before the next try
+        await clock.advance(1)
+        assert await watching == [("ADDED", "a")]
 
 
 async def test_api_errors_of_a_watch_are_of_the_known_tree() -> None:
