@@ -5,10 +5,14 @@ So five to ten minutes of history can be read and watched, as in Kubernetes (spe
 
 from __future__ import annotations
 
+import structlog
+
 from proreus.aio.clock import Clock
-from proreus.server.storage.interface import Storage
+from proreus.server.storage.interface import Storage, StorageFull, Unavailable
 
 INTERVAL_S = 300.0
+
+_log = structlog.get_logger(__name__)
 
 
 async def compact_regularly(storage: Storage, clock: Clock, interval_s: float = INTERVAL_S) -> None:
@@ -17,5 +21,9 @@ async def compact_regularly(storage: Storage, clock: Clock, interval_s: float = 
     while True:
         await clock.sleep(interval_s)
         now = await storage.current_revision()
-        await storage.compact(seen)
-        seen = now
+        try:
+            await storage.compact(seen)
+        except (StorageFull, Unavailable) as why:
+            _log.warning("history not compacted, will try again", revision=seen, reason=str(why))
+        else:
+            seen = now

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -149,18 +149,31 @@ class Database:
 
     def write(self, rows: Sequence[Row], old_of: Sequence[int]) -> dict[int, bytes]:
         """Commit all rows or none; returns the values that stood at the revisions ``old_of``."""
-        with self._errors():
-            olds = self._read_all(old_of)
-            with self._transaction():
-                at = 0
-                for size, statement in statements.INSERT.items():
-                    while len(rows) - at >= size:
-                        self._execute(statement, _parameters(rows[at : at + size]))
-                        at += size
+        try:
+            with self._errors():
+                olds = self._read_all(old_of)
+                with self._transaction():
+                    self._insert(rows)
+        except StorageFull:
+            self._release_log()
+            raise
         if len(olds) < len(old_of):
             own = {row.revision: row.value for row in rows if row.value is not None}
             olds.update((revision, own[revision]) for revision in old_of if revision not in olds)
         return olds
+
+    def _insert(self, rows: Sequence[Row]) -> None:
+        at = 0
+        for size, statement in statements.INSERT.items():
+            while len(rows) - at >= size:
+                self._execute(statement, _parameters(rows[at : at + size]))
+                at += size
+
+    def _release_log(self) -> None:
+        """On a full disk the write-ahead log may hold what the file has room for: the next write
+        finds that space. If it has not, nothing is lost."""
+        with suppress(StorageError), self._errors():
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def read(self, revisions: Sequence[int]) -> dict[int, bytes]:
         """The values written at these revisions; what compaction took is left out."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proreus.server.storage.interface import StorageLocked
+from proreus.server.storage.interface import StorageLocked, Unavailable
 
 if sys.platform == "win32":
     import msvcrt
@@ -28,8 +28,11 @@ else:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold ``path`` locked. Raises StorageLocked, naming the process that holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    """Hold ``path`` locked. Raises StorageLocked, naming who holds it, or Unavailable."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as failure:
+        raise Unavailable(f"cannot open {path}: {failure.strerror}") from failure
     try:
         try:
             _lock(descriptor)

@@ -39,7 +39,7 @@ class Write:
             if why is None:
                 waiting.set_result(None)
             else:
-                waiting.set_exception(why)
+                waiting.set_exception(type(why)(*why.args))  # one each: tracebacks stay apart
                 waiting.exception()  # nobody waits for an expiry's answer
 
     def __repr__(self) -> str:

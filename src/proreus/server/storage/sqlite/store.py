@@ -185,7 +185,7 @@ class SqliteStorage:
 
     def _decide(self, key: str, value: bytes | None, replaced: int, expires: float | None) -> Write:
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(None)
         write = self._pending.decide(key, value, replaced, expires)
         if not self._queued:
             # Everything written in this turn of the loop goes to the thread at once.
