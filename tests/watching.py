@@ -14,10 +14,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from proreus.aio.gate import Gate
 from proreus.aio.tasks import background
 from proreus.api.selectors import FieldSelector, LabelSelector
 from proreus.api.wire import splice
-from proreus.server.storage.interface import Storage
+from proreus.server.storage.interface import ChangeBatch, Page, Storage, StorageError
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.watch_cache import query
 from proreus.server.watch_cache.cache import WatchCache
@@ -145,7 +146,6 @@ class Watch:
         """Every event as a short sentence."""
         return [str(event) for event in self.events]
 
-    @property
     def is_closed(self) -> bool:
         return self.sink.is_closed
 
@@ -245,12 +245,79 @@ async def remove(storage: Storage, prefix: str, key: str) -> int:
     return await storage.delete(prefix + key, expected=current.revision)
 
 
+class InterruptibleStorage:
+    """A storage whose stream of changes and lists can be broken or held up."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._lost: asyncio.Queue[StorageError] = asyncio.Queue()
+        self._list_error: StorageError | None = None
+        self._lists, self._changes = Gate(is_open=True), Gate(is_open=True)
+        self.progress_requests = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    def interrupt(self, error: StorageError) -> None:
+        """The open stream of changes fails with ``error``."""
+        self._lost.put_nowait(error)
+
+    def fail_lists(self, error: StorageError | None) -> None:
+        self._list_error = error
+
+    def hold_lists(self) -> None:
+        self._lists.shut()
+
+    def release_lists(self) -> None:
+        self._lists.open()
+
+    def hold_changes(self) -> None:
+        self._changes.shut()
+
+    def release_changes(self) -> None:
+        self._changes.open()
+
+    async def list(self, prefix: str, **options: Any) -> Page:
+        await self._lists.wait_open()
+        if self._list_error is not None:
+            raise self._list_error
+        return await self._storage.list(prefix, **options)
+
+    async def request_progress(self) -> None:
+        self.progress_requests += 1
+        await self._storage.request_progress()
+
+    @asynccontextmanager
+    async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
+        async with self._storage.watch(prefix, after=after) as batches:
+            yield self._until_lost(batches)
+
+    async def _until_lost(self, batches: AsyncIterator[ChangeBatch]) -> AsyncIterator[ChangeBatch]:
+        while True:
+            if not self._lost.empty():
+                raise self._lost.get_nowait()
+            async with asyncio.TaskGroup() as group:
+                coming = group.create_task(_next(batches))
+                lost = group.create_task(self._lost.get())
+                await asyncio.wait((coming, lost), return_when=asyncio.FIRST_COMPLETED)
+                coming.cancel()
+                lost.cancel()
+            if lost.done() and not lost.cancelled():
+                raise lost.result()
+            await self._changes.wait_open()
+            yield coming.result()
+
+
+async def _next(batches: AsyncIterator[ChangeBatch]) -> ChangeBatch:
+    return await anext(batches)
+
+
 @asynccontextmanager
 async def cluster_on(
-    storage: Storage, clock: VirtualClock, *, buffered_max: int = 100_000
+    storage: Storage, clock: VirtualClock, *, buffered_max: int = 100_000, cached: bool = True
 ) -> AsyncIterator[Cluster]:
     caches = WatchCaches(storage, clock, buffered_max=buffered_max)
-    cache = caches.add(PREFIX, read_attributes, NODE)
+    cache = caches.add(PREFIX, read_attributes, NODE, cached=cached)
     with contextlib.suppress(asyncio.CancelledError):
         async with background(caches.run()):
             await caches.wait_ready()

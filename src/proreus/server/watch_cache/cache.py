@@ -54,6 +54,11 @@ class WatchCache:
         return self._shared.freshness.revision
 
     @property
+    def complete_after(self) -> int:
+        """The oldest revision a watch can start from."""
+        return self._state.history.complete_after
+
+    @property
     def subscribers(self) -> list[Subscriber]:
         return [*self._fan_out.watchers, *self._catch_up.watchers]
 

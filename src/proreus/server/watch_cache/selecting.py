@@ -6,7 +6,7 @@ Pure. ``selectors`` are compiled by ``api.selectors``; here they meet the cached
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from proreus.api.selectors.labels import Operator
 from proreus.server.watch_cache.object import CachedObject
@@ -17,9 +17,8 @@ _EQUALITY = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
 _AFTER_SLASH = "0"  # the character that follows "/"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """Where events can come from: "" means any."""
+class Scope(NamedTuple):
+    """Where events can come from: "" means any. A tuple: looked up four times per change."""
 
     namespace: str
     name: str

@@ -1,15 +1,18 @@
-"""Starting a watch, and what it is told (spec/server §2.8, §3.4, §10)."""
+"""Starting a watch, and what it is told (spec/server §2.8, §3.4, §4.11, cases of §10)."""
 
 from __future__ import annotations
 
-from tests.watching import Cluster, from_start
+import asyncio
+
+from proreus.server.watch_cache.query import Any, Latest, NotOlderThan, WatchQuery
+from tests.watching import Cluster, RecordingSink, Watch, from_start, selection
 
 
 async def test_a_watch_from_the_start_gets_the_state_then_its_end_then_changes(
     cluster: Cluster,
 ) -> None:
     await cluster.write("b/x")
-    first = await cluster.write("a/y")
+    now = await cluster.write("a/y")
 
     watch = await cluster.watch(from_start(bookmarks=True))
     await cluster.settle()
@@ -17,8 +20,242 @@ async def test_a_watch_from_the_start_gets_the_state_then_its_end_then_changes(
     await cluster.settle()
 
     assert watch.told == [
-        f"ADDED a/y {first}",
-        f"ADDED b/x {first - 1}",
-        f"BOOKMARK {first} end",
-        f"DELETED b/x {first + 1}",
+        f"ADDED a/y {now}",
+        f"ADDED b/x {now - 1}",
+        f"BOOKMARK {now} end",
+        f"DELETED b/x {now + 1}",
     ]
+
+
+async def test_nothing_is_written_before_the_watch_has_been_handed_over(cluster: Cluster) -> None:
+    await cluster.write("a/x")
+    await cluster.settle()
+
+    watch = await cluster.watch(WatchQuery(state=Any(), send_initial=True))
+
+    assert watch.told == []
+    await cluster.settle()
+    assert watch.told == ["ADDED a/x 2"]
+
+
+async def test_the_end_is_marked_even_if_nothing_matches(cluster: Cluster) -> None:
+    watch = await cluster.watch(from_start(bookmarks=True, select=selection("a=b")))
+    await cluster.settle()
+
+    assert watch.told == ["BOOKMARK 1 end"]
+
+
+async def test_without_bookmarks_there_is_no_end_mark(cluster: Cluster) -> None:
+    watch = await cluster.watch(from_start(bookmarks=False))
+    await cluster.clock.advance(200)
+
+    assert watch.told == []
+
+
+async def test_a_consistent_start_sees_what_was_written_before(cluster: Cluster) -> None:
+    revision = await cluster.write("a/x")
+
+    watch = await cluster.watch(from_start(bookmarks=True))
+    await cluster.settle()
+
+    assert watch.told == [f"ADDED a/x {revision}", f"BOOKMARK {revision} end"]
+
+
+async def test_a_start_at_a_revision_to_come_waits_and_then_fails_in_the_stream(
+    cluster: Cluster,
+) -> None:
+    asked = WatchQuery(state=NotOlderThan(50), send_initial=True)
+    async with asyncio.TaskGroup() as group:
+        starting = group.create_task(cluster.watch(asked))
+        await cluster.clock.advance(3.1)
+    await cluster.settle()
+
+    watch = starting.result()
+    assert watch.told == ["ERROR 504 Timeout: Too large resource version: 50, current: 1"]
+    assert watch.is_closed()
+
+
+async def test_a_watch_after_a_revision_gets_only_later_changes(cluster: Cluster) -> None:
+    first = await cluster.write("a/x")
+    await cluster.write("a/x", n=1)
+    await cluster.delete("a/x")
+    await cluster.settle()
+
+    watch = await cluster.watch(WatchQuery(after=first))
+    await cluster.settle()
+
+    assert watch.told == [f"MODIFIED a/x {first + 1}", f"DELETED a/x {first + 2}"]
+
+
+async def test_a_watch_after_a_revision_to_come_is_silent_until_it_is_past(
+    cluster: Cluster,
+) -> None:
+    watch = await cluster.watch(WatchQuery(after=4, bookmarks=True))
+    for n in range(5):
+        await cluster.write("a/x", n=n)
+        await cluster.settle()
+        if n == 0:
+            assert repr(watch.subscriber).endswith("waiting for a revision after 4>")
+
+    assert watch.told == ["MODIFIED a/x 5", "MODIFIED a/x 6"]
+
+
+async def test_a_watch_without_initial_events_starts_now(cluster: Cluster) -> None:
+    await cluster.write("a/old")
+
+    latest = await cluster.watch(WatchQuery(state=Latest()))
+    revision = await cluster.write("a/new")
+    await cluster.settle()
+    current = await cluster.watch(WatchQuery(state=Any()))
+    await cluster.delete("a/new")
+    await cluster.settle()
+
+    assert latest.told == [f"ADDED a/new {revision}", f"DELETED a/new {revision + 1}"]
+    assert current.told == [f"DELETED a/new {revision + 1}"]
+
+
+async def test_a_watch_older_than_history_is_told_so_and_ended(cluster: Cluster) -> None:
+    for n in range(110):
+        await cluster.write("a/x", n=n)
+        await cluster.clock.advance(1)
+
+    watch = await cluster.watch(WatchQuery(after=3))
+    await cluster.settle()
+
+    oldest = cluster.cache.complete_after
+    assert watch.told == [f"ERROR 410 too old resource version: 3 ({oldest})"]
+    assert watch.events[0].object["reason"] == "Expired"
+    assert watch.is_closed()
+    assert repr(watch.subscriber) == "<Subscriber to everything: closed: too old>"
+
+
+async def test_an_object_that_stops_matching_is_deleted_as_it_was(cluster: Cluster) -> None:
+    watch = await cluster.watch(WatchQuery(selection("app=web"), state=Any()))
+
+    await cluster.write("a/x", labels={"app": "web"}, n=1)
+    left = await cluster.write("a/x", labels={"app": "db"}, n=2)
+    await cluster.write("a/x", labels={"app": "db"}, n=3)
+    back = await cluster.write("a/x", labels={"app": "web"}, n=4)
+    gone = await cluster.delete("a/x")
+    await cluster.settle()
+
+    assert watch.told == [
+        "ADDED a/x 2",
+        f"DELETED a/x {left}",
+        f"ADDED a/x {back}",
+        f"DELETED a/x {gone}",
+    ]
+    assert watch.events[1].object["metadata"]["labels"] == {"app": "web"}
+    assert watch.events[1].object["spec"]["n"] == 1
+
+
+async def test_a_pod_that_is_bound_moves_from_one_node_watch_to_another(cluster: Cluster) -> None:
+    pending = await cluster.watch(WatchQuery(selection(fields="spec.nodeName="), state=Any()))
+    node = await cluster.watch(WatchQuery(selection(fields="spec.nodeName=n1"), state=Any()))
+    other = await cluster.watch(WatchQuery(selection(fields="spec.nodeName=n2"), state=Any()))
+
+    created = await cluster.write("a/x")
+    bound = await cluster.write("a/x", node="n1")
+    await cluster.settle()
+
+    assert pending.told == [f"ADDED a/x {created}", f"DELETED a/x {bound}"]
+    assert node.told == [f"ADDED a/x {bound}"]
+    assert other.told == []
+
+
+async def test_watches_of_a_namespace_and_of_a_name_get_only_theirs(cluster: Cluster) -> None:
+    namespace = await watching(cluster, namespace="a")
+    named = await watching(cluster, namespace="a", name="x")
+    by_field = await watching(cluster, fields="metadata.name=x")
+    for key in ("a/x", "a/y", "b/x"):
+        await cluster.write(key)
+    await cluster.settle()
+
+    assert namespace.told == ["ADDED a/x 2", "ADDED a/y 3"]
+    assert named.told == ["ADDED a/x 2"]
+    assert by_field.told == ["ADDED a/x 2", "ADDED b/x 4"]
+
+
+async def watching(cluster: Cluster, **wanted: str) -> Watch:
+    return await cluster.watch(WatchQuery(selection(**wanted), state=Any()))
+
+
+async def test_the_deadline_ends_the_stream_without_an_error(cluster: Cluster) -> None:
+    watch = await cluster.watch(WatchQuery(state=Any(), timeout_s=5))
+
+    await cluster.clock.advance(4.9)
+    assert not watch.is_closed()
+    await cluster.clock.advance(0.2)
+
+    assert watch.is_closed()
+    assert watch.told == []
+    await asyncio.wait_for(watch.subscriber.wait_closed(), 1)
+    assert repr(watch.subscriber) == "<Subscriber to everything: closed: deadline>"
+
+
+async def test_a_negative_timeout_ends_it_at_once(cluster: Cluster) -> None:
+    watch = await cluster.watch(WatchQuery(state=Any(), timeout_s=-1))
+
+    await cluster.clock.advance(0)
+
+    assert watch.is_closed()
+
+
+async def test_a_reader_that_leaves_is_forgotten(cluster: Cluster) -> None:
+    watch = await cluster.watch(WatchQuery(state=Any(), timeout_s=3600, bookmarks=True))
+    assert len(cluster.cache.subscribers) == 1
+
+    watch.subscriber.close()
+    watch.subscriber.close()
+    await cluster.write("a/x")
+    await cluster.settle()
+
+    assert cluster.cache.subscribers == []
+    assert watch.told == []
+    assert cluster.clock.timer_count == 0
+
+
+async def test_the_first_event_of_a_stream_is_made_for_it_alone(cluster: Cluster) -> None:
+    """A Table has its column definitions in the first event only, whenever a watcher joined."""
+    early = await cluster.watch()
+    await cluster.write("a/x")
+    await cluster.settle()
+    late = await cluster.watch()
+    replaying = await cluster.watch(WatchQuery(after=1))
+    await cluster.write("a/y")
+    await cluster.write("a/z")
+    await cluster.settle()
+
+    assert [event.is_first for event in early.events] == [True, False, False]
+    assert [event.is_first for event in late.events] == [True, False]
+    assert [event.is_first for event in replaying.events] == [True, False, False]
+
+
+async def test_a_large_initial_state_is_written_as_fast_as_it_is_read(cluster: Cluster) -> None:
+    for n in range(1000):
+        await cluster.write(f"a/{n:04}")
+    await cluster.settle()
+    sink = RecordingSink(is_reading=False)
+
+    watch = await cluster.watch(from_start(bookmarks=True), sink=sink)
+    await cluster.clock.advance(1)
+    assert 0 < sink.buffered < 100_000
+    assert "initial events written" in repr(watch.subscriber)
+    revision = await cluster.write("a/0500", n=1)
+    for _ in range(40):
+        sink.read()
+        await cluster.clock.advance(0.2)
+
+    told = watch.told
+    assert told[1000:] == [f"BOOKMARK {revision - 1} end", f"MODIFIED a/0500 {revision}"]
+    assert [event.key for event in watch.events[:1000]] == [f"a/{n:04}" for n in range(1000)]
+
+
+async def test_a_client_that_leaves_while_the_start_waits_leaves_nothing(cluster: Cluster) -> None:
+    asked = WatchQuery(state=NotOlderThan(50), send_initial=True)
+    async with asyncio.TaskGroup() as group:
+        starting = group.create_task(cluster.watch(asked))
+        await cluster.settle()
+        starting.cancel()
+
+    assert cluster.cache.subscribers == []

@@ -1,0 +1,83 @@
+"""When a watch is told how far it is (spec/server §4.12)."""
+
+from __future__ import annotations
+
+from proreus.server.watch_cache.query import Any, WatchQuery
+from proreus.server.watch_cache.watches import next_bookmark_s
+from tests.watching import Cluster, RecordingSink, from_start, put, selection
+
+
+async def test_a_quiet_watch_gets_none_until_the_revision_has_moved(cluster: Cluster) -> None:
+    watch = await cluster.watch(WatchQuery(state=Any(), bookmarks=True))
+    await cluster.clock.advance(130)
+    assert watch.told == []
+
+    revision = await put(cluster.storage, "/registry/other/", "a/x")
+    await cluster.clock.advance(125)
+
+    assert watch.told == [f"BOOKMARK {revision}"] * 2
+
+
+async def test_it_comes_about_every_minute_to_those_who_allow_it(cluster: Cluster) -> None:
+    marked = await cluster.watch(from_start(bookmarks=True, select=selection("none=here")))
+    unmarked = await cluster.watch(from_start(bookmarks=False))
+    await cluster.settle()
+    revision = await put(cluster.storage, "/registry/other/", "a/x")
+
+    await cluster.clock.advance(190)
+
+    assert marked.told == ["BOOKMARK 1 end", *[f"BOOKMARK {revision}"] * 3]
+    assert unmarked.told == []
+
+
+async def test_the_last_one_comes_two_seconds_before_the_deadline(cluster: Cluster) -> None:
+    watch = await cluster.watch(WatchQuery(state=Any(), bookmarks=True, timeout_s=30))
+    revision = await cluster.write("a/x")
+
+    await cluster.clock.advance(27.5)
+    assert watch.told == [f"ADDED a/x {revision}"]
+    await cluster.clock.advance(2)
+    assert watch.told == [f"ADDED a/x {revision}", f"BOOKMARK {revision}"]
+    await cluster.clock.advance(10)
+
+    assert watch.is_closed()
+    assert len(watch.told) == 2
+
+
+def test_a_slot_that_is_missed_gives_none() -> None:
+    assert next_bookmark_s(10.0, None) == 70.0
+    assert next_bookmark_s(10.0, 30.0) == 28.0
+    assert next_bookmark_s(28.0, 30.0) is None
+
+
+async def test_watchers_of_one_view_share_its_bytes(cluster: Cluster) -> None:
+    watches = [await cluster.watch(WatchQuery(state=Any(), bookmarks=True)) for _ in range(3)]
+    await cluster.write("a/x")
+
+    await cluster.clock.advance(61)
+
+    assert len({id(watch.sink.bursts[-1]) for watch in watches}) == 1
+    assert watches[0].told[-1] == "BOOKMARK 2"
+
+
+async def test_a_bookmark_that_is_first_in_its_stream_is_made_so(cluster: Cluster) -> None:
+    watch = await cluster.watch(WatchQuery(selection("no=match"), state=Any(), bookmarks=True))
+    await cluster.write("a/x")
+
+    await cluster.clock.advance(121)
+
+    assert [event.is_first for event in watch.events] == [True, False]
+
+
+async def test_a_reader_that_is_behind_gets_none(cluster: Cluster) -> None:
+    sink = RecordingSink(is_reading=False)
+    for n in range(800):
+        await cluster.write(f"a/{n}")
+    watch = await cluster.watch(from_start(bookmarks=True), sink=sink)
+    await cluster.write("b/x")
+
+    await cluster.clock.advance(120)
+
+    assert sink.bursts
+    assert not any(b"BOOKMARK" in frame for frame in sink.waiting)
+    assert not watch.is_closed()

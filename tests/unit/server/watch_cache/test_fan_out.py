@@ -1,0 +1,111 @@
+"""One change to many watchers: what is made once, what is looked at, what is written together."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.query import Any, ListQuery, WatchQuery
+from proreus.server.watch_cache.selecting import Matches
+from proreus.server.watch_cache.view import Burst
+from tests.watching import Cluster, LinesView, selection
+
+
+async def test_a_frame_is_made_once_per_view_for_all_watchers(cluster: Cluster) -> None:
+    lines, other = LinesView("lines"), LinesView("other")
+    watches = [await cluster.watch(view=lines) for _ in range(5)]
+    watches += [await cluster.watch(view=other) for _ in range(5)]
+    await cluster.write("a/first")
+    await cluster.settle()
+    lines.made.clear()
+    other.made.clear()
+
+    await cluster.write("a/x")
+    await cluster.settle()
+
+    assert lines.made == other.made == ["ADDED"]
+    assert len({id(watch.sink.bursts[-1]) for watch in watches}) == 2
+
+
+async def test_frames_are_shared_between_different_selections(cluster: Cluster) -> None:
+    view = LinesView()
+    for select in (selection(), selection(namespace="a"), selection("app=web")):
+        await cluster.watch(WatchQuery(select, state=Any()), view=view)
+    await cluster.write("a/first", labels={"app": "web"})
+    await cluster.settle()
+    view.made.clear()
+
+    await cluster.write("a/x", labels={"app": "web"})
+    await cluster.settle()
+
+    assert view.made == ["ADDED"]
+
+
+async def test_the_changes_of_one_turn_are_one_write(cluster: Cluster) -> None:
+    watch = await cluster.watch()
+
+    for n in range(30):
+        await cluster.write(f"a/{n:02}")
+    await cluster.settle()
+
+    assert len(watch.sink.bursts) == 1
+    assert len(watch.told) == 30
+
+
+async def test_one_who_joins_between_two_flushes_gets_nothing_twice(cluster: Cluster) -> None:
+    early = await cluster.watch()
+    await cluster.write("a/x")
+    await cluster.cache.list(ListQuery())  # applied, and perhaps not yet flushed
+    late = await cluster.watch(WatchQuery(state=Any(), send_initial=True))
+    joined = await cluster.watch()
+    await cluster.write("a/y")
+    await cluster.settle()
+
+    assert early.told == ["ADDED a/x 2", "ADDED a/y 3"]
+    assert late.told == ["ADDED a/x 2", "ADDED a/y 3"]
+    assert joined.told == ["ADDED a/y 3"]
+
+
+async def test_an_event_looks_only_at_the_watchers_it_can_concern(cluster: Cluster) -> None:
+    looked: list[str] = []
+
+    def look(node: str, ask: Matches | None, obj: CachedObject) -> bool:
+        looked.append(node)
+        return ask is None or ask(obj)
+
+    for n in range(100):
+        on_node = selection(fields=f"spec.nodeName=n{n}")
+        watch = await cluster.watch(WatchQuery(on_node, state=Any()))
+        audience = cluster.cache._fan_out._by_exact[f"n{n}"][on_node]
+        audience.matches = partial(look, f"n{n}", watch.subscriber.matches)
+        await cluster.watch(WatchQuery(selection(namespace=f"ns{n}"), state=Any()))
+
+    await cluster.write("a/x", node="n7")
+    await cluster.write("a/x", node="n8")
+    await cluster.settle()
+
+    assert set(looked) == {"n7", "n8"}
+    assert repr(cluster.cache._fan_out) == "<FanOut to 200 live watchers in 200 audiences>"
+
+
+async def test_an_audience_nobody_is_left_in_is_forgotten(cluster: Cluster) -> None:
+    watches = [
+        await cluster.watch(WatchQuery(selection(fields=f"spec.nodeName=n{n}"), state=Any()))
+        for n in range(10)
+    ]
+    watches.append(await cluster.watch())
+
+    for watch in watches:
+        watch.subscriber.close()
+
+    assert repr(cluster.cache._fan_out) == "<FanOut to 0 live watchers in 0 audiences>"
+    assert not cluster.cache._fan_out._by_exact
+
+
+def test_a_burst_is_one_http_chunk() -> None:
+    burst = Burst((b"one\n", b"three\n"))
+
+    assert burst.http_chunk == b"a\r\none\nthree\n\r\n"
+    assert burst.http_chunk is burst.http_chunk
+    assert Burst((b"one\n",)).http_chunk == b"4\r\none\n\r\n"
+    assert repr(burst) == "<Burst of 2 frames, 10 B>"

@@ -1,0 +1,242 @@
+"""One stream from storage for all resources: routing, gaps, resources that come and go."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from proreus.api.status import TooManyRequests
+from proreus.server.storage.interface import Compacted, Unavailable
+from proreus.server.storage.memory import MemoryStorage
+from proreus.server.watch_cache.caches import WatchCaches
+from proreus.server.watch_cache.query import Any, Exact, ListQuery, NotOlderThan, WatchQuery
+from proreus.server.watch_cache.readiness import retry_after_s
+from proreus.testing.virtual_clock import VirtualClock
+from tests.watching import (
+    PREFIX,
+    Cluster,
+    InterruptibleStorage,
+    cluster_on,
+    put,
+    read_attributes,
+    remove,
+)
+
+SPECS, ENDPOINTS = "/registry/services/specs/", "/registry/services/endpoints/"
+THINGS = "/registry/example.com/things/"
+
+
+async def test_changes_go_to_the_resource_with_the_longest_prefix(cluster: Cluster) -> None:
+    specs = cluster.caches.add(SPECS, read_attributes)
+    endpoints = cluster.caches.add(ENDPOINTS, read_attributes)
+    await specs.wait_ready()
+    await endpoints.wait_ready()
+
+    await put(cluster.storage, SPECS, "a/s")
+    await put(cluster.storage, ENDPOINTS, "a/e")
+    await put(cluster.storage, "/registry/nobody/", "a/n")
+    await cluster.write("services/p")
+    await cluster.settle()
+
+    assert specs.peek("a/s") is not None and specs.peek("a/e") is None
+    assert endpoints.peek("a/e") is not None
+    assert cluster.cache.peek("services/p") is not None
+    assert repr(specs).startswith("<WatchCache of services/specs at 5: 1 objects, 1 changes kept")
+
+
+async def test_what_is_stored_before_the_start_is_listed_in_pages() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as storage:
+        for n in range(2500):
+            await put(storage, PREFIX, f"a/{n:04}")
+        async with cluster_on(storage, clock) as cluster:
+            listing = await cluster.cache.list(ListQuery())
+
+    assert [obj.key for obj in listing.objects] == [f"a/{n:04}" for n in range(2500)]
+    assert listing.revision == 2501
+
+
+async def test_a_resource_added_later_has_its_past_and_misses_nothing(cluster: Cluster) -> None:
+    for n in range(5):
+        await put(cluster.storage, THINGS, f"a/{n}")
+    await cluster.settle()
+
+    things = cluster.caches.add(THINGS, read_attributes)
+    with pytest.raises(TooManyRequests):
+        await cluster.watch(cache=things)
+    await put(cluster.storage, THINGS, "a/during")
+    await remove(cluster.storage, THINGS, "a/0")
+    await things.wait_ready()
+    watch = await cluster.watch(WatchQuery(state=Any(), send_initial=True), cache=things)
+    last = await put(cluster.storage, THINGS, "a/after")
+    await cluster.settle()
+
+    keys = [obj.key for obj in (await things.list(ListQuery())).objects]
+    assert keys == ["a/1", "a/2", "a/3", "a/4", "a/after", "a/during"]
+    assert {event.key for event in watch.events} == set(keys)
+    assert watch.told[-1] == f"ADDED a/after {last}"
+
+
+async def test_a_resource_removed_ends_its_watches_without_an_error(cluster: Cluster) -> None:
+    things = cluster.caches.add(THINGS, read_attributes)
+    await things.wait_ready()
+    watch = await cluster.watch(cache=things)
+    other = await cluster.watch()
+
+    cluster.caches.remove(THINGS)
+    revision = await put(cluster.storage, THINGS, "a/x")
+    await cluster.reached(revision)
+
+    assert watch.is_closed() and watch.told == []
+    assert not other.is_closed()
+    with pytest.raises(TooManyRequests, match="apiserver cacher is stopped"):
+        await cluster.watch(cache=things)
+    again = cluster.caches.add(THINGS, read_attributes)
+    await again.wait_ready()
+    assert again.peek("a/x") is not None
+
+
+async def test_a_lost_stream_is_resumed_and_watchers_notice_nothing() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        async with cluster_on(storage, clock) as cluster:
+            watch = await cluster.watch()
+            await cluster.write("a/1")
+            await cluster.settle()
+
+            storage.interrupt(Unavailable("connection lost"))
+            await cluster.write("a/2")
+            await cluster.settle()
+            assert watch.told == ["ADDED a/1 2"]
+            await cluster.clock.advance(5)
+
+            assert watch.told == ["ADDED a/1 2", "ADDED a/2 3"]
+            assert not watch.is_closed()
+
+
+async def test_after_a_gap_every_watcher_is_closed_before_the_new_list_is_seen() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        async with cluster_on(storage, clock) as cluster:
+            await cluster.write("a/1")
+            watch = await cluster.watch()
+            storage.hold_lists()
+
+            storage.interrupt(Compacted(1, 2))
+            revision = await cluster.write("a/2")
+            await cluster.settle()
+            assert watch.is_closed() and watch.told == []
+            with pytest.raises(TooManyRequests) as refused:
+                await cluster.watch()
+            assert refused.value.message.startswith("storage is (re)initializing: revision 1 has")
+            assert refused.value.retry_after_s == 1
+
+            storage.release_lists()
+            await cluster.settle()
+            assert await cluster.keys() == ["a/1", "a/2"]
+            too_old = await cluster.watch(WatchQuery(after=revision - 1))
+            await cluster.settle()
+            expected = f"ERROR 410 too old resource version: {revision - 1} ({revision})"
+            assert too_old.told == [expected]
+
+
+async def test_a_watch_that_waits_while_the_cache_reloads_is_closed_at_once() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        async with cluster_on(storage, clock) as cluster:
+            asked = WatchQuery(state=NotOlderThan(3), send_initial=True)
+            async with asyncio.TaskGroup() as group:
+                starting = group.create_task(cluster.watch(asked))
+                await cluster.settle()
+                storage.interrupt(Compacted(1, 2))
+                await cluster.write("a/1")
+                await cluster.write("a/2")
+            await cluster.settle()
+
+            assert starting.result().is_closed()
+            assert starting.result().told == []
+
+
+async def test_reads_while_not_ready_go_to_storage_if_they_are_cheap() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        caches = WatchCaches(storage, clock)
+        cache = caches.add(PREFIX, read_attributes)
+        for n in range(3):
+            await put(memory, PREFIX, f"a/{n}")
+
+        found = await cache.get("a/1", at_least=2)
+        page = await cache.list(ListQuery(limit=2))
+        exact = await cache.list(ListQuery(state=Exact(3)))
+
+        assert found is not None and found.key == "a/1"
+        assert ([obj.key for obj in page.objects], page.remaining) == (["a/0", "a/1"], 1)
+        assert [obj.key for obj in exact.objects] == ["a/0", "a/1"]
+        assert cache.peek("a/1") is None
+        await clock.advance(40)
+        with pytest.raises(TooManyRequests) as refused:
+            await cache.list(ListQuery())
+        assert refused.value.retry_after_s == 11
+        assert repr(caches) == "<WatchCaches of 1 resources: <Ingest listing, 0 resources loading>>"
+
+
+async def test_a_storage_that_cannot_be_listed_is_tried_again() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        storage.fail_lists(Unavailable("no leader"))
+        async with asyncio.TaskGroup() as group:
+            caches = WatchCaches(storage, clock)
+            cache = caches.add(PREFIX, read_attributes)
+            running = group.create_task(caches.run())
+            await clock.advance(5)
+            with pytest.raises(TooManyRequests, match="initializing: no leader"):
+                await cache.list(ListQuery())
+
+            storage.fail_lists(None)
+            await clock.advance(1)
+            assert cache.is_ready
+            running.cancel()
+
+
+async def test_while_somebody_waits_storage_is_asked_for_progress() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        async with cluster_on(storage, clock) as cluster:
+            assert storage.progress_requests == 0
+            async with asyncio.TaskGroup() as group:
+                asked = ListQuery(state=NotOlderThan(2))
+                waiting = group.create_task(cluster.cache.list(asked))
+                await cluster.clock.advance(1.0)
+                assert 9 <= storage.progress_requests <= 12
+                await cluster.write("a/x")
+            await cluster.clock.advance(5)
+
+            assert waiting.result().revision == 2
+            assert storage.progress_requests <= 13
+
+
+async def test_a_consistent_read_that_cannot_be_confirmed_is_read_from_storage() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        async with cluster_on(storage, clock) as cluster:
+            storage.hold_changes()
+            revision = await cluster.write("a/x")
+            async with asyncio.TaskGroup() as group:
+                asking = group.create_task(cluster.cache.list(ListQuery()))
+                await cluster.clock.advance(3.1)
+            storage.release_changes()
+
+            assert asking.result().revision == revision
+            assert [obj.key for obj in asking.result().objects] == ["a/x"]
+
+
+def test_the_pause_asked_for_grows_with_the_outage() -> None:
+    assert [retry_after_s(t) for t in (0, 10, 20, 30, 56, 57, 1e6)] == [1, 1, 3, 6, 28, 30, 30]

@@ -1,0 +1,61 @@
+"""Numbers under Kubernetes' names, in a registry per server."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from proreus.aio.tasks import background
+from proreus.api.group_version import GroupResource
+from proreus.server.storage.memory import MemoryStorage
+from proreus.server.watch_cache.caches import WatchCaches
+from proreus.server.watch_cache.query import Any, ListQuery, WatchQuery
+from proreus.testing.virtual_clock import VirtualClock
+from tests.watching import PREFIX, LinesView, RecordingSink, put, read_attributes, selection
+
+
+async def test_a_scrape_tells_what_the_caches_have_done() -> None:
+    clock, registry = VirtualClock(), CollectorRegistry()
+    async with MemoryStorage.open(clock) as storage:
+        caches = WatchCaches(storage, clock, registry)
+        cache = caches.add(PREFIX, read_attributes, resource=GroupResource("apps", "things"))
+        async with background(caches.run()):
+            await caches.wait_ready()
+            await cache.watch(WatchQuery(state=Any()), LinesView(), RecordingSink())
+            for n in range(3):
+                await put(storage, PREFIX, f"a/{n}", labels={"n": str(n)})
+            await cache.list(ListQuery(selection("n=1")))
+            await cache.watch(
+                WatchQuery(state=Any(), send_initial=True), LinesView(), RecordingSink()
+            )
+            await clock.settle()
+
+            def read(name: str, **labels: str) -> float | None:
+                return registry.get_sample_value(
+                    name, {"group": "apps", "resource": "things", **labels}
+                )
+
+            assert read("apiserver_watch_cache_events_received_total") == 3
+            assert read("apiserver_watch_cache_events_dispatched_total") == 3
+            assert read("apiserver_watch_cache_initializations_total") == 1
+            assert read("apiserver_watch_cache_resource_version") == 4
+            assert read("apiserver_init_events_total") == 3
+            assert read("apiserver_terminated_watchers_total") == 0
+            assert read("apiserver_cache_list_total") == 1
+            assert read("apiserver_cache_list_fetched_objects_total") == 3
+            assert read("apiserver_cache_list_returned_objects_total") == 1
+            assert read("watch_cache_capacity") == 100
+            assert read("apiserver_storage_objects") == 3
+            labels = {"success": "true", "fallback": "false"}
+            assert read("apiserver_watch_cache_consistent_read_total", **labels) == 1
+
+            caches.remove(PREFIX)
+            assert b'apiserver_storage_objects{group="apps"' not in generate_latest(registry)
+
+
+def test_two_servers_in_one_process_count_apart() -> None:
+    clock = VirtualClock()
+    storage = MemoryStorage(clock)
+
+    for _ in range(2):
+        WatchCaches(storage, clock, CollectorRegistry()).add(PREFIX, read_attributes)
+        WatchCaches(storage, clock).add(PREFIX, read_attributes)
