@@ -9,7 +9,9 @@ from typing import Any
 from benchmarks.report import CpuTimer, Row
 from proreus.aio.clock import SystemClock
 from proreus.api.wire import splice
-from proreus.server.discovery import Aggregated, OpenApiV2, OpenApiV3
+from proreus.server.discovery.aggregated import Aggregated
+from proreus.server.discovery.openapi_v2 import OpenApiV2
+from proreus.server.discovery.openapi_v3 import OpenApiV3
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
 from proreus.server.schema.definitions import Definitions

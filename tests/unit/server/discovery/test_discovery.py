@@ -9,9 +9,11 @@ import pytest
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind, GroupVersionResource
 from proreus.api.wire import json
-from proreus.server.discovery import Aggregated, Legacy, version_document
+from proreus.server.discovery.aggregated import Aggregated
+from proreus.server.discovery.legacy import Legacy
 from proreus.server.discovery.ordering import versions_in_order
 from proreus.server.discovery.storage_version import storage_version_hash
+from proreus.server.discovery.version import version_document
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.resource import Resource, Subresource

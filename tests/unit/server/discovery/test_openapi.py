@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from proreus.api.wire import json
-from proreus.server.discovery import OpenApiV2, OpenApiV3
 from proreus.server.discovery.openapi import gnostic
 from proreus.server.discovery.openapi.operations import group_camel
 from proreus.server.discovery.openapi.schemas import references
+from proreus.server.discovery.openapi_v2 import OpenApiV2
+from proreus.server.discovery.openapi_v3 import OpenApiV3
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.rules import Rules
