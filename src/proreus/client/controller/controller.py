@@ -66,7 +66,8 @@ class Controller:
         self._concurrency = concurrency
         self._max_retries = max_retries
         self._clock = self.primary.clock
-        self.queue = queue or RateLimitedQueue[str](self.name, clock=self._clock)
+        # Compared with None: an empty queue is false.
+        self.queue = RateLimitedQueue[str](self.name, clock=self._clock) if queue is None else queue
         self.outcomes: Counter[Outcome] = Counter()
         self._working = Gate()
         self._is_stopping = False

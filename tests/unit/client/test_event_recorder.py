@@ -1,0 +1,221 @@
+"""Event recorder: what is written, combined, counted, dropped; and that it never blocks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from proreus.api.group_version import GroupResource
+from proreus.api.object import KubeObject
+from proreus.api.status import Forbidden, NotFound
+from proreus.client.event_recorder import EventRecorder
+from proreus.net.transport_error import ConnectionRefused
+from proreus.testing.virtual_clock import VirtualClock
+
+POD = KubeObject.from_dict(
+    {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "u", "resourceVersion": "7"},
+    }
+)
+REFUSED = ConnectionRefused("https://x", "refused")
+
+
+class MemoryEvents:
+    """The events resource: keeps what is written, fails as told."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, dict[str, Any]] = {}
+        self.failures: list[Exception] = []
+        self.attempts = 0
+        self.namespaces: list[str] = []
+
+    def __call__(self, namespace: str, /) -> MemoryEvents:
+        self.namespaces.append(namespace)
+        return self
+
+    async def create(self, body: dict[str, Any], /) -> KubeObject:
+        self._attempt()
+        self.stored[body["metadata"]["name"]] = body
+        return KubeObject.from_dict(body)
+
+    async def patch(self, name: str, patch: dict[str, Any], /, *, type: str) -> KubeObject:  # noqa: A002
+        self._attempt()
+        assert type == "strategic"
+        if name not in self.stored:
+            raise NotFound.of(GroupResource("", "events"), name)
+        self.stored[name] |= patch
+        return KubeObject.from_dict(self.stored[name])
+
+    def _attempt(self) -> None:
+        self.attempts += 1
+        if self.failures:
+            raise self.failures.pop(0)
+
+    @property
+    def told(self) -> list[tuple[str, int]]:
+        return [(event["message"], event["count"]) for event in self.stored.values()]
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        self.events = MemoryEvents()
+        self.recorder = EventRecorder(
+            self.events,
+            "operator",
+            instance="host-1",
+            clock=self.clock,
+            randomness=random.Random(7),
+        )
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    bench = Bench()
+    task = asyncio.ensure_future(bench.recorder.run())
+    yield bench
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+async def test_an_event_says_what_happened_to_which_object(bench: Bench) -> None:
+    bench.recorder.event(POD, "Warning", "FailedMount", "no volume", annotations={"a": "b"})
+    await bench.clock.settle()
+
+    (event,) = bench.events.stored.values()
+    name = event["metadata"].pop("name")
+    assert name.startswith("web.")
+    assert event == {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"namespace": "shop", "annotations": {"a": "b"}},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "shop",
+            "name": "web",
+            "uid": "u",
+            "resourceVersion": "7",
+        },
+        "type": "Warning",
+        "reason": "FailedMount",
+        "message": "no volume",
+        "firstTimestamp": "2026-01-01T00:00:00Z",
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+        "count": 1,
+        "source": {"component": "operator", "host": "host-1"},
+        "reportingComponent": "operator",
+        "reportingInstance": "host-1",
+    }
+
+
+async def test_an_object_in_no_namespace_has_its_events_in_the_default_one(bench: Bench) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    bench.recorder.event(node, "Normal", "Ready", "up")
+    await bench.clock.settle()
+
+    assert bench.events.namespaces == ["default"]
+
+
+async def test_a_repeated_event_is_counted_not_written_again(bench: Bench) -> None:
+    for _ in range(3):
+        bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+        await bench.clock.advance(5)
+
+    (event,) = bench.events.stored.values()
+    assert (event["count"], event["firstTimestamp"]) == (3, "2026-01-01T00:00:00Z")
+    assert event["lastTimestamp"] == "2026-01-01T00:00:10Z"
+
+
+async def test_a_counted_event_that_the_server_forgot_is_written_anew(bench: Bench) -> None:
+    bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    await bench.clock.settle()
+    bench.events.stored.clear()
+    for _ in range(2):
+        bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+        await bench.clock.settle()
+
+    assert bench.events.told == [("image is here", 2)]
+
+
+async def test_many_similar_events_are_combined(bench: Bench) -> None:
+    for n in range(15):
+        bench.recorder.event(POD, "Normal", "Probe", f"took {n} ms")
+    await bench.clock.settle(500)
+
+    combined = [(m, n) for m, n in bench.events.told if m.startswith("(combined from similar")]
+    assert len(bench.events.told) == 10, "nine of their own and one for the rest"
+    assert combined == [("(combined from similar events): took 14 ms", 6)]
+
+
+async def test_a_flood_about_one_object_is_dropped_and_others_are_not(bench: Bench) -> None:
+    for _ in range(40):
+        bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    other = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    bench.recorder.event(other, "Normal", "Ready", "up")
+    await bench.clock.settle(500)
+    during_flood = (bench.recorder.written_count, bench.recorder.dropped_count)
+    await bench.clock.advance(301)
+    bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    await bench.clock.settle()
+
+    assert during_flood == (26, 15)
+    assert bench.recorder.written_count == 27
+
+
+async def test_a_server_that_does_not_answer_is_asked_again(bench: Bench) -> None:
+    bench.events.failures = [REFUSED, REFUSED]
+    bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    await bench.clock.advance(25)
+
+    assert (bench.events.attempts, bench.recorder.written_count) == (3, 1)
+
+
+async def test_a_server_that_refuses_is_believed(bench: Bench) -> None:
+    bench.events.failures = [Forbidden("namespace is being terminated")]
+    bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    await bench.clock.advance(60)
+
+    assert (bench.events.attempts, bench.recorder.dropped_count) == (1, 1)
+
+
+async def test_after_twelve_tries_it_gives_up(bench: Bench) -> None:
+    bench.events.failures = [REFUSED] * 20
+    bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    await bench.clock.advance(200)
+
+    assert (bench.events.attempts, bench.recorder.dropped_count) == (12, 1)
+
+
+async def test_recording_never_blocks_and_drops_when_too_many_wait() -> None:
+    bench = Bench()
+    for _ in range(1005):
+        bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+
+    assert bench.recorder.dropped_count == 5
+    assert repr(bench.recorder) == "<EventRecorder operator, 1000 waiting>"
+
+
+async def test_what_waits_at_the_end_is_still_written() -> None:
+    bench = Bench()
+    task = asyncio.ensure_future(bench.recorder.run())
+    await bench.clock.settle()
+    bench.recorder.event(POD, "Normal", "Stopping", "bye")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert bench.events.told == [("bye", 1)]
+
+
+async def test_an_unknown_type_is_refused_at_once(bench: Bench) -> None:
+    with pytest.raises(ValueError, match="Normal or Warning, not 'Error'"):
+        bench.recorder.event(POD, "Error", "X", "y")
