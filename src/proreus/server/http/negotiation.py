@@ -194,3 +194,32 @@ def _float(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0
+
+
+def aggregated_media(accept: str) -> Media | None:
+    """How aggregated discovery was asked for, whatever else was; None if it was not (§1.2)."""
+    if "apidiscovery.k8s.io" not in accept:
+        return None
+    for clause in _clauses(accept):
+        params = clause.params
+        asks = (
+            params.get("g") == "apidiscovery.k8s.io"
+            and params.get("v") == "v2"
+            and params.get("as") == "APIGroupDiscoveryList"
+        )
+        for media in SERVED:
+            if asks and _matches(clause, media):
+                return media
+    return None
+
+
+def accepted_type(accept: str, offered: tuple[str, ...]) -> str | None:
+    """The first offered type that any clause takes, in the clauses' order; None if none does."""
+    if not accept:
+        return offered[0]
+    for clause in _sorted(_clauses(accept)):
+        for kind in offered:
+            main, _, sub = kind.partition("/")
+            if clause.type in (main, "*") and clause.subtype in (sub, "*"):
+                return kind
+    return None

@@ -9,13 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from proreus.aio.clock import Clock
 from proreus.api.status import BadRequest
 from proreus.api.wire import json
 from proreus.api.wire.query import first
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import PLAIN, Choice, Endpoint, Media, negotiate
+from proreus.server.registry.collection import Convert
 from proreus.server.registry.resource import Resource
-from proreus.server.views import IncludeObject, ResponseView, Views, indented, to_yaml
+from proreus.server.views import (
+    ConvertedView,
+    IncludeObject,
+    JsonView,
+    MetadataView,
+    ResponseView,
+    TableView,
+    indented,
+    to_yaml,
+)
+from proreus.server.views.columns import printer_for
 
 _VIEWS_MAX = 2000
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
@@ -41,10 +53,11 @@ class Representation:
 
 
 class Representations:
-    def __init__(self, views: Views) -> None:
-        self._views = views
-        self._plain: dict[int, tuple[Resource, Representation]] = {}
-        self._others: dict[tuple[Any, ...], tuple[Resource, Representation]] = {}
+    def __init__(self, clock: Clock, convert: Convert) -> None:
+        self._clock = clock
+        self._convert = convert
+        self._plain: dict[Resource, Representation] = {}
+        self._others: dict[tuple[Resource, Choice, IncludeObject], Representation] = {}
 
     def of(self, exchange: Exchange, resource: Resource) -> Representation:
         """Raises NotAcceptable, or BadRequest for a bad includeObject."""
@@ -54,31 +67,46 @@ class Representations:
         include = IncludeObject.METADATA
         if choice.kind == "Table":
             include = _included(first(exchange.query, "includeObject"))
-        key = (id(resource), choice, include)
-        # The resource is kept beside its view, so an id cannot be taken over by another one.
+        key = (resource, choice, include)
         found = self._others.get(key)
         if found is None:
             if len(self._others) >= _VIEWS_MAX:
                 self._others.clear()
             view = self._view(resource, choice, include)
-            found = self._others[key] = (resource, Representation(choice, view))
-        return found[1]
+            found = self._others[key] = Representation(choice, view)
+        return found
 
     def plain(self, resource: Resource) -> Representation:
-        found = self._plain.get(id(resource))
+        found = self._plain.get(resource)
         if found is None:
-            view = self._views.whole(resource)
-            found = self._plain[id(resource)] = (resource, Representation(PLAIN, view))
-        return found[1]
+            view = self._whole(resource)
+            found = self._plain[resource] = Representation(PLAIN, view)
+        return found
+
+    def forget(self, resource: Resource) -> None:
+        """The resource is served no more."""
+        self._plain.pop(resource, None)
+        for key in [key for key in self._others if key[0] is resource]:
+            del self._others[key]
 
     def _view(self, resource: Resource, choice: Choice, include: IncludeObject) -> ResponseView:
         match choice.kind:
             case "Table":
-                return self._views.table(resource, include=include, version=choice.version)
+                printer = printer_for(resource.stored_gvk.group_kind)
+                whole = self._whole(resource)
+                return TableView(
+                    printer, whole, self._clock, include=include, version=choice.version
+                )
             case "PartialObjectMetadata" | "PartialObjectMetadataList":
-                return self._views.metadata(choice.version)
+                return MetadataView(choice.version)
             case _:
-                return self._views.whole(resource)
+                return self._whole(resource)
+
+    def _whole(self, resource: Resource) -> JsonView | ConvertedView:
+        view = JsonView(resource)
+        if resource.stored_gvk == resource.gvk:
+            return view
+        return ConvertedView(resource, view, self._convert)
 
 
 def choose(exchange: Exchange, endpoint: Endpoint = _BUILT_IN) -> Choice:

@@ -58,6 +58,11 @@ class Collections:
         if not users and self._by_prefix.pop(resource.prefix, None) is not None:
             self._caches.remove(resource.prefix)
 
+    @property
+    def is_ready(self) -> bool:
+        """Every cache has been filled."""
+        return all(cache.is_ready for cache in self._by_prefix.values())
+
     def of(self, resource: Resource) -> Collection:
         return self._collections[_key(resource)]
 

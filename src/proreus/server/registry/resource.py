@@ -49,8 +49,10 @@ class SelectableFields:
     unknown_field: str = ""  # the error's own wording, {} stands for the field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Resource:
+    """Equal only to itself: a resource that was replaced is another one, with other views."""
+
     group: str
     version: str
     plural: str

@@ -1,0 +1,81 @@
+"""Namespaces must exist to take objects, and take none while they end (spec/server §6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.aio.clock import Clock
+from proreus.api.group_version import GroupResource
+from proreus.api.status import Forbidden, NotFound
+from proreus.api.wire import json, splice
+from proreus.server.registry.collection import Collection
+from proreus.server.registry.write import CREATE, DELETE, Attributes
+
+_NAMESPACES = GroupResource("", "namespaces")
+_IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
+_PATIENCE_S = 0.05
+# Reviews ask about namespaces; they do not put anything into them.
+_ASKING = frozenset({"localsubjectaccessreviews"})
+
+
+class NamespaceLifecycle:
+    def __init__(self, namespaces: Collection, clock: Clock) -> None:
+        self._namespaces = namespaces
+        self._clock = clock
+
+    async def admit(self, attributes: Attributes) -> None:
+        if attributes.resource.plural == "namespaces" and not attributes.resource.group:
+            self._protect_immortal(attributes)
+            return
+        if attributes.operation != CREATE or not attributes.resource.namespaced:
+            return
+        if attributes.subresource or attributes.resource.plural in _ASKING:
+            return
+        namespace = await self._find(attributes.namespace)
+        if namespace is None:
+            raise NotFound.of(_NAMESPACES, attributes.namespace)
+        if _is_terminating(namespace):
+            raise _terminating(attributes)
+
+    def _protect_immortal(self, attributes: Attributes) -> None:
+        if attributes.operation == DELETE and attributes.name in _IMMORTAL:
+            raise Forbidden.of(_NAMESPACES, attributes.name, "this namespace may not be deleted")
+
+    async def _find(self, name: str) -> Mapping[str, Any] | None:
+        """From the cache; what it does not know yet, storage may."""
+        cached = self._namespaces.cache.peek(name)
+        if cached is not None:
+            # Decoding a whole namespace per create would cost more than the create itself.
+            if b'"Terminating"' not in cached.item and b"deletionTimestamp" not in cached.item:
+                return _ALIVE
+            return splice.decode_item(cached.item)
+        stored = await self._namespaces.store.get(name)
+        if stored is None:
+            await self._clock.sleep(_PATIENCE_S)
+            stored = await self._namespaces.store.get(name)
+        if stored is None:
+            return None
+        found: dict[str, Any] = json.decode(stored.value)
+        return found
+
+
+_ALIVE: Mapping[str, Any] = {"metadata": {}, "status": {"phase": "Active"}}
+
+
+def _is_terminating(namespace: Mapping[str, Any]) -> bool:
+    phase = (namespace.get("status") or {}).get("phase")
+    return phase == "Terminating" or bool(namespace["metadata"].get("deletionTimestamp"))
+
+
+def _terminating(attributes: Attributes) -> Forbidden:
+    name = attributes.namespace
+    message = f"namespace {name} is being terminated"
+    return Forbidden.of(
+        attributes.resource.group_resource,
+        attributes.name,
+        f"unable to create new content in namespace {name} because it is being terminated",
+        causes=[
+            {"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}
+        ],
+    )

@@ -1,0 +1,14 @@
+"""A verified client certificate: its common name is the user, its organisations the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.net.tls import subject_of
+from proreus.server.registry.user import AUTHENTICATED, User
+
+
+def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
+    name, groups = subject_of(certificate)
+    return User(name, (*groups, AUTHENTICATED)) if name else None

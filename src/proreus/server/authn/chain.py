@@ -1,0 +1,76 @@
+"""Credentials → User. A credential nobody accepts is refused; none at all is anonymous.
+
+Cost: a known token is one dictionary lookup, a certificate is read once per connection.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.status import Unauthorized
+from proreus.server.authn.certificates import user_of_certificate
+from proreus.server.registry.user import ANONYMOUS, User
+
+TokenCheck = Callable[[str], Awaitable[User | None]]
+_SOCKET_TOKEN = "base64url.bearer.authorization.k8s.io."
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a request brought: "" and None where it brought nothing."""
+
+    authorization: str = ""
+    socket_protocol: str = ""
+    certificate: Mapping[str, Any] | None = None
+
+
+class Authentication:
+    """``token_checks`` are asked in order."""
+
+    def __init__(self, token_checks: Sequence[TokenCheck]) -> None:
+        self._token_checks = tuple(token_checks)
+
+    async def user(self, credentials: Credentials) -> User:
+        """Raises Unauthorized."""
+        if credentials.certificate is not None:
+            found = user_of_certificate(credentials.certificate)
+            if found is not None:
+                return found
+        token = bearer_token(credentials)
+        if not token:
+            return ANONYMOUS
+        found = await self.user_of_token(token)
+        if found is None:
+            raise Unauthorized.default()
+        return found
+
+    async def user_of_token(self, token: str) -> User | None:
+        for check in self._token_checks:
+            found = await check(token)
+            if found is not None:
+                return found
+        return None
+
+
+def bearer_token(credentials: Credentials) -> str:
+    """The token, "" if the header is of another kind or there is none."""
+    scheme, _, rest = credentials.authorization.strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return rest.partition(" ")[0]
+    for protocol in credentials.socket_protocol.split(","):
+        name = protocol.strip()
+        if name.startswith(_SOCKET_TOKEN):
+            return _decoded(name.removeprefix(_SOCKET_TOKEN))
+    return ""
+
+
+def _decoded(text: str) -> str:
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        return base64.urlsafe_b64decode(padded).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return ""

@@ -1,0 +1,78 @@
+"""The question every request is put to, and who answers it.
+
+An authorizer says yes, no, or nothing; nothing goes to the next one, and nothing at the end is no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from proreus.api.group_version import GroupResource
+from proreus.api.status import Forbidden
+from proreus.server.registry.user import User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """``path`` is set for what is no resource."""
+
+    user: User
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+    @property
+    def whole_resource(self) -> str:
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+class Decision(Enum):
+    ALLOW = auto()
+    DENY = auto()
+    NO_OPINION = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    decision: Decision
+    reason: str = ""
+
+
+Authorizer = Callable[[Action], Awaitable[Verdict]]
+ALLOWED = Verdict(Decision.ALLOW)
+NO_OPINION = Verdict(Decision.NO_OPINION)
+
+
+class Authorization:
+    def __init__(self, authorizers: Sequence[Authorizer]) -> None:
+        self._authorizers = tuple(authorizers)
+
+    async def judge(self, action: Action) -> Verdict:
+        for authorizer in self._authorizers:
+            verdict = await authorizer(action)
+            if verdict.decision is not Decision.NO_OPINION:
+                return verdict
+        return NO_OPINION
+
+    async def check(self, action: Action) -> None:
+        """Raises Forbidden."""
+        verdict = await self.judge(action)
+        if verdict.decision is not Decision.ALLOW:
+            raise forbidden(action, verdict.reason)
+
+
+def forbidden(action: Action, reason: str = "") -> Forbidden:
+    who = f'User "{action.user.name}" cannot {action.verb}'
+    tail = f": {reason}" if reason else ""
+    if action.path:
+        return Forbidden(f'forbidden: {who} path "{action.path}"{tail}', details={})
+    where = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
+    text = f'{who} resource "{action.whole_resource}" in API group "{action.group}" {where}{tail}'
+    return Forbidden.of(GroupResource(action.group, action.resource), action.name, text)

@@ -1,0 +1,61 @@
+"""What a cluster has before anybody creates anything: its system namespaces and its own service.
+
+Several servers may start on one store at the same time, so finding an object there is success.
+"""
+
+from __future__ import annotations
+
+from proreus.api.status import AlreadyExists
+from proreus.server.http.services import Services
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.user import SYSTEM
+from proreus.server.registry.verbs.create import create
+from proreus.server.registry.write import Admission, Write
+
+_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
+_SERVICE_IP = "10.0.0.1"
+
+
+async def make_system_objects(services: Services) -> None:
+    for name in _NAMESPACES:
+        await _ensure(services, "namespaces", "Namespace", "", {"metadata": {"name": name}})
+    await _ensure(services, "services", "Service", "default", _kubernetes())
+
+
+async def _ensure(
+    services: Services, plural: str, kind: str, namespace: str, obj: JsonObject
+) -> None:
+    collection = services.collections.named("", "v1", plural)
+    name = obj["metadata"]["name"]
+    key = collection.key(namespace, name)
+    if await collection.store.get(key) is not None:
+        return
+    write = Write(
+        collection=collection,
+        namespace=namespace,
+        name=name,
+        user=SYSTEM,
+        now=services.clock.now(),
+        field_manager="proreus",
+        admission=Admission(),
+    )
+    try:
+        await create(write, {"kind": kind, "apiVersion": "v1", **obj})
+    except AlreadyExists:
+        return
+
+
+def _kubernetes() -> JsonObject:
+    labels = {"component": "apiserver", "provider": "kubernetes"}
+    return {
+        "metadata": {"name": "kubernetes", "labels": labels},
+        "spec": {
+            "clusterIP": _SERVICE_IP,
+            "clusterIPs": [_SERVICE_IP],
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+    }

@@ -1,0 +1,167 @@
+"""What describes the server rather than being stored in it: discovery, OpenAPI, version, index.
+
+The documents themselves come from ``server/discovery``; here they get their headers. Kubernetes
+answers some of these to any method and some to GET alone, and so does this (spec/server §12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry
+
+from proreus.api.group_version import GroupVersion
+from proreus.api.status import MethodNotAllowed, NotAcceptable, NotFound, UnsupportedMediaType
+from proreus.api.wire import json
+from proreus.net.http_server import Answer, Response
+from proreus.server.discovery.aggregated import Aggregated
+from proreus.server.discovery.document import Document
+from proreus.server.discovery.legacy import Legacy
+from proreus.server.discovery.version import version_document
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.health import Health
+from proreus.server.http.negotiation import (
+    SERVED,
+    Choice,
+    Media,
+    aggregated_media,
+    check_routed,
+    media_type,
+    negotiate,
+)
+from proreus.server.http.openapi import OpenApi
+from proreus.server.http.representation import encoded, is_pretty
+from proreus.server.registry.catalog import Catalog
+
+_AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_PUBLIC = ("Cache-Control", "public")
+
+
+@dataclass(slots=True)
+class Documents:
+    """``address`` is what clients reach us by, as ``host:port``."""
+
+    catalog: Catalog
+    health: Health
+    openapi: OpenApi
+    metrics: CollectorRegistry
+    address: Callable[[], str]
+    legacy: Legacy
+    aggregated: Aggregated
+
+    async def answer(self, exchange: Exchange, parts: tuple[str, ...]) -> Answer:
+        """Raises NotFound and MethodNotAllowed; plain 404 for what is not the API's."""
+        match parts:
+            case ("",):
+                return self._index(exchange) if exchange.path == "/" else _page_not_found(exchange)
+            case ("api",) | ("apis",) if exchange.path.count("/") <= 2:
+                return self._roots(exchange, parts[0])
+            case ("api", version):
+                return self._resources(exchange, GroupVersion("", version))
+            case ("apis", group):
+                return self._group(exchange, group)
+            case ("apis", group, version):
+                if not self.catalog.has_group(group):
+                    return _page_not_found(exchange)
+                return self._resources(exchange, GroupVersion(group, version))
+            case ("api", *_):
+                if parts[-1:] == ("watch",) and len(parts) == 3:
+                    return exchange.text(500, "")
+                raise NotFound.path()
+            case ("version",):
+                _get_only(exchange)
+                return exchange.json(200, version_document())
+            case ("metrics",):
+                return self._metrics(exchange)
+            case ("openapi", *_):
+                return await self.openapi.answer(exchange, parts) or _page_not_found(exchange)
+            case _:
+                return self.health.answer(exchange, parts) or _page_not_found(exchange)
+
+    def _roots(self, exchange: Exchange, root: str) -> Answer:
+        is_core = root == "api"
+        if is_core:
+            _get_only(exchange)
+        _check_content(exchange)
+        accept = exchange.headers.get("Accept", "")
+        media = aggregated_media(accept)
+        if media is not None:
+            found = self.aggregated.core() if is_core else self.aggregated.groups()
+            return _aggregated(exchange, found, media)
+        if is_core:
+            check_routed(accept, is_collection=False)
+            return _shown(exchange, self.legacy.api_versions(self.address()))
+        return _shown(exchange, self.legacy.groups())
+
+    def _group(self, exchange: Exchange, name: str) -> Answer:
+        found = self.legacy.group(name)
+        return _page_not_found(exchange) if found is None else _shown(exchange, found)
+
+    def _resources(self, exchange: Exchange, group_version: GroupVersion) -> Answer:
+        found = self.legacy.resources(group_version)
+        if found is None:
+            raise NotFound.path()
+        _get_only(exchange)
+        _check_content(exchange)
+        check_routed(exchange.headers.get("Accept", ""), is_collection=False)
+        return _shown(exchange, found)
+
+    def _metrics(self, exchange: Exchange) -> Answer:
+        from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
+        body = generate_latest(self.metrics)
+        content = ("Content-Type", CONTENT_TYPE_PLAIN_0_0_4)
+        return Response(200, exchange.head(content=content), body)
+
+    def _index(self, exchange: Exchange) -> Answer:
+        body = json.encode_pretty({"paths": sorted(set(self._paths()))})
+        return exchange.json(200, body)
+
+    def _paths(self) -> Iterator[str]:
+        yield from ("/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2")
+        yield from ("/openapi/v3", "/openapi/v3/", "/version")
+        for resource in self.catalog:
+            if resource.group:
+                yield from (f"/apis/{resource.group}", resource.group_version.path)
+        for name, checks in self.health.checks.items():
+            yield f"/{name}"
+            for check in checks:
+                yield f"/{name}/{check}"
+
+
+def _shown(exchange: Exchange, document: Document) -> Answer:
+    choice = negotiate(exchange.headers.get("Accept", ""))
+    if choice.kind:
+        raise NotAcceptable(f"only the following media types are accepted: {', '.join(SERVED)}")
+    pretty = choice.pretty or is_pretty(exchange)
+    body = encoded(Choice(choice.media, pretty=pretty), document.body + b"\n")
+    content = ("Content-Type", choice.media.value)
+    return Response(200, exchange.head(content=content), body)
+
+
+def _aggregated(exchange: Exchange, document: Document, media: Media) -> Answer:
+    vary = ("Vary", "Accept")
+    tag = ("ETag", document.etag)
+    content = ("Content-Type", f"{media.value}{_AGGREGATED}")
+    if exchange.headers.get("If-None-Match") == document.etag:
+        head = exchange.head(vary, tag, content=content, cache=_PUBLIC)
+        return Response(304, tuple(h for h in head if h[0] != "Content-Type"))
+    body = encoded(Choice(media), document.body + b"\n")
+    return Response(200, exchange.head(vary, tag, content=content, cache=_PUBLIC), body)
+
+
+def _page_not_found(exchange: Exchange) -> Answer:
+    return exchange.text(404, "404 page not found\n")
+
+
+def _get_only(exchange: Exchange) -> None:
+    if exchange.method != "GET":
+        raise MethodNotAllowed.default()
+
+
+def _check_content(exchange: Exchange) -> None:
+    """These routes say what they consume, although a GET has nothing to consume."""
+    kind = media_type(exchange.headers.get("Content-Type", ""))
+    if exchange.method == "GET" and kind and kind not in SERVED:
+        raise UnsupportedMediaType("415: Unsupported Media Type", details={})
