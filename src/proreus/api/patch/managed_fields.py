@@ -1,0 +1,178 @@
+"""metadata.managedFields: who owns which fields, decoded, changed by writes, encoded again.
+
+An applier is one manager whatever version it used; an updater is one per version. Entries of both
+are one per subresource. ``Managers`` is a plain dict that ``apply`` and ``track`` rebuild; field
+sets in it are never changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from proreus.api.patch import field_sets, go_text
+from proreus.api.patch.field_sets import FieldSetError, Tree
+from proreus.api.patch.json_patch import same
+
+APPLY, UPDATE = "Apply", "Update"
+MAX_UPDATERS = 10
+ANCIENT = "ancient-changes"
+BEFORE_FIRST_APPLY = "before-first-apply"
+
+# Fields that belong to the server, or to nobody.
+UNTRACKED: Tree = field_sets.of_paths(
+    (("apiVersion",), ("kind",), ("metadata",), *(
+        ("metadata", name)
+        for name in ("name", "namespace", "creationTimestamp", "selfLink", "uid", "generation",
+                     "managedFields", "resourceVersion")
+    ))
+)  # fmt: skip
+
+
+class ManagedFieldsError(ValueError):
+    """Entries that no server wrote."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Manager:
+    """What makes an entry one; ``api_version`` is empty for appliers."""
+
+    name: str
+    operation: str
+    api_version: str = ""
+    subresource: str = ""
+
+    def __str__(self) -> str:
+        """As a conflict names it."""
+        text = go_text.quoted(self.name)
+        if self.subresource:
+            text += f" with subresource {go_text.quoted(self.subresource)}"
+        return f"{text} using {self.api_version}" if self.operation == UPDATE else text
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """The fields of one manager, as of one version. ``time`` is empty if it never changed any."""
+
+    fields: Tree
+    api_version: str
+    time: str = ""
+
+
+Managers = dict[Manager, Owned]
+
+
+def decode(entries: Any) -> Managers:
+    """Raises ManagedFieldsError if one entry is not as a server would write it."""
+    managers: Managers = {}
+    for index, entry in enumerate(entries or ()):
+        if not isinstance(entry, dict):
+            raise ManagedFieldsError(f"entry {index} is no object")
+        operation = entry.get("operation")
+        if operation not in (APPLY, UPDATE):
+            raise ManagedFieldsError(f"invalid operation in managed fields entry {index}")
+        if entry.get("fieldsType") != "FieldsV1":
+            raise ManagedFieldsError(f"invalid fieldsType in managed fields entry {index}")
+        try:
+            fields = field_sets.parse(entry.get("fieldsV1") or {})
+        except FieldSetError as bad:
+            raise ManagedFieldsError(f"error decoding set from {index}: {bad}") from bad
+        version = entry.get("apiVersion") or ""
+        manager = Manager(
+            entry.get("manager") or "",
+            operation,
+            version if operation == UPDATE else "",
+            entry.get("subresource") or "",
+        )
+        managers[manager] = Owned(fields, version, entry.get("time") or "")
+    return managers
+
+
+def encode(managers: Managers) -> list[dict[str, Any]]:
+    """The entries in the order a server keeps them."""
+    ordered = sorted(
+        managers.items(),
+        key=lambda item: (
+            item[0].operation, item[1].time, item[0].name, item[1].api_version, item[0].subresource
+        ),
+    )  # fmt: skip
+    return [_entry(manager, owned) for manager, owned in ordered]
+
+
+def with_managers(obj: Mapping[str, Any], managers: Managers) -> dict[str, Any]:
+    """A copy of the object with these managers; without the field if there are none."""
+    metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}
+    if managers:
+        metadata["managedFields"] = encode(managers)
+    return {**obj, "metadata": metadata}
+
+
+def entries_of(obj: Mapping[str, Any] | None) -> Any:
+    return ((obj or {}).get("metadata") or {}).get("managedFields")
+
+
+def is_reset(entries: Any) -> bool:
+    """Whether a client asks to forget all owners: an empty list, or one empty entry."""
+    return entries in ([], [{}])
+
+
+def cap_updaters(managers: Managers) -> Managers:
+    """Join the oldest updaters of each version into one, until no more than ten are left."""
+    updaters = [manager for manager in managers if manager.operation == UPDATE]
+    excess = len(updaters) - MAX_UPDATERS
+    if excess <= 0:
+        return managers
+    capped = dict(managers)
+    oldest: dict[str, Manager] = {}
+    for manager in sorted(updaters, key=lambda m: (managers[m].time, m)):
+        if excess <= 0:
+            break
+        owned = capped[manager]
+        first = oldest.setdefault(owned.api_version, manager)
+        if first is manager:
+            continue
+        bucket = Manager(ANCIENT, UPDATE, owned.api_version)
+        earlier = capped.pop(bucket, None) or capped.pop(first)
+        del capped[manager]
+        capped[bucket] = replace(owned, fields=field_sets.union(owned.fields, earlier.fields))
+        excess -= 1
+    return capped
+
+
+def keep_times(live: Mapping[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
+    """``new`` with the times of ``live`` if it differs from it in nothing else.
+
+    Without this every repeated write would change the time of its entry and thus be a change.
+    """
+    old_entries, new_entries = entries_of(live), entries_of(new)
+    if live is None or not old_entries or not new_entries:
+        return new
+    if _timeless(old_entries) != _timeless(new_entries):
+        return new
+    kept = {**new, "metadata": {**new["metadata"], "managedFields": old_entries}}
+    return kept if kept == live and same(kept, live) else new
+
+
+def _entry(manager: Manager, owned: Owned) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "manager": manager.name,
+        "operation": manager.operation,
+        "apiVersion": owned.api_version,
+    }
+    if owned.time:
+        entry["time"] = owned.time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = field_sets.serialise(owned.fields)
+    if manager.subresource:
+        entry["subresource"] = manager.subresource
+    return entry
+
+
+def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    # Times order the entries, so they may stand elsewhere once the times differ.
+    identity = ("manager", "operation", "apiVersion", "subresource")
+    return sorted(
+        ({k: v for k, v in entry.items() if k != "time"} for entry in entries),
+        key=lambda entry: [str(entry.get(key, "")) for key in identity],
+    )

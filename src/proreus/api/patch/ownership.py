@@ -1,0 +1,155 @@
+"""What a change does to the owners of fields, seen from the endpoint it goes through.
+
+Between ``apply`` and ``managed_fields``: the first says what is written, the second keeps entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from proreus.api.patch import field_sets, managed_fields
+from proreus.api.patch.errors import UnmappedPatchError
+from proreus.api.patch.field_sets import difference, union
+from proreus.api.patch.field_walk import Comparison, compare
+from proreus.api.patch.managed_fields import (
+    BEFORE_FIRST_APPLY,
+    UNTRACKED,
+    UPDATE,
+    ManagedFieldsError,
+    Manager,
+    Managers,
+    Owned,
+)
+from proreus.api.typed import TypeNode
+
+Object = dict[str, Any]
+# The object in another version and that version's type; None if the version is not served.
+Convert = Callable[[Object, str], tuple[Object, TypeNode | None] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """What ownership needs to know of the place a write goes to.
+
+    ``reset``: fields this endpoint puts back as they were, so that nobody owns them through it:
+    ``(("status",),)`` for a kind with a status subresource, ``(("spec",),)`` for that subresource.
+    ``empty``: the kind's empty object, with the fields a server always shows; what a create is
+    compared with. ``convert``: needed only by kinds with several versions.
+    """
+
+    reset: tuple[tuple[str, ...], ...] = ()
+    empty: Mapping[str, Any] = field(default_factory=lambda: {"metadata": {}})
+    convert: Convert | None = None
+
+
+class Write:
+    """Where and when one write happens, and what a change there does to the owners."""
+
+    def __init__(
+        self,
+        node: TypeNode | None,
+        api_version: str,
+        subresource: str,
+        time: str,
+        endpoint: Endpoint,
+    ) -> None:
+        self.node = node
+        self.api_version = api_version
+        self.subresource = subresource
+        self.time = time
+        self.endpoint = endpoint
+        self.reset = field_sets.of_paths(endpoint.reset)
+
+    def updated(self, before: Object, after: Object, owners: Managers, name: str) -> Managers:
+        """The owners once ``name`` has changed ``before`` into ``after``."""
+        updater = Manager(name, UPDATE, self.api_version, self.subresource)
+        change = self.change(before, after)
+        managers = self.without_changed(owners, before, after, change)
+        taken = difference(union(change.added, change.modified), UNTRACKED)
+        if taken:
+            own = managers.get(updater)
+            fields = union(own.fields, taken) if own else taken
+            managers[updater] = Owned(fields, self.api_version, self.time)
+        return managed_fields.cap_updaters(managers)
+
+    def change(self, before: Object, after: Object) -> Comparison:
+        return self._tracked(compare(before, after, self.node))
+
+    def without_changed(
+        self,
+        owners: Managers,
+        before: Object,
+        after: Object,
+        change: Comparison,
+        *,
+        but: Manager | None = None,
+    ) -> Managers:
+        """The owners without what changed, each judged in the version it wrote in."""
+        kept: Managers = {}
+        for manager, owned in owners.items():
+            if manager == but:
+                kept[manager] = owned
+                continue
+            seen = self.change_in(owned.api_version, before, after, change)
+            if seen is None:
+                continue
+            fields = owned.fields
+            for changed in (seen.added, seen.modified, seen.removed):
+                fields = difference(fields, changed)
+            if fields:
+                kept[manager] = replace(owned, fields=fields)
+        return kept
+
+    def change_in(
+        self, version: str, before: Object, after: Object, change: Comparison
+    ) -> Comparison | None:
+        """``change`` as another version sees it; None if that version is gone."""
+        if version == self.api_version or self.endpoint.convert is None:
+            return change
+        old, new = self.endpoint.convert(before, version), self.endpoint.convert(after, version)
+        if old is None or new is None:
+            return None
+        return self._tracked(compare(old[0], new[0], old[1]))
+
+    def _tracked(self, found: Comparison) -> Comparison:
+        if not self.reset:
+            return found
+        parts = (found.added, found.modified, found.removed)
+        return Comparison(*(field_sets.outside(part, self.reset) for part in parts))
+
+
+def owners_before(live: Object | None, write: Write) -> Managers:
+    """The owners an apply finds; what nobody tracked is owned by "before-first-apply"."""
+    if live is None:
+        return {}
+    try:
+        owners = managed_fields.decode(managed_fields.entries_of(live))
+    except ManagedFieldsError as bad:
+        raise UnmappedPatchError(f"failed to decode managed fields: {bad}") from bad
+    if owners:
+        return owners
+    empty = dict(write.endpoint.empty)
+    return write.updated(empty, without_managers(live), {}, BEFORE_FIRST_APPLY)
+
+
+def owners_for_update(live: Object | None, new: Object, subresource: str) -> Managers:
+    """The writer's own list if it sends a readable one, else the stored; never by subresource."""
+    given = managed_fields.entries_of(new)
+    if not subresource:
+        if managed_fields.is_reset(given):
+            return {}
+        try:
+            if owners := managed_fields.decode(given):
+                return owners
+        except ManagedFieldsError:
+            pass
+    try:
+        return managed_fields.decode(managed_fields.entries_of(live))
+    except ManagedFieldsError:
+        return {}
+
+
+def without_managers(obj: Mapping[str, Any]) -> Object:
+    return managed_fields.with_managers(obj, {})

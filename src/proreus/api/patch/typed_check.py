@@ -1,0 +1,102 @@
+"""Whether an applied object fits its type: every fault, with its path, in the server's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from proreus.api.patch import go_text
+from proreus.api.patch.field_sets import element_text
+from proreus.api.patch.field_walk import ElementError, element_of, is_walked_list
+from proreus.api.typed import Shape, TypeNode
+
+
+def faults(value: Any, node: TypeNode | None, path: str = "") -> Iterator[str]:
+    """One ``<path>: <what is wrong>`` per fault; null fits everything."""
+    if value is None or node is None:
+        return
+    match node.shape:
+        case Shape.OBJECT:
+            yield from _object(value, node, path)
+        case Shape.MAP:
+            yield from _map(value, node, path)
+        case Shape.LIST:
+            yield from _list(value, node, path)
+        case Shape.ANY:
+            return
+        case _:
+            if wrong := _scalar(value, node.shape):
+                yield _at(path, wrong)
+
+
+def joined(found: list[str]) -> str:
+    if len(found) == 1:
+        return found[0]
+    return "\n  ".join(["errors:", *found])
+
+
+def _object(value: Any, node: TypeNode, path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield _at(path, f"expected map, got &{{{go_text.plain(value)}}}")
+        return
+    for key, child in value.items():
+        field = node.field_of(key)
+        if field is not None:
+            yield from faults(child, field, f"{path}.{key}")
+        elif not node.preserve_unknown:
+            yield _at(f"{path}.{key}", "field not declared in schema")
+
+
+def _map(value: Any, node: TypeNode, path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield _at(path, f"expected map, got &{{{go_text.plain(value)}}}")
+        return
+    inner = node.element() if node.element is not None else None
+    for key, child in value.items():
+        yield from faults(child, inner, f"{path}.{key}")
+
+
+def _list(value: Any, node: TypeNode, path: str) -> Iterator[str]:
+    if not isinstance(value, list):
+        yield _at(path, f"expected list, got &{{{go_text.plain(value)}}}")
+        return
+    inner = node.element() if node.element is not None else None
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        place = f"[{index}]"
+        if is_walked_list(node):
+            try:
+                element = element_of(item, node)
+            except ElementError as fault:
+                yield _at(path, f"element {index}: {fault}")
+                return
+            place = element_text(element)
+            if element in seen:
+                yield _at(path, f"duplicate entries for key {place}")
+            seen.add(element)
+        yield from faults(item, inner, path + place)
+
+
+def _scalar(value: Any, shape: Shape) -> str:
+    match shape:
+        case Shape.INTEGER | Shape.NUMBER:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return f"expected numeric (int or float), got {go_text.type_name(value)}"
+        case Shape.BOOLEAN:
+            if not isinstance(value, bool):
+                return f"expected boolean, got {_go_value(value)}"
+        case Shape.STRING | Shape.BYTES:
+            if not isinstance(value, str):
+                return f"expected string, got {_go_value(value)}"
+        case _:
+            if isinstance(value, dict | list):
+                return f"expected any scalar, got {_go_value(value)}"
+    return ""
+
+
+def _go_value(value: Any) -> str:
+    return f"&value.valueUnstructured{{Value:{go_text.syntax(value)}}}"
+
+
+def _at(path: str, fault: str) -> str:
+    return f"{path}: {fault}" if path else fault
