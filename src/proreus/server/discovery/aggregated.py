@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
-from proreus.server.discovery.document import Document, PerGeneration
+from proreus.server.discovery.document import Document, PerGeneration, Served
 from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.resource import Resource
@@ -15,36 +15,40 @@ class Aggregated:
     """The core group stands alone under ``/api``, all others under ``/apis``."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._cache = PerGeneration(catalog)
+        self._state = PerGeneration(catalog)
 
     def core(self) -> Document:
-        return self._cache.get("core", lambda: self._build(core=True))
+        served = self._state.now()
+        return served.once("core", lambda: _build(served, core=True))
 
     def groups(self) -> Document:
-        return self._cache.get("groups", lambda: self._build(core=False))
+        served = self._state.now()
+        return served.once("groups", lambda: _build(served, core=False))
 
-    def _build(self, *, core: bool) -> Document:
-        items = [
-            {
-                "metadata": {"name": group} if group else {},
-                "versions": [self._version(group, version) for version in versions],
-            }
-            for group, versions in groups_in_order(self._cache.catalog)
-            if core == (group == "")
-        ]
-        return Document.of(
-            {
-                "kind": "APIGroupDiscoveryList",
-                "apiVersion": "apidiscovery.k8s.io/v2",
-                "metadata": {},
-                "items": items,
-            }
-        )
 
-    def _version(self, group: str, version: str) -> dict[str, Any]:
-        found = self._cache.catalog.resources(GroupVersion(group, version))
-        resources = [_resource(r) for r in sorted(found, key=lambda r: r.plural)]
-        return {"version": version, "resources": resources, "freshness": "Current"}
+def _build(served: Served, *, core: bool) -> Document:
+    items = [
+        {
+            "metadata": {"name": group} if group else {},
+            "versions": [_version(served, GroupVersion(group, version)) for version in versions],
+        }
+        for group, versions in groups_in_order(served.resources)
+        if core == (group == "")
+    ]
+    return Document.of(
+        {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": "apidiscovery.k8s.io/v2",
+            "metadata": {},
+            "items": items,
+        }
+    )
+
+
+def _version(served: Served, group_version: GroupVersion) -> dict[str, Any]:
+    found = sorted(served.of(group_version), key=lambda resource: resource.plural)
+    resources = [_resource(resource) for resource in found]
+    return {"version": group_version.version, "resources": resources, "freshness": "Current"}
 
 
 def _resource(resource: Resource) -> dict[str, Any]:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from proreus.api.group_version import GroupVersion
 from proreus.api.wire import json
 from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.resource import Resource
 
 Value = TypeVar("Value")
 
@@ -42,19 +44,39 @@ def quoted(tag: str) -> str:
     return f'"{tag}"'
 
 
-class PerGeneration:
-    """Values computed from the catalog, each once per state of it."""
+class Served:
+    """What the catalog held at one moment, and what was computed from it.
+
+    Documents are built in other threads while kinds come and go, so nothing reads the catalog
+    itself; a result belongs to the state it was computed from.
+    """
+
+    __slots__ = ("_values", "generation", "resources")
 
     def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
-        self._generation = catalog.generation
+        self.generation = catalog.generation
+        self.resources = tuple(catalog)
         self._values: dict[Hashable, Any] = {}
 
-    def get(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        if self._generation != self.catalog.generation:
-            self._generation = self.catalog.generation
-            self._values.clear()
+    def of(self, group_version: GroupVersion) -> list[Resource]:
+        return [r for r in self.resources if r.group_version == group_version]
+
+    def once(self, key: Hashable, compute: Callable[[], Value]) -> Value:
         if key not in self._values:
             self._values[key] = compute()
         found: Value = self._values[key]
         return found
+
+
+class PerGeneration:
+    """The present state of the catalog, taken anew when it has changed."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._served = Served(catalog)
+
+    def now(self) -> Served:
+        served = self._served
+        if served.generation != self._catalog.generation:
+            served = self._served = Served(self._catalog)
+        return served

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
-from proreus.server.discovery.document import Document, PerGeneration
+from proreus.server.discovery.document import Document, PerGeneration, Served
 from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.discovery.storage_version import storage_version_hash
 from proreus.server.registry.catalog import Catalog
@@ -16,7 +16,7 @@ class Legacy:
     """``/api``, ``/apis``, ``/apis/<group>`` and the lists of resources below them."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._cache = PerGeneration(catalog)
+        self._state = PerGeneration(catalog)
 
     def api_versions(self, server_address: str) -> Document:
         """``GET /api``. The address is the one the client reached us by."""
@@ -32,42 +32,48 @@ class Legacy:
 
     def groups(self) -> Document:
         """``GET /apis``."""
-        return self._cache.get("groups", self._groups)
+        served = self._state.now()
+        return served.once("groups", lambda: _group_list(served))
 
     def group(self, name: str) -> Document | None:
         """``GET /apis/<name>``; None if no such group is served."""
-        return self._cache.get(("group", name), lambda: self._group(name))
+        served = self._state.now()
+        return served.once(("group", name), lambda: _group_document(served, name))
 
     def resources(self, group_version: GroupVersion) -> Document | None:
         """``GET /api/v1`` or ``/apis/<group>/<version>``."""
-        return self._cache.get(group_version, lambda: self._resources(group_version))
+        served = self._state.now()
+        return served.once(group_version, lambda: _resource_list(served, group_version))
 
-    def _groups(self) -> Document:
-        ordered = groups_in_order(self._cache.catalog)
-        groups = [_group(name, versions) for name, versions in ordered if name]
-        return Document.of({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
-    def _group(self, name: str) -> Document | None:
-        versions = dict(groups_in_order(self._cache.catalog)).get(name)
-        if versions is None or not name:
-            return None
-        return Document.of({"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)})
+def _group_list(served: Served) -> Document:
+    ordered = groups_in_order(served.resources)
+    groups = [_group(name, versions) for name, versions in ordered if name]
+    return Document.of({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
-    def _resources(self, group_version: GroupVersion) -> Document | None:
-        found = self._cache.catalog.resources(group_version)
-        if not found:
-            return None
-        entries = [entry for resource in found for entry in _entries(resource)]
-        head = {"kind": "APIResourceList"}
-        if group_version.group:
-            head["apiVersion"] = "v1"
-        return Document.of(
-            {
-                **head,
-                "groupVersion": str(group_version),
-                "resources": sorted(entries, key=lambda entry: str(entry["name"])),
-            }
-        )
+
+def _group_document(served: Served, name: str) -> Document | None:
+    versions = dict(groups_in_order(served.resources)).get(name)
+    if versions is None or not name:
+        return None
+    return Document.of({"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)})
+
+
+def _resource_list(served: Served, group_version: GroupVersion) -> Document | None:
+    found = served.of(group_version)
+    if not found:
+        return None
+    entries = [entry for resource in found for entry in _entries(resource)]
+    head = {"kind": "APIResourceList"}
+    if group_version.group:
+        head["apiVersion"] = "v1"
+    return Document.of(
+        {
+            **head,
+            "groupVersion": str(group_version),
+            "resources": sorted(entries, key=lambda entry: str(entry["name"])),
+        }
+    )
 
 
 def _group(name: str, versions: list[str]) -> dict[str, Any]:

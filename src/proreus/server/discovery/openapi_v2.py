@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
-from proreus.server.discovery.document import Document, PerGeneration
+from proreus.server.discovery.document import Document, PerGeneration, Served
 from proreus.server.discovery.openapi import gnostic
 from proreus.server.discovery.openapi.about import about
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
@@ -35,24 +35,24 @@ _CODES = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized
 
 class OpenApiV2:
     def __init__(self, catalog: Catalog, source: SchemaSource) -> None:
-        self._cache = PerGeneration(catalog)
+        self._state = PerGeneration(catalog)
         self._source = source
 
     def document(self) -> Document:
-        return self._cache.get("json", lambda: Document.of(self._build()))
+        served = self._state.now()
+        return served.once("json", lambda: Document.of(self._build(served)))
 
     def protobuf(self) -> bytes:
-        return self._cache.get("protobuf", lambda: gnostic.encode_v2(self._build()))
+        served = self._state.now()
+        return served.once("protobuf", lambda: gnostic.encode_v2(self._build(served)))
 
-    def _build(self) -> dict[str, Any]:
+    def _build(self, served: Served) -> dict[str, Any]:
         items = [about("api"), about("apis"), about("version")]
-        for group, versions in groups_in_order(self._cache.catalog):
+        for group, versions in groups_in_order(served.resources):
             items += [about(f"apis/{group}")] if group else []
-            for version in versions:
-                group_version = GroupVersion(group, version)
-                items.append(about(group_version.path.lstrip("/")))
-                for resource in self._cache.catalog.resources(group_version):
-                    items += resource_paths(resource, self._source.name_of)
+            items += [about(GroupVersion(group, v).path.lstrip("/")) for v in versions]
+        for resource in served.resources:
+            items += resource_paths(resource, self._source.name_of)
         items.sort(key=lambda item: item.path)
         schemas = closure(schema_names(items), self._source)
         return {

@@ -12,7 +12,7 @@ from typing import Any
 
 from proreus.api.group_version import GroupVersion
 from proreus.api.wire import json
-from proreus.server.discovery.document import Document, PerGeneration, content_hash, quoted
+from proreus.server.discovery.document import Document, PerGeneration, Served, content_hash, quoted
 from proreus.server.discovery.openapi import gnostic
 from proreus.server.discovery.openapi.about import about, group_version_of
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
@@ -37,54 +37,35 @@ class OpenApiV3:
     """Keys are paths without their leading slash: ``api/v1``, ``apis/apps``, ``version``."""
 
     def __init__(self, catalog: Catalog, source: SchemaSource) -> None:
-        self._cache = PerGeneration(catalog)
+        self._state = PerGeneration(catalog)
         self._source = source
 
     def index(self) -> Document:
         """``GET /openapi/v3``."""
-        return self._cache.get("index", self._index)
+        served = self._state.now()
+        return served.once("index", lambda: _index(served))
 
     def hash_of(self, key: str) -> str | None:
         """The hash a document is asked for with; None if there is no such document."""
-        return self._hashes().get(key)
+        return _hashes(self._state.now()).get(key)
 
     def document(self, key: str) -> Document | None:
-        if key not in self._hashes():
+        served = self._state.now()
+        if key not in _hashes(served):
             return None
-        return self._cache.get(("json", key), lambda: self._document(key))
+        return served.once(("json", key), lambda: self._document(served, key))
 
     def protobuf(self, key: str) -> bytes | None:
         """The same document in the protobuf form."""
+        served = self._state.now()
         document = self.document(key)
         if document is None:
             return None
-        return self._cache.get(("protobuf", key), lambda: gnostic.encode_v3(document.decoded()))
+        return served.once(("protobuf", key), lambda: gnostic.encode_v3(document.decoded()))
 
-    def _hashes(self) -> dict[str, str]:
-        return self._cache.get("hashes", lambda: {key: self._hash(key) for key in self._keys()})
-
-    def _keys(self) -> list[str]:
-        keys = ["api", "apis", "version"]
-        for group, versions in groups_in_order(self._cache.catalog):
-            if group:
-                keys.append(f"apis/{group}")
-            keys += [GroupVersion(group, version).path.lstrip("/") for version in versions]
-        return sorted(keys)
-
-    def _hash(self, key: str) -> str:
-        content = [_fingerprint(resource) for resource in self._resources(key)]
-        return content_hash(GIT_VERSION.encode(), key.encode(), json.encode(content))
-
-    def _index(self) -> Document:
-        paths = {
-            key: {"serverRelativeURL": f"/openapi/v3/{key}?hash={tag}"}
-            for key, tag in self._hashes().items()
-        }
-        return Document.of({"paths": paths})
-
-    def _document(self, key: str) -> Document:
+    def _document(self, served: Served, key: str) -> Document:
         items = [about(key)]
-        for resource in self._resources(key):
+        for resource in _resources(served, key):
             items += resource_paths(resource, self._source.name_of)
         items.sort(key=lambda item: item.path)
         schemas = closure(schema_names(items), self._source)
@@ -98,11 +79,38 @@ class OpenApiV3:
                 "securitySchemes": SECURITY,
             },
         }
-        return Document(json.encode(body), quoted(self._hashes()[key]))
+        return Document(json.encode(body), quoted(_hashes(served)[key]))
 
-    def _resources(self, key: str) -> list[Resource]:
-        group_version = group_version_of(key)
-        return self._cache.catalog.resources(group_version) if group_version else []
+
+def _index(served: Served) -> Document:
+    paths = {
+        key: {"serverRelativeURL": f"/openapi/v3/{key}?hash={tag}"}
+        for key, tag in _hashes(served).items()
+    }
+    return Document.of({"paths": paths})
+
+
+def _hashes(served: Served) -> dict[str, str]:
+    return served.once("hashes", lambda: {key: _hash(served, key) for key in _keys(served)})
+
+
+def _keys(served: Served) -> list[str]:
+    keys = ["api", "apis", "version"]
+    for group, versions in groups_in_order(served.resources):
+        if group:
+            keys.append(f"apis/{group}")
+        keys += [GroupVersion(group, version).path.lstrip("/") for version in versions]
+    return sorted(keys)
+
+
+def _hash(served: Served, key: str) -> str:
+    content = [_fingerprint(resource) for resource in _resources(served, key)]
+    return content_hash(GIT_VERSION.encode(), key.encode(), json.encode(content))
+
+
+def _resources(served: Served, key: str) -> list[Resource]:
+    group_version = group_version_of(key)
+    return served.of(group_version) if group_version else []
 
 
 def schema_names(items: list[PathItem]) -> set[str]:

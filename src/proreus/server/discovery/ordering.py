@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.resource import Resource
 
 _IN_ORDER = (
     "", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io",
@@ -23,10 +23,10 @@ _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 _STAGES = {"alpha": 0, "beta": 1, None: 2}
 
 
-def groups_in_order(catalog: Catalog) -> list[tuple[str, list[str]]]:
+def groups_in_order(resources: Iterable[Resource]) -> list[tuple[str, list[str]]]:
     """Every served group with its versions, preferred first. The core group is ""."""
     versions: dict[str, set[str]] = {}
-    for resource in catalog:
+    for resource in resources:
         versions.setdefault(resource.group, set()).add(resource.version)
     names = sorted(versions, key=lambda group: (_PRIORITY.get(group, len(_PRIORITY)), group))
     return [(group, versions_in_order(versions[group])) for group in names]
