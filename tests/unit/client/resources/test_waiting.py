@@ -1,0 +1,150 @@
+"""Waiting for a condition survives what happens to watches."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from proreus.api.object import KubeObject
+from proreus.api.wire import json
+from proreus.client import Client, ClientConfig, ConditionNotMet, Forbidden, InvalidRequest
+from proreus.client.resources.waiting import condition_from, has_condition
+from tests.unit.client.scripted_server import (
+    HastyClock,
+    ScriptedServer,
+    Step,
+    answer,
+    hang,
+    reset,
+    stream,
+)
+
+GONE = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
+
+
+def pod(ready: str = "False", version: str = "1", **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "p", "resourceVersion": version, **more},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+def listed(*pods: dict[str, Any], version: str = "1") -> Step:
+    metadata = {"resourceVersion": version}
+    return answer(
+        200, {"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": list(pods)}
+    )
+
+
+def event(kind: str, obj: dict[str, Any]) -> bytes:
+    return json.encode({"type": kind, "object": obj}) + b"\n"
+
+
+@contextlib.asynccontextmanager
+async def against(*steps: Step) -> AsyncIterator[tuple[Client, ScriptedServer]]:
+    async with ScriptedServer(list(steps)).running() as server:
+        config = ClientConfig(server.url, rate_limit=None)
+        async with Client(config, clock=HastyClock()) as client:
+            yield client, server
+
+
+async def test_what_already_holds_needs_no_watch() -> None:
+    async with against(listed(pod("True"))) as (client, server):
+        found = await client.core_v1.pods("a").wait_for("p", "condition=Ready")
+
+    assert found is not None and found.name == "p"
+    assert server.requests[0].query == {"fieldSelector=metadata.name%3Dp"}
+
+
+async def test_the_end_of_a_watch_is_not_the_end_of_waiting() -> None:
+    steps = [
+        listed(pod(version="5"), version="5"),
+        stream([event("BOOKMARK", pod(version="6"))]),
+        stream([], then="reset"),
+        answer(503),
+        listed(pod(version="7"), version="7"),
+        stream([event("MODIFIED", pod("True", "8"))], then="hang"),
+    ]
+    async with against(*steps) as (client, server):
+        found = await client.core_v1.pods.wait_for("p", "condition=Ready")
+
+    assert found is not None and found.resource_version == "8"
+    watches = [one for one in server.requests if "watch=true" in one.query]
+    versions = [next(q for q in one.query if q.startswith("resourceV")) for one in watches]
+    assert versions == [
+        "resourceVersion=5",
+        "resourceVersion=6",
+        "resourceVersion=6",
+        "resourceVersion=7",
+    ]
+
+
+async def test_an_expired_version_starts_over() -> None:
+    steps = [
+        listed(pod()),
+        stream([event("ERROR", GONE)]),
+        listed(pod("True")),
+    ]
+    async with against(*steps) as (client, _):
+        assert await client.core_v1.pods.wait_for("p", "condition=Ready")
+
+
+async def test_a_busy_server_is_given_its_time() -> None:
+    busy = {**GONE, "reason": "TooManyRequests", "code": 429, "details": {"retryAfterSeconds": 7}}
+    async with against(answer(429, busy), reset(), listed(pod("True"))) as (client, _):
+        assert await client.core_v1.pods.wait_for("p", "condition=Ready")
+        clock = client.rest.clock
+        assert isinstance(clock, HastyClock) and 7 in clock.slept
+
+
+async def test_deletion_and_creation_can_be_waited_for() -> None:
+    steps = [listed(pod()), stream([event("DELETED", pod(version="2"))], then="hang")]
+    async with against(*steps) as (client, _):
+        assert await client.core_v1.pods.wait_for("p", "delete") is None
+    steps = [listed(), stream([event("ADDED", pod(version="2"))], then="hang")]
+    async with against(*steps) as (client, _):
+        found = await client.core_v1.pods.wait_for("p", lambda obj: obj is not None)
+        assert found is not None
+
+
+async def test_the_deadline_tells_the_last_state() -> None:
+    async with (
+        ScriptedServer([listed(pod()), hang()]).running() as server,
+        Client(ClientConfig(server.url)) as client,
+    ):
+        with pytest.raises(ConditionNotMet, match="last seen: <Pod p") as caught:
+            await client.core_v1.pods.wait_for("p", "condition=Ready", timeout_s=0.05)
+
+    assert caught.value.last is not None
+    assert isinstance(caught.value, TimeoutError)
+
+
+async def test_what_the_server_forbids_is_raised() -> None:
+    async with against(answer(403)) as (client, _):
+        with pytest.raises(Forbidden):
+            await client.core_v1.pods.wait_for("p", "create")
+
+
+def test_conditions_are_spelled_as_for_kubectl() -> None:
+    ready = KubeObject.from_dict(pod("True"))
+
+    assert condition_from("condition=ready")(ready)
+    assert not condition_from("condition=Ready=False")(ready)
+    assert condition_from("create")(ready) and not condition_from("delete")(ready)
+    assert not condition_from("condition=Ready")(None)
+    assert not condition_from("condition=Ready")(KubeObject.from_dict({"metadata": {}}))
+    assert not condition_from("condition=Other")(ready)
+    with pytest.raises(InvalidRequest, match="cannot wait for"):
+        condition_from("soon")
+
+
+def test_a_condition_about_an_older_generation_does_not_count() -> None:
+    stale = pod("True", generation=3)
+    stale["status"]["conditions"][0]["observedGeneration"] = 2
+
+    assert not has_condition(KubeObject.from_dict(stale), "Ready", "True")
