@@ -9,6 +9,7 @@ from proreus.server.views.converted_view import ConvertedView
 from proreus.server.views.encodings import indented, to_yaml
 from proreus.server.views.json_view import JsonView
 from proreus.server.views.metadata_view import MetadataView
+from proreus.server.views.protobuf_view import ProtobufView
 from proreus.server.views.response import ResponseView
 from proreus.server.views.table_view import IncludeObject, TableView
 
@@ -17,6 +18,7 @@ __all__ = [
     "IncludeObject",
     "JsonView",
     "MetadataView",
+    "ProtobufView",
     "ResponseView",
     "TableView",
     "indented",

@@ -14,6 +14,7 @@ from proreus.server.views import (
     IncludeObject,
     JsonView,
     MetadataView,
+    ProtobufView,
     TableView,
     indented,
     to_yaml,
@@ -227,3 +228,35 @@ def test_answers_can_be_indented_or_written_as_yaml() -> None:
     assert indented(body).startswith(b'{\n  "kind": "ConfigMap"')
     assert not indented(body).endswith(b"\n")
     assert to_yaml(body).startswith(b"apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n")
+
+
+class TextCodec:
+    """Stands in for the real codec: shows what it was given."""
+
+    def encode(self, obj: dict[str, Any], gvk: GroupVersionKind) -> bytes:
+        return f"{gvk} ".encode() + json.encode(obj)
+
+    def encode_watch_event(
+        self, event_type: str, obj: dict[str, Any], gvk: GroupVersionKind
+    ) -> bytes:
+        return f"{event_type} {gvk.kind}".encode()
+
+
+def test_protobuf_says_what_the_json_view_says() -> None:
+    whole = JsonView(CONFIG_MAPS)
+    view = ProtobufView(whole, TextCodec())
+    assert view.object(A) == b"v1, Kind=ConfigMap " + whole.object(A).rstrip()
+    assert view.listing(Listing([A], 9)).startswith(b"v1, Kind=ConfigMapList ")
+    assert view.document(GONE).startswith(b", Kind=Status ")
+    metadata = ProtobufView(MetadataView(), TextCodec())
+    assert metadata.object(A).startswith(b"meta.k8s.io/v1, Kind=PartialObjectMetadata ")
+    assert view == ProtobufView(whole, TextCodec())
+    assert len({view, metadata, whole}) == 3
+
+
+def test_protobuf_frames_carry_their_length() -> None:
+    view = ProtobufView(JsonView(CONFIG_MAPS), TextCodec())
+    assert view.event("ADDED", A) == b"\x00\x00\x00\x0fADDED ConfigMap"
+    assert view.first_event("ADDED", A) == view.event("ADDED", A)
+    assert view.bookmark(5, initial_events_end=True)[4:] == b"BOOKMARK ConfigMap"
+    assert view.error(GONE)[4:] == b"ERROR Status"
