@@ -7,6 +7,7 @@ can change while the client runs.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,13 +47,28 @@ class ExecSettings:
 
 @dataclass(frozen=True, slots=True)
 class AuthSettings:
-    """Who we are. ``exec`` is used only if nothing else is set."""
+    """Who we are. ``exec`` is used only if nothing else is set.
+
+    Over plain HTTP nothing of it is sent, unless ``over_loopback_http`` says so and the server is
+    on this very machine.
+    """
 
     token: str = field(default="", repr=False)
     token_file: Path | None = None
     username: str = ""
     password: str = field(default="", repr=False)
     exec: ExecSettings | None = None
+    over_loopback_http: bool = False
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's own."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from proreus.client.client_config import is_loopback
+
 
 def proxy_from_env(url: str, env: Mapping[str, str]) -> str | None:
     """HTTPS_PROXY or HTTP_PROXY by the URL's scheme, unless NO_PROXY exempts the host."""
@@ -17,13 +19,6 @@ def proxy_from_env(url: str, env: Mapping[str, str]) -> str | None:
     if not proxy or _is_exempt(host, port, env.get("NO_PROXY") or env.get("no_proxy") or ""):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    address = _address(host)
-    return address is not None and address.is_loopback
 
 
 def _is_exempt(host: str, port: int, rules: str) -> bool:

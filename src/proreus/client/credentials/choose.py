@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+from urllib.parse import urlsplit
 
 from proreus.aio.clock import Clock
-from proreus.client.client_config import ClientConfig
+from proreus.client.client_config import ClientConfig, is_loopback
 from proreus.client.credentials.exec_plugin import ExecPlugin
 from proreus.client.credentials.source import Credential, CredentialError, CredentialSource, Fixed
 from proreus.client.credentials.token_file import TokenFile
@@ -15,7 +16,9 @@ def credential_source(config: ClientConfig, clock: Clock) -> CredentialSource:
     """A token file over a token over basic over an exec plugin over nobody."""
     auth = config.auth
     if not config.host.startswith("https:"):
-        return Fixed(Credential())  # a secret sent in the clear is none
+        host = urlsplit(config.host).hostname or ""
+        if not (auth.over_loopback_http and is_loopback(host)):
+            return Fixed(Credential())  # a secret sent in the clear is none
     if (auth.token or auth.token_file) and (auth.username or auth.password):
         raise CredentialError("both a token and a username are set; keep one")
     if auth.token_file is not None:

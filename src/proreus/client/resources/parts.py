@@ -17,9 +17,13 @@ from proreus.client.rest.retry import Mode
 class Parts(Reading, Writing):
     """Mixed into ``ResourceClient``. Which parts a resource has is the server's to say."""
 
-    async def replace_status(self, body: ObjectLike, **options: Any) -> KubeObject:
+    async def replace_status(
+        self, body: ObjectLike, *, dry_run: bool = False, field_manager: str = ""
+    ) -> KubeObject:
         """Put the status of ``body`` in place of the stored one; the rest of it is ignored."""
-        return await self.replace(body, subresource="status", **options)
+        return await self.replace(
+            body, subresource="status", dry_run=dry_run, field_manager=field_manager
+        )
 
     async def patch_status(
         self,
@@ -27,12 +31,26 @@ class Parts(Reading, Writing):
         patch: Patch,
         *,
         type: str | PatchType = "merge",  # noqa: A002  # the word of the API
-        **options: Any,
+        dry_run: bool = False,
+        field_manager: str = "",
     ) -> KubeObject:
-        return await self.patch(name, patch, type=type, subresource="status", **options)
+        """Change parts of the status."""
+        return await self.patch(
+            name,
+            patch,
+            type=type,
+            subresource="status",
+            dry_run=dry_run,
+            field_manager=field_manager,
+        )
 
-    async def apply_status(self, body: ObjectLike, **options: Any) -> KubeObject:
-        return await self.apply(body, subresource="status", **options)
+    async def apply_status(
+        self, body: ObjectLike, *, field_manager: str = "", force: bool = False
+    ) -> KubeObject:
+        """Server-side apply of the status."""
+        return await self.apply(
+            body, subresource="status", field_manager=field_manager, force=force
+        )
 
     async def get_scale(self, name: str) -> KubeObject:
         """The Scale: ``spec.replicas`` wanted, ``status.replicas`` there."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from proreus.aio.clock import Clock, SystemClock, deadline
@@ -34,6 +34,11 @@ from proreus.net.transport_error import TransportError, TransportTimeout
 
 if TYPE_CHECKING:
     from proreus.net.http_client import ByteStream, Response
+
+
+@dataclass(slots=True)
+class _Attempt:
+    code: str = "<error>"
 
 
 class RestClient:
@@ -139,7 +144,6 @@ class RestClient:
             try:
                 response = await self._exchange(request)
             except TransportError as error:
-                self._observer.request_done(request, "<error>")
                 wait_s = self._retry.after_error(
                     error, method=request.method, mode=Mode.UNARY, tried=tried
                 )
@@ -158,13 +162,13 @@ class RestClient:
 
     async def _exchange(self, request: Request) -> Response:
         connected = await self._connections.current()
-        response = await connected.http.request(
-            request.method,
-            self._url(request),
-            self._headers_of(request, connected.credential),
-            request.body,
-        )
-        self._note(request, connected, response)
+        headers = self._headers_of(request, connected.credential)
+        with self._observed(request) as observed:
+            response = await connected.http.request(
+                request.method, self._url(request), headers, request.body
+            )
+            observed.code = str(response.status)
+        self._note(connected, response)
         return response
 
     async def _open(self, request: Request, opened: contextlib.AsyncExitStack) -> ByteStream:
@@ -172,14 +176,29 @@ class RestClient:
         url = self._url(request)
         headers = self._headers_of(request, connected.credential)
         try:
-            async with deadline(self.clock, self.config.timeout_s):
-                stream = await opened.enter_async_context(
-                    connected.http.stream(request.method, url, headers, request.body)
-                )
+            with self._observed(request) as observed:
+                async with deadline(self.clock, self.config.timeout_s):
+                    stream = await opened.enter_async_context(
+                        connected.http.stream(request.method, url, headers, request.body)
+                    )
+                observed.code = str(stream.status)
         except TimeoutError as late:
             raise TransportTimeout(url, "no answer before the deadline") from late
-        self._note(request, connected, stream)
+        self._note(connected, stream)
         return stream
+
+    @contextlib.contextmanager
+    def _observed(self, request: Request) -> Iterator[_Attempt]:
+        attempt, started = _Attempt(), self.clock.monotonic()
+        try:
+            yield attempt
+        finally:
+            self._observer.request_done(
+                verb=request.verb,
+                method=request.method,
+                code=attempt.code,
+                duration_s=self.clock.monotonic() - started,
+            )
 
     async def _failure_of(self, request: Request, stream: ByteStream) -> ApiError:
         url = self._url(request)
@@ -190,8 +209,7 @@ class RestClient:
             body = b""  # the code alone says enough
         return failure(request.method, url, stream.status, stream.headers, body)
 
-    def _note(self, request: Request, connected: Connected, answer: Response | ByteStream) -> None:
-        self._observer.request_done(request, str(answer.status))
+    def _note(self, connected: Connected, answer: Response | ByteStream) -> None:
         if answer.status == 401:
             self._connections.refused(connected.credential)
         for text in warnings_in(answer.headers.all("Warning")):

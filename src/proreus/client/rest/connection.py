@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from proreus.aio.clock import Clock
-from proreus.client.client_config import ClientConfig, ConfigError
-from proreus.client.config.proxy import is_loopback, proxy_from_env
+from proreus.client.client_config import ClientConfig, ConfigError, is_loopback
+from proreus.client.config.proxy import proxy_from_env
 from proreus.client.credentials import Credential, TlsIdentity, credential_source
 
 if TYPE_CHECKING:

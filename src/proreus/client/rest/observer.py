@@ -1,16 +1,14 @@
-"""Who counts requests. The REST layer tells; ``telemetry`` or a test listens."""
+"""Who counts requests. The REST layer tells; ``telemetry.rest_metrics`` or a test listens."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from proreus.client.rest.request import Request
-
 
 class Observer(Protocol):
     """Called on the loop, for every attempt; must not block."""
 
-    def request_done(self, request: Request, code: str) -> None:
+    def request_done(self, *, verb: str, method: str, code: str, duration_s: float) -> None:
         """``code`` is the HTTP status, or ``<error>`` if there was no answer."""
         ...
 
@@ -20,7 +18,7 @@ class Observer(Protocol):
 
 
 class _NoObserver:
-    def request_done(self, request: Request, code: str) -> None:
+    def request_done(self, *, verb: str, method: str, code: str, duration_s: float) -> None:
         """Nobody asked."""
 
     def throttled(self, delay_s: float) -> None:

@@ -41,6 +41,9 @@ async def test_tokens_and_basic_become_headers() -> None:
     assert await header(config(token="t")) == "Bearer t"
     assert await header(config(username="u", password="p")) == "Basic dTpw"
     assert await header(ClientConfig("http://h", auth=AuthSettings(token="t"))) == ""
+    local = AuthSettings(token="t", over_loopback_http=True)
+    assert await header(ClientConfig("http://127.0.0.1:1", auth=local)) == "Bearer t"
+    assert await header(ClientConfig("http://10.0.0.1:1", auth=local)) == ""
     with pytest.raises(CredentialError, match="both"):
         await header(config(token="t", username="u"))
 

@@ -1,0 +1,177 @@
+"""Client and ResourceClient without ``await``: each verb is the async one, waited for.
+
+The signatures are taken from the async classes, so that the two faces cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from proreus import client as async_client
+from proreus.api.object import ObjectLike
+from proreus.blocking.loop_thread import LoopThread
+from proreus.client.client_config import ClientConfig
+from proreus.client.resources import groups
+from proreus.client.resources import resource_client as async_resource
+
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
+_AsyncResource = async_resource.ResourceClient
+
+
+def _waited(
+    verb: Callable[Concatenate[Any, _Options], Coroutine[Any, Any, _Result]],
+) -> Callable[Concatenate[ResourceClient, _Options], _Result]:
+    @functools.wraps(verb)
+    def call(
+        resource: ResourceClient, /, *args: _Options.args, **options: _Options.kwargs
+    ) -> _Result:
+        return resource._loop.call(verb(resource._resource, *args, **options))
+
+    return call
+
+
+def _streamed(
+    verb: Callable[Concatenate[Any, _Options], AbstractAsyncContextManager[AsyncIterator[_Result]]],
+) -> Callable[Concatenate[ResourceClient, _Options], AbstractContextManager[Iterator[_Result]]]:
+    @functools.wraps(verb)
+    @contextmanager
+    def call(
+        resource: ResourceClient, /, *args: _Options.args, **options: _Options.kwargs
+    ) -> Iterator[Iterator[_Result]]:
+        opened = verb(resource._resource, *args, **options)
+        with resource._loop.held(opened) as source:
+            yield resource._loop.iterated(source)
+
+    return call
+
+
+def _iterated(
+    verb: Callable[Concatenate[Any, _Options], AsyncIterator[_Result]],
+) -> Callable[Concatenate[ResourceClient, _Options], Iterator[_Result]]:
+    @functools.wraps(verb)
+    def call(
+        resource: ResourceClient, /, *args: _Options.args, **options: _Options.kwargs
+    ) -> Iterator[_Result]:
+        return resource._loop.iterated(verb(resource._resource, *args, **options))
+
+    return call
+
+
+class ResourceClient:
+    """Every verb of one resource; see ``proreus.client.ResourceClient``."""
+
+    def __init__(self, resource: _AsyncResource, loop: LoopThread) -> None:
+        self._resource = resource
+        self._loop = loop
+
+    def __call__(self, namespace: str = "") -> ResourceClient:
+        return ResourceClient(self._resource(namespace), self._loop)
+
+    @property
+    def metadata_only(self) -> ResourceClient:
+        return ResourceClient(self._resource.metadata_only, self._loop)
+
+    get = _waited(_AsyncResource.get)
+    list = _waited(_AsyncResource.list)
+    list_all = _waited(_AsyncResource.list_all)
+    pages = _iterated(_AsyncResource.pages)
+    watch = _streamed(_AsyncResource.watch)
+    create = _waited(_AsyncResource.create)
+    replace = _waited(_AsyncResource.replace)
+    replace_status = _waited(_AsyncResource.replace_status)
+    patch = _waited(_AsyncResource.patch)
+    patch_status = _waited(_AsyncResource.patch_status)
+    apply = _waited(_AsyncResource.apply)
+    apply_status = _waited(_AsyncResource.apply_status)
+    delete = _waited(_AsyncResource.delete)
+    delete_collection = _waited(_AsyncResource.delete_collection)
+    get_scale = _waited(_AsyncResource.get_scale)
+    set_scale = _waited(_AsyncResource.set_scale)
+    evict = _waited(_AsyncResource.evict)
+    bind = _waited(_AsyncResource.bind)
+    logs = _waited(_AsyncResource.logs)
+    follow_logs = _streamed(_AsyncResource.follow_logs)
+    wait_for = _waited(_AsyncResource.wait_for)
+    api_resource = _waited(_AsyncResource.api_resource)
+
+    def __repr__(self) -> str:
+        return f"{self._resource!r} (blocking)"
+
+
+class GroupClient:
+    """One group version; its attributes are its resources."""
+
+    def __init__(self, group: groups.GroupClient, loop: LoopThread) -> None:
+        self._group = group
+        self._loop = loop
+
+    def __getattr__(self, plural: str) -> ResourceClient:
+        return ResourceClient(getattr(self._group, plural), self._loop)
+
+
+class Client:
+    """See ``proreus.client.Client``. Use as a context manager, or call ``close``."""
+
+    def __init__(self, config: ClientConfig, **options: Any) -> None:
+        self._loop = LoopThread(f"proreus client of {config.host}")
+        self._client = self._loop.run(lambda: async_client.Client(config, **options))
+
+    @classmethod
+    def from_kubeconfig(
+        cls, path: Path | str | None = None, *, context: str = "", namespace: str = "", **more: Any
+    ) -> Client:
+        from proreus.client.config.loading import load_config
+        from proreus.client.config.overrides import Overrides
+
+        chosen = more.pop("overrides", None) or Overrides(context=context, namespace=namespace)
+        return cls(load_config(path, chosen), **more)
+
+    @classmethod
+    def from_env(cls, **options: Any) -> Client:
+        return cls.from_kubeconfig(**options)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections and end the loop thread. Idempotent."""
+        if not self._loop.is_closed:
+            self._loop.call(self._client.close())
+        self._loop.close()
+
+    @property
+    def config(self) -> ClientConfig:
+        return self._client.config
+
+    @property
+    def namespace(self) -> str:
+        return self._client.namespace
+
+    def resource(self, name: str = "", *, api_version: str = "", kind: str = "") -> ResourceClient:
+        found = self._client.resource(name, api_version=api_version, kind=kind)
+        return ResourceClient(found, self._loop)
+
+    def resource_of(self, body: ObjectLike) -> ResourceClient:
+        return ResourceClient(self._client.resource_of(body), self._loop)
+
+    def version(self) -> dict[str, Any]:
+        return self._loop.call(self._client.version())
+
+    def get_raw(self, path: str) -> bytes:
+        return self._loop.call(self._client.get_raw(path))
+
+    def __getattr__(self, name: str) -> GroupClient:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return GroupClient(getattr(self._client, name), self._loop)
+
+    def __repr__(self) -> str:
+        return f"{self._client!r} (blocking)"

@@ -1,0 +1,134 @@
+"""Informers without ``await``: caches that a loop thread keeps current and any thread reads."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import functools
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.api.selectors.labels import LabelSelector
+from proreus.blocking.client import Client
+from proreus.blocking.loop_thread import LoopThread
+from proreus.client import informer as async_informer
+from proreus.client.informer import Handler, IndexFunction, InformerStatus
+
+
+class Lister:
+    """Reads of an informer's cache; only waiting for a version talks to the loop."""
+
+    def __init__(self, lister: async_informer.Lister, loop: LoopThread) -> None:
+        self._lister = lister
+        self._loop = loop
+
+    def get(
+        self,
+        name: str,
+        namespace: str = "",
+        *,
+        at_least: int | str | None = None,
+        timeout_s: float = 30.0,
+    ) -> KubeObject:
+        """The object, or raise NotFound; ``at_least`` waits for a version, such as one's own."""
+        if at_least is not None:
+            self._loop.call(self._lister.wait_for_version(at_least, timeout_s=timeout_s))
+        return self._lister.get(name, namespace)
+
+    def find(self, name: str, namespace: str = "") -> KubeObject | None:
+        return self._lister.find(name, namespace)
+
+    def list(
+        self, *, namespace: str = "", labels: LabelSelector | str = ""
+    ) -> builtins.list[KubeObject]:
+        return self._lister.list(namespace=namespace, labels=labels)
+
+    def by_index(self, index: str, value: str) -> builtins.list[KubeObject]:
+        return self._lister.by_index(index, value)
+
+    def __len__(self) -> int:
+        return len(self._lister)
+
+
+class Informer:
+    """One shared informer of a factory."""
+
+    def __init__(self, informer: async_informer.SharedInformer, loop: LoopThread) -> None:
+        self._informer = informer
+        self._loop = loop
+        self.lister = Lister(informer.lister, loop)
+
+    @property
+    def has_synced(self) -> bool:
+        return self._informer.has_synced
+
+    def status(self) -> InformerStatus:
+        return self._loop.run(self._informer.status)
+
+    def add_handler(
+        self,
+        on_add: Callable[[KubeObject], object] | None = None,
+        on_update: Callable[[KubeObject, KubeObject], object] | None = None,
+        on_delete: Callable[..., object] | None = None,
+        *,
+        resync_s: float = 0.0,
+        name: str = "",
+    ) -> Handler:
+        """Plain functions, called on worker threads, in order and one at a time; they may block."""
+        add, update, delete = (_on_worker(one) for one in (on_add, on_update, on_delete))
+        return self._loop.run(
+            lambda: self._informer.add_handler(add, update, delete, resync_s=resync_s, name=name)
+        )
+
+    def remove_handler(self, handler: Handler) -> None:
+        self._loop.run(lambda: self._informer.remove_handler(handler))
+
+    def add_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+        self._loop.run(lambda: self._informer.add_indexes(indexes))
+
+
+class SharedInformerFactory:
+    """See ``proreus.client.informer.SharedInformerFactory``. Use as a context manager."""
+
+    def __init__(self, client: Client, **options: Any) -> None:
+        self._loop = client._loop
+        self._factory = self._loop.run(
+            lambda: async_informer.SharedInformerFactory(client._client, **options)
+        )
+        self._running = ExitStack()
+
+    def __enter__(self) -> SharedInformerFactory:
+        self._running.enter_context(self._loop.held(self._factory))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._running.close()
+
+    def informer(self, resource: str, **selection: Any) -> Informer:
+        found = self._loop.run(lambda: self._factory.informer(resource, **selection))
+        return Informer(found, self._loop)
+
+    def lister(self, resource: str, *, namespace: str | None = None) -> Lister:
+        return self.informer(resource, namespace=namespace).lister
+
+    def start(self) -> None:
+        self._loop.run(self._factory.start)
+
+    def wait_for_cache_sync(self, *, timeout_s: float | None = None) -> None:
+        self._loop.call(self._factory.wait_for_cache_sync(timeout_s=timeout_s))
+
+    def status(self) -> builtins.list[InformerStatus]:
+        return self._loop.run(self._factory.status)
+
+
+def _on_worker(function: Callable[..., object] | None) -> Callable[..., Awaitable[None]] | None:
+    if function is None:
+        return None
+
+    @functools.wraps(function)
+    async def call(*args: object) -> None:
+        await asyncio.to_thread(function, *args)
+
+    return call
