@@ -30,6 +30,7 @@ _MATCH_QUALIFIED = re.compile(_QUALIFIED, re.ASCII).fullmatch
 _MATCH_VALUE = re.compile(_LABEL_VALUE, re.ASCII).fullmatch
 _MATCH_CONFIG_KEY = re.compile(_CONFIG_KEY, re.ASCII).fullmatch
 _MATCH_HEADER = re.compile(_HTTP_HEADER, re.ASCII).fullmatch
+_MATCH_PORT_NAME = re.compile(r"(?=[-0-9]*[a-z])[a-z0-9]+(-[a-z0-9]+)*", re.ASCII).fullmatch
 _MATCH_VARIABLE = re.compile(r"[ -<>-~]+", re.ASCII).fullmatch
 
 _ALNUM = "and must start and end with an alphanumeric character"
@@ -210,6 +211,8 @@ def port_number(number: int) -> list[str]:
 
 def port_name(text: str) -> list[str]:
     """An IANA service name, as named ports are."""
+    if len(text) <= 15 and _MATCH_PORT_NAME(text):
+        return []
     found: list[str] = []
     if len(text) > 15:
         found.append("must be no more than 15 characters")

@@ -87,6 +87,7 @@ def unknown_fields(node: TypeNode, value: Any, path: str = "") -> list[str]:
 
 # --- compiling
 
+_STRINGS = {str}
 _compiled: dict[int, tuple[TypeNode, Walk]] = {}  # by id; the node is kept so that the id is
 
 
@@ -109,13 +110,20 @@ def _compile(node: TypeNode) -> Walk:
             return scalars.WALKS[node.shape](node)
 
 
+def _text(value: Any, seen: Seen) -> Any:
+    """The walk of a string that is left out when empty; objects handle the good case in place."""
+    if value is None or value == "":
+        return None
+    raise Mismatch(value)
+
+
 def _object(node: TypeNode) -> Walk:
-    fields: dict[str, Walk | None] = {}  # None: an omitempty string, handled in place
+    fields: dict[str, Walk] = {}
+    find, text, string = fields.get, _text, scalars.string
     always: tuple[tuple[str, Callable[[], Any]], ...] = ()
-    ready = False
 
     def prepare() -> None:
-        nonlocal always, ready
+        nonlocal always
         properties = node.properties() if node.properties else {}
         for key, field in properties.items():
             fields[key] = _field_walk(node, key, field)
@@ -124,32 +132,30 @@ def _object(node: TypeNode) -> Walk:
             for key, field in properties.items()
             if presence(node, key, field) is Presence.ALWAYS
         )
-        ready = True
 
     def walk(value: Any, seen: Seen) -> Any:
-        if type(value) is not dict:
-            if value is None:
-                value = {}
-            else:
+        if value.__class__ is not dict:
+            if value is not None:
                 raise Mismatch(value)
-        if not ready:
+            value = {}
+        if not fields:
             prepare()
-        result: dict[str, Any] = {}
+        result = value.copy()
         key = ""
         try:
             for key, item in value.items():
-                if key not in fields:
-                    seen.append(key)
+                field = find(key)
+                if item.__class__ is str and item and (field is text or field is string):
                     continue
-                field = fields[key]
                 if field is None:
-                    if item.__class__ is str:
-                        if item:
-                            result[key] = item
-                    elif item is not None:
-                        raise Mismatch(item)
-                elif item is not None and (item := field(item, seen)) is not None:
-                    result[key] = item
+                    seen.append(key)
+                    del result[key]
+                    continue
+                made = None if item is None else field(item, seen)
+                if made is None:
+                    del result[key]
+                elif made is not item:
+                    result[key] = made
         except Mismatch as found:
             found.path.append(key)
             raise
@@ -161,24 +167,27 @@ def _object(node: TypeNode) -> Walk:
     return walk
 
 
-def _field_walk(owner: TypeNode, key: str, field: TypeNode) -> Walk | None:
+def _field_walk(owner: TypeNode, key: str, field: TypeNode) -> Walk:
     """The walk of a struct's field; it answers None where the field is to be left out."""
     kept = presence(owner, key, field)
-    if kept is Presence.OMIT_EMPTY:
-        if field.shape is Shape.STRING:
-            return None
-        inner = _walk_of(field)
-        return lambda value, seen: inner(value, seen) or None
-    if kept is Presence.ALWAYS and field.shape in (Shape.LIST, Shape.MAP):
-        inner = _walk_of(field)
-        return lambda value, seen: inner(value, seen) or None  # an empty one is written as null
-    return _late(field)
+    if kept is Presence.OMIT_EMPTY and field.shape is Shape.STRING:
+        return _text
+    match field.shape:
+        case Shape.OBJECT:
+            return _late(field)
+        case Shape.LIST | Shape.MAP:
+            # An empty one that is always written is written as null: left out here, put in later.
+            compiled = _list if field.shape is Shape.LIST else _map
+            return compiled(field, keeps_empty=kept is Presence.POINTER)
+        case _:
+            inner = _walk_of(field)
+            if kept is Presence.OMIT_EMPTY:
+                return lambda value, seen: inner(value, seen) or None
+            return inner
 
 
 def _late(field: TypeNode) -> Walk:
-    """A node may contain itself, so a struct's walk is looked up when first needed."""
-    if field.shape is not Shape.OBJECT:
-        return _walk_of(field)
+    """A node may contain itself, so a struct is known before its fields are looked at."""
     found = _compiled.get(id(field))
     if found is not None:
         return found[1]
@@ -207,61 +216,51 @@ def _nothing() -> None:
     return None
 
 
-def _list(node: TypeNode) -> Walk:
+def _list(node: TypeNode, *, keeps_empty: bool = True) -> Walk:
     walk: Walk | None = None
-    element: TypeNode | None = None
-
-    def strings(value: Any, seen: Seen) -> Any:
-        if type(value) is not list:
-            raise Mismatch(value)
-        for item in value:
-            if item.__class__ is not str:
-                return [_string_of(item) for item in value]
-        return value[:]
 
     def items(value: Any, seen: Seen) -> Any:
-        nonlocal walk, element
-        if walk is None:
-            element = element_of(node)
-            walk = strings if element.shape is Shape.STRING else _walk_of(element)
-        if walk is strings:
-            return strings(value, seen)
-        if type(value) is not list:
+        nonlocal walk
+        if value.__class__ is not list:
             raise Mismatch(value)
-        index = 0
-        result = []
+        if not value:
+            return [] if keeps_empty else None
+        if walk is None:
+            walk = _walk_of(element_of(node))
         try:
-            for index, item in enumerate(value):  # noqa: B007 (the handler needs it)
-                result.append(walk(item, seen))
+            return [walk(item, seen) for item in value]
         except Mismatch as found:
-            found.path.append(index)
+            found.path.append(_index_of_fault(walk, value))
             raise
-        return result
 
     return items
 
 
-def _map(node: TypeNode) -> Walk:
-    walk: Walk | None = None
+def _index_of_fault(walk: Walk, value: list[Any]) -> int:
+    """Which element is the bad one: asked again only after a failure."""
+    for index, item in enumerate(value):
+        try:
+            walk(item, [])
+        except Mismatch:
+            return index
+    raise AssertionError("one of the elements has just failed")
 
-    def strings(value: dict[str, Any]) -> Any:
-        for item in value.values():
-            if item.__class__ is not str:
-                return {key: _string_of(item, key) for key, item in value.items()}
-        return value.copy()
+
+def _map(node: TypeNode, *, keeps_empty: bool = True) -> Walk:
+    walk: Walk | None = None
 
     def entries(value: Any, seen: Seen) -> Any:
         nonlocal walk
-        if type(value) is not dict:
+        if value.__class__ is not dict:
             raise Mismatch(value)
+        if not value:
+            return {} if keeps_empty else None
         if walk is None:
             element = element_of(node)
-            if element.shape is Shape.QUANTITY:
-                walk = scalars.resource_quantity
-            else:
-                walk = _string_walk if element.shape is Shape.STRING else _walk_of(element)
-        if walk is _string_walk:
-            return strings(value)
+            is_amount = element.shape is Shape.QUANTITY
+            walk = scalars.resource_quantity if is_amount else _walk_of(element)
+        if walk is scalars.string and {*map(type, value.values())} == _STRINGS:
+            return value.copy()
         key = ""
         result = {}
         try:
@@ -273,15 +272,3 @@ def _map(node: TypeNode) -> Walk:
         return result
 
     return entries
-
-
-def _string_walk(value: Any, seen: Seen) -> Any:
-    return _string_of(value)
-
-
-def _string_of(value: Any, *path: str | int) -> str:
-    if value is None:
-        return ""
-    if value.__class__ is not str:
-        raise Mismatch(value, *path)
-    return str(value)

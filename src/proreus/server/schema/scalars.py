@@ -32,15 +32,12 @@ class FormatError(ValueError):
 Walk = Callable[[Any, list[str]], Any]
 
 
-def _string(node: TypeNode) -> Walk:
-    def walk(value: Any, seen: list[str]) -> Any:
-        if value.__class__ is str:
-            return value
-        if value is None:
-            return ""
-        raise Mismatch(value)
-
-    return walk
+def string(value: Any, seen: list[str]) -> Any:
+    if value.__class__ is str:
+        return value
+    if value is None:
+        return ""
+    raise Mismatch(value)
 
 
 def _integer(node: TypeNode) -> Walk:
@@ -171,7 +168,7 @@ def _any(node: TypeNode) -> Walk:
 
 
 WALKS: Mapping[Shape, Callable[[TypeNode], Walk]] = {
-    Shape.STRING: _string,
+    Shape.STRING: lambda _: string,
     Shape.INTEGER: _integer,
     Shape.NUMBER: _number,
     Shape.BOOLEAN: _boolean,

@@ -31,11 +31,15 @@ _DIVISORS = {
 
 
 def check_env(found: Findings, at: str, variables: list[Json] | None) -> None:
-    for where, variable in items(variables, at):
-        name = variable.get("name") or ""
+    for index, variable in enumerate(variables or ()):
+        name, source = variable.get("name") or "", variable.get("valueFrom")
+        problems = names.environment_variable(name)
+        if not problems and source is None:
+            continue  # nearly all of them: not even the path is made
+        where = f"{at}[{index}]"
         if found.require(f"{where}.name", name):
             found.name(f"{where}.name", name, names.environment_variable)
-        if (source := variable.get("valueFrom")) is not None:
+        if source is not None:
             _check_value_from(found, f"{where}.valueFrom", source, variable.get("value"))
 
 

@@ -52,7 +52,8 @@ class Findings(list[FieldError]):
 
     def name(self, at: str, text: str | None, rule: NameRule = names.dns_subdomain) -> None:
         if text is not None:
-            self.extend(field_error.invalid(at, text, why) for why in rule(text))
+            for why in rule(text):
+                self.append(field_error.invalid(at, text, why))
 
     def required_name(
         self, at: str, text: str | None, rule: NameRule = names.dns_subdomain
@@ -99,7 +100,8 @@ class Findings(list[FieldError]):
             seen.append(value)
 
 
-def items(value: Sequence[Any] | None, at: str) -> Iterable[tuple[str, Any]]:
+def items(value: Sequence[Any] | None, at: str) -> Sequence[tuple[str, Any]]:
     """Each element with its path; nothing for None."""
-    for index, item in enumerate(value or ()):
-        yield f"{at}[{index}]", item
+    if not value:
+        return ()
+    return [(f"{at}[{index}]", item) for index, item in enumerate(value)]

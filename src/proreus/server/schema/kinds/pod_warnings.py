@@ -7,6 +7,7 @@ from typing import Any
 
 from proreus.server.schema.kinds.findings import items
 from proreus.server.schema.kinds.resources import fractional_bytes
+from proreus.server.schema.kinds.scheduling import PREFERRED, REQUIRED
 
 Json = Mapping[str, Any]
 # Volume sources that are gone: what is printed, since when deprecated, since when without effect.
@@ -27,6 +28,7 @@ def pod_spec_warnings(spec: Json, at: str) -> list[str]:
         *_node_selector(spec, at),
         *(text for where, volume in items(spec.get("volumes"), f"{at}.volumes")
           for text in gone_volumes(volume, where)),
+        *_selectors(spec, at),
         *_containers(spec, at),
     ]  # fmt: skip
 
@@ -36,6 +38,21 @@ def _node_selector(spec: Json, at: str) -> Iterator[str]:
                      ("beta.kubernetes.io/os", "kubernetes.io/os")):  # fmt: skip
         if old in (spec.get("nodeSelector") or {}):
             yield f'{at}.nodeSelector[{old}]: deprecated since v1.14; use "{new}" instead'
+
+
+def _selectors(spec: Json, at: str) -> Iterator[str]:
+    """A selector that is not there selects nothing, which is seldom what was meant."""
+    places = list(items(spec.get("topologySpreadConstraints"), f"{at}.topologySpreadConstraints"))
+    for key in ("podAffinity", "podAntiAffinity"):
+        affinity, where = (spec.get("affinity") or {}).get(key) or {}, f"{at}.affinity.{key}"
+        places += items(affinity.get(REQUIRED), f"{where}.{REQUIRED}")
+        places += [
+            (f"{place}.podAffinityTerm", term.get("podAffinityTerm") or {})
+            for place, term in items(affinity.get(PREFERRED), f"{where}.{PREFERRED}")
+        ]
+    for place, term in places:
+        if term.get("labelSelector") is None:
+            yield f"{place}.labelSelector: a null labelSelector results in matching no pod"
 
 
 def gone_volumes(holder: Json, at: str) -> Iterator[str]:

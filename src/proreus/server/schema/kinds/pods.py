@@ -45,12 +45,11 @@ def _prepare_update(new: JsonObject, old: JsonObject) -> None:
 
 def add_default_tolerations(spec: JsonObject) -> None:
     """A pod stays five minutes on a node that fails, unless it says otherwise."""
-    missing = [
-        taint for taint in _DEFAULT_TAINTS if not _tolerates(spec.get("tolerations") or (), taint)
-    ]
+    given = spec.get("tolerations") or ()
+    missing = [taint for taint in _DEFAULT_TAINTS if not _tolerates(given, taint)]
     if missing:
         spec["tolerations"] = [
-            *(spec.get("tolerations") or ()),
+            *given,
             *(
                 {
                     "effect": "NoExecute",
@@ -64,18 +63,20 @@ def add_default_tolerations(spec: JsonObject) -> None:
 
 
 def _tolerates(tolerations: Any, taint: str) -> bool:
-    return any(
-        toleration.get("key", "") in ("", taint)
-        and toleration.get("effect", "") in ("", "NoExecute")
-        for toleration in tolerations
-    )
+    for toleration in tolerations:
+        covers = toleration.get("key", "") in ("", taint)
+        if covers and toleration.get("effect", "") in ("", "NoExecute"):
+            return True
+    return False
 
 
 def _merge_label_keys(spec: JsonObject, labels: Mapping[str, str]) -> None:
     """``matchLabelKeys`` stands for the pod's own values; the scheduler reads them as selectors."""
     for constraint in spec.get("topologySpreadConstraints") or ():
         _merge_keys(constraint, labels)
-    affinity = spec.get("affinity") or {}
+    affinity = spec.get("affinity")
+    if not affinity:
+        return
     for key in ("podAffinity", "podAntiAffinity"):
         part = affinity.get(key) or {}
         for term in part.get(REQUIRED) or ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from proreus.api.values import quantity
@@ -18,16 +19,28 @@ def qos_class(spec: Mapping[str, Any]) -> str:
     ]
     if spec.get("resources"):
         parts = [spec["resources"]]
-    requests = [_counted(part.get("requests")) for part in parts]
-    limits = [_counted(part.get("limits")) for part in parts]
-    if not any(requests) and not any(limits):
+    is_guaranteed, asks = True, False
+    for part in parts:
+        requests, limits = part.get("requests") or {}, part.get("limits") or {}
+        for name in _COUNTED:
+            request, limit = _positive(requests.get(name)), _positive(limits.get(name))
+            asks = asks or request is not None or limit is not None
+            if is_guaranteed and request != limit:
+                is_guaranteed = _equal(request, limit)
+            is_guaranteed = is_guaranteed and limit is not None
+    if not asks:
         return "BestEffort"
-    whole = all(len(limit) == len(_COUNTED) for limit in limits)
-    if whole and requests == limits:
-        return "Guaranteed"
-    return "Burstable"
+    return "Guaranteed" if is_guaranteed else "Burstable"
 
 
-def _counted(amounts: Mapping[str, str] | None) -> dict[str, Any]:
-    found = {name: quantity.amount((amounts or {}).get(name)) for name in _COUNTED}
-    return {name: value for name, value in found.items() if value > 0}
+@lru_cache(4096)
+def _positive(value: str | None) -> str | None:
+    """The amount as written, None if there is none of it."""
+    return value if value is not None and quantity.amount(value) > 0 else None
+
+
+def _equal(one: str | None, other: str | None) -> bool:
+    """As amounts; two of nothing are not compared."""
+    if one is None or other is None:
+        return False
+    return quantity.amount(one) == quantity.amount(other)

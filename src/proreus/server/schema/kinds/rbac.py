@@ -18,26 +18,23 @@ _SUBJECTS = ("ServiceAccount", "User", "Group")
 
 def _check_rules(found: Findings, rules: list[Json] | None, *, namespaced: bool) -> None:
     for where, rule in items(rules, "rules"):
-        found.require(f"{where}.verbs", rule.get("verbs"), "verbs must contain at least one value")
-        urls = rule.get("nonResourceURLs")
-        if urls:
-            if namespaced:
-                found.invalid(
-                    f"{where}.nonResourceURLs",
-                    urls,
-                    "namespaced rules cannot apply to non-resource URLs",
-                )
-            if any(rule.get(key) for key in ("apiGroups", "resources", "resourceNames")):
-                found.invalid(
-                    f"{where}.nonResourceURLs",
-                    urls,
-                    "rules cannot apply to both regular resources and non-resource URLs",
-                )
-            continue
-        groups, resources = rule.get("apiGroups"), rule.get("resources")
-        why = "resource rules must supply at least one "
-        found.require(f"{where}.apiGroups", groups, f"{why}api group")
-        found.require(f"{where}.resources", resources, f"{why}resource")
+        if rule.get("nonResourceURLs"):
+            _check_urls(found, where, rule, namespaced=namespaced)
+        else:
+            why = "resource rules must supply at least one "
+            found.require(f"{where}.apiGroups", rule.get("apiGroups"), f"{why}api group")
+            found.require(f"{where}.resources", rule.get("resources"), f"{why}resource")
+        found.require(f"{where}.verbs", rule.get("verbs"))
+
+
+def _check_urls(found: Findings, at: str, rule: Json, *, namespaced: bool) -> None:
+    urls = rule["nonResourceURLs"]
+    if namespaced:
+        why = "namespaced rules cannot apply to non-resource URLs"
+        found.invalid(f"{at}.nonResourceURLs", urls, why)
+    if any(rule.get(key) for key in ("apiGroups", "resources", "resourceNames")):
+        why = "rules cannot apply to both regular resources and non-resource URLs"
+        found.invalid(f"{at}.nonResourceURLs", urls, why)
 
 
 def _validate_role(obj: JsonObject) -> list[FieldError]:

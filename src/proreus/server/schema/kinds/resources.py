@@ -45,6 +45,8 @@ def is_integer(name: str) -> bool:
 
 
 def check_name(found: Findings, at: str, name: str) -> None:
+    if name in _STANDARD:
+        return
     problems = names.qualified_name(name)
     for why in problems:
         found.invalid(at, name, why)
@@ -59,6 +61,8 @@ def _is_quota_huge_page(name: str) -> bool:
 
 
 def check_container_name(found: Findings, at: str, name: str) -> None:
+    if name in STANDARD_CONTAINER:
+        return
     check_name(found, at, name)
     if "/" not in name and name not in STANDARD_CONTAINER and not is_huge_page(name):
         found.invalid(at, name, "must be a standard resource for containers")
@@ -66,9 +70,9 @@ def check_container_name(found: Findings, at: str, name: str) -> None:
 
 def check_amount(found: Findings, at: str, name: str, value: str) -> None:
     number = quantity.amount(value)
-    if number < 0:
+    if number.numerator < 0:
         found.invalid(at, value, NOT_NEGATIVE)
-    if is_integer(name) and number.denominator != 1:
+    if number.denominator != 1 and is_integer(name):
         found.invalid(at, value, NOT_INTEGER)
 
 
@@ -113,6 +117,8 @@ def _check_pair(found: Findings, at: str, name: str, request: str, limit: str | 
                 None,
                 "Limit must be set for non overcommitable resources",
             )
+        return
+    if request == limit:
         return
     wanted, allowed = quantity.amount(request), quantity.amount(limit)
     if (is_extended(name) or is_huge_page(name)) and wanted != allowed:

@@ -189,6 +189,12 @@ def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
+def _warnings(obj: JsonObject) -> list[str]:
+    if obj["spec"].get("externalIPs"):
+        return ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
+    return []
+
+
 SERVICE = Rules(
     default=_default,
     prepare_create=_prepare_create,
@@ -196,4 +202,5 @@ SERVICE = Rules(
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
+    warnings=_warnings,
 )

@@ -10,6 +10,7 @@ Json = dict[str, Any]
 _MODE = 0o644
 _RBD = {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"}
 _AZURE_DISK = {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared", "readOnly": False}
+_NOTHING: Json = {}
 _SOURCE_DEFAULTS: dict[str, Json] = {
     "hostPath": {"type": ""},
     "iscsi": {"iscsiInterface": "default"},
@@ -40,10 +41,9 @@ def default_volume(volume: Json) -> None:
 
 def default_volume_source(holder: Json) -> None:
     """Whatever holds one of the volume sources: a pod's volume or a persistent volume's spec."""
-    for kind, values in _SOURCE_DEFAULTS.items():
-        if (source := holder.get(kind)) is not None:
-            for key, value in values.items():
-                source.setdefault(key, value)
+    for kind, source in holder.items():
+        for key, value in _SOURCE_DEFAULTS.get(kind, _NOTHING).items():
+            source.setdefault(key, value)
 
 
 def _default_projection(source: Json) -> None:

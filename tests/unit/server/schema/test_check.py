@@ -1,0 +1,202 @@
+"""Decoding into a kind: Go's idea of empty, its words for wrong types, unknown fields."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proreus.api.group_version import GroupVersionKind
+from proreus.server.schema.check import DecodeError, check, zero
+from proreus.server.schema.definitions import Definitions
+
+KINDS = {
+    "Pod": ("", "v1"),
+    "ConfigMap": ("", "v1"),
+    "Secret": ("", "v1"),
+    "Node": ("", "v1"),
+    "ResourceQuota": ("", "v1"),
+    "Event": ("", "v1"),
+    "Deployment": ("apps", "v1"),
+    "Lease": ("coordination.k8s.io", "v1"),
+    "EndpointSlice": ("discovery.k8s.io", "v1"),
+    "Role": ("rbac.authorization.k8s.io", "v1"),
+    "PersistentVolumeClaim": ("", "v1"),
+}
+
+
+def checked(kind: str, value: Any) -> dict[str, Any]:
+    return check(_node(kind), value).value
+
+
+def _node(kind: str) -> Any:
+    return Definitions.load().node(GroupVersionKind(*KINDS[kind], kind))
+
+
+def fault(kind: str, value: Any, raw: str = "") -> str:
+    with pytest.raises(DecodeError) as caught:
+        check(_node(kind), value, (raw or json.dumps(value)).encode())
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "kept"),
+    [
+        # empty strings, lists and maps of optional fields go
+        ("Pod", {"spec": {"hostname": "", "volumes": [], "nodeSelector": {}}}, {"spec": {}}),
+        # a plain boolean goes when false, a pointer stays
+        ("Pod", {"spec": {"hostPID": False, "shareProcessNamespace": False}},
+         {"spec": {"shareProcessNamespace": False}}),
+        # an empty object that is a pointer stays
+        ("Pod", {"spec": {"affinity": {}, "securityContext": {}}},
+         {"spec": {"affinity": {}, "securityContext": {}}}),
+        # nulls go everywhere but in maps and lists of texts, where they are ""
+        ("ConfigMap", {"data": {"a": None}}, {"data": {"a": ""}}),
+        ("Pod", {"spec": {"volumes": [{"name": "v", "emptyDir": None}]}},
+         {"spec": {"volumes": [{"name": "v"}]}}),
+        # lists that are always written are null when empty
+        ("EndpointSlice", {"addressType": "IPv4", "endpoints": []},
+         {"endpoints": None, "ports": None}),
+        ("Role", {"rules": []}, {"rules": None}),
+        # amounts and times are canonical
+        ("ResourceQuota", {"spec": {"hard": {"cpu": "1000m", "pods": 5}}},
+         {"spec": {"hard": {"cpu": "1", "pods": "5"}}}),
+        ("Lease", {"spec": {"renewTime": "2024-01-01T02:00:00.500000+02:00"}},
+         {"spec": {"renewTime": "2024-01-01T00:00:00.500000Z"}}),
+        ("PersistentVolumeClaim", {"spec": {"storageClassName": ""}},
+         {"spec": {"storageClassName": "", "resources": {}}}),
+        ("Event", {}, {"firstTimestamp": None, "source": {}, "reportingComponent": ""}),
+    ],
+)  # fmt: skip
+def test_what_is_empty_becomes_what_go_writes(
+    kind: str, given: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    found = checked(kind, given)
+
+    for key, value in kept.items():
+        shown = found[key]
+        if key == "spec":
+            shown = {k: v for k, v in shown.items() if k not in ("containers",) or k in value}
+        assert shown == value
+
+
+def test_a_struct_nobody_gave_shows_its_required_fields() -> None:
+    node = _node("Node")
+
+    status = zero(node)["status"]
+
+    assert status["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 0}}
+    assert status["nodeInfo"]["architecture"] == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "problem"),
+    [
+        ("ConfigMap", {"data": {"x": 1}},
+         "number into Go struct field ConfigMap.data of type string"),
+        ("ConfigMap", {"data": ["x"]},
+         "array into Go struct field ConfigMap.data of type map[string]string"),
+        ("ConfigMap", {"metadata": "a"},
+         "string into Go struct field ConfigMap.metadata of type v1.ObjectMeta"),
+        ("ConfigMap", {"metadata": {"labels": {"x": True}}},
+         "bool into Go struct field ObjectMeta.metadata.labels of type string"),
+        ("Pod", {"spec": {"containers": {"name": "c"}}},
+         "object into Go struct field PodSpec.spec.containers of type []v1.Container"),
+        ("Pod", {"spec": {"containers": [{"env": [{}, {"value": 1}]}]}},
+         "number into Go struct field EnvVar.spec.containers.env.value of type string"),
+        ("Pod", {"spec": {"containers": [{"command": "sleep"}]}},
+         "string into Go struct field Container.spec.containers.command of type []string"),
+        ("Deployment", {"spec": {"replicas": 1.5}},
+         "number 1.5 into Go struct field DeploymentSpec.spec.replicas of type int32"),
+        ("Deployment", {"spec": {"replicas": 2147483648}},
+         "number 2147483648 into Go struct field DeploymentSpec.spec.replicas of type int32"),
+        ("Lease", {"spec": {"renewTime": 5}},
+         "number into Go struct field LeaseSpec.spec.renewTime of type string"),
+        ("Pod", [], "array into Go value of type v1.Pod"),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_is_reported_as_go_does(kind: str, value: Any, problem: str) -> None:
+    assert fault(kind, value) == f"json: cannot unmarshal {problem}"
+
+
+def test_a_number_is_quoted_as_it_was_written() -> None:
+    found = fault("Deployment", {"spec": {"replicas": 100.0}}, '{"spec": {"replicas": 1e2}}')
+
+    assert "number 1e2 into" in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "problem"),
+    [
+        ("ConfigMap", {"binaryData": {"x": "!"}}, "illegal base64 data at input byte 0"),
+        ("Secret", {"data": {"x": "YWJj YQ=="}}, "illegal base64 data at input byte 4"),
+        ("ResourceQuota", {"spec": {"hard": {"pods": True}}}, "quantities must match"),
+        ("Lease", {"spec": {"renewTime": "now"}}, 'parsing time "now"'),
+    ],
+)
+def test_a_text_its_grammar_refuses_is_reported_without_a_path(
+    kind: str, value: Any, problem: str
+) -> None:
+    assert fault(kind, value).startswith(problem)
+
+
+def test_unknown_fields_are_dropped_and_named_in_order() -> None:
+    given = {
+        "metadata": {"name": "a", "lables": {}},
+        "spec": {"containers": [{"name": "c", "imag": "x", "ports": [{"port": 1}]}], "replicas": 1},
+        "Status": {},
+    }
+
+    found = check(_node("Pod"), given)
+
+    assert found.unknown_fields == [
+        "metadata.lables",
+        "spec.containers[0].imag",
+        "spec.containers[0].ports[0].port",
+        "spec.replicas",
+        "Status",
+    ]
+    assert "replicas" not in found.value["spec"]
+
+
+def test_the_input_is_not_changed() -> None:
+    given = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"env": []}]}}
+    before = json.dumps(given)
+
+    found = checked("Pod", given)
+    found["metadata"]["labels"]["c"] = "d"
+    found["spec"]["containers"].append({})
+
+    assert json.dumps(given) == before
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["spec", "metadata", "name", "containers", "labels", "env", "x"]),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from(sorted(KINDS)), JSON)
+def test_any_json_is_decoded_or_refused_and_decoding_twice_changes_nothing(
+    kind: str, value: Any
+) -> None:
+    try:
+        once = checked(kind, value)
+    except DecodeError:
+        return
+
+    again = check(_node(kind), once)
+
+    assert again.value == once
+    assert again.unknown_fields == []
