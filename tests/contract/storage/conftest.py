@@ -6,7 +6,7 @@ compare revisions with each other, never with numbers.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +14,13 @@ from uuid import uuid4
 
 import pytest
 
+from proreus.aio.clock import SystemClock
+from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.storage.sqlite import SqliteStorage
 from proreus.testing.virtual_clock import VirtualClock
+from tests.real_etcd import EtcdCluster, started_etcd
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,32 @@ def sqlite_backend(folder: Path) -> OpenBackend:
     return opened
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+def etcd_backend(cluster: EtcdCluster) -> OpenBackend:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Backend]:
+        async with EtcdStorage.open(EtcdConfig(cluster.endpoints), SystemClock()) as storage:
+            # etcd's time is the machine's: a test that lets time pass waits for what follows.
+            yield Backend(storage, no_wait)
+
+    return opened
+
+
+async def no_wait(_: float) -> None:
+    return
+
+
+@pytest.fixture(scope="session")
+def etcd() -> Iterator[EtcdCluster]:
+    """One member for all tests of a process; they keep to places of their own."""
+    with started_etcd() as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["memory", "sqlite", "etcd"])
 def open_backend(request: pytest.FixtureRequest, tmp_path: Path) -> OpenBackend:
     match request.param:
+        case "etcd":
+            return etcd_backend(request.getfixturevalue("etcd"))
         case "memory":
             return memory_backend
         case "sqlite":

@@ -168,9 +168,10 @@ def test_a_store_agrees_with_the_list_of_all_writes(
 
 
 @pytest.fixture
-def histories() -> settings:
+def histories(request: pytest.FixtureRequest) -> settings:
+    is_remote = "etcd" in request.node.name
     return settings(
-        max_examples=60,
+        max_examples=15 if is_remote else 60,
         stateful_step_count=30,
         deadline=None,
         suppress_health_check=list(HealthCheck),

@@ -86,6 +86,8 @@ class StorageError(Exception):
     ├── Unavailable        no answer in time, connection lost, no leader: try again later;
     │                      for a write: the outcome is unknown
     ├── StorageFull        no space left; nothing was written
+    ├── ValueTooLarge      more bytes than the store takes in one value; nothing was written
+    ├── AccessDenied       the store refuses our name, password or certificate
     ├── StorageLocked      another process owns the file
     └── StorageCorrupt     the file is torn, foreign, or written by a newer version
     """
@@ -157,6 +159,14 @@ class Unavailable(StorageError):
 
 
 class StorageFull(StorageError):
+    pass
+
+
+class ValueTooLarge(StorageError):
+    pass
+
+
+class AccessDenied(StorageError):
     pass
 
 

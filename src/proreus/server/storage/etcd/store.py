@@ -1,0 +1,231 @@
+"""Storage in etcd: revisions, transactions and watches are etcd's own.
+
+Receives: writes, from ``resource_store``.  Hands on: Change, by ``watch``, to ``ingest``.
+Invariant: the key layout is Kubernetes' (``/registry/…``), so that several servers share one etcd.
+Nothing is kept here but leases, open watches and how far history was compacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from proreus.aio.clock import Clock
+from proreus.server.storage import keyspace
+from proreus.server.storage.etcd import compaction, messages
+from proreus.server.storage.etcd.client import COMPACT, GRANT, PUT, RANGE, STATUS, TXN, EtcdClient
+from proreus.server.storage.etcd.config import EtcdConfig
+from proreus.server.storage.etcd.errors import RevisionCompacted, RevisionInFuture
+from proreus.server.storage.etcd.leases import Leases
+from proreus.server.storage.etcd.watch import EtcdWatch, marker, open_watch, text
+from proreus.server.storage.interface import (
+    ChangeBatch,
+    Compacted,
+    FutureRevision,
+    InvalidKey,
+    KeyExists,
+    Page,
+    RevisionConflict,
+    StoredValue,
+)
+
+_PAGE_MAX = 500
+
+
+class EtcdStorage:
+    """See the module and ``interface``. Opened by ``open``."""
+
+    def __init__(self, client: EtcdClient, clock: Clock, version: str) -> None:
+        self._client = client
+        self._clock = clock
+        self._version = version
+        self._root = client.config.root
+        self._marker = marker(self._root).encode()
+        self._leases = Leases(clock, self._grant)
+        self._watches: set[EtcdWatch] = set()
+        self._compacted = 0
+        self._seen = 0  # the newest revision heard of; for people only
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, config: EtcdConfig, clock: Clock) -> AsyncIterator[EtcdStorage]:
+        """Raises Unavailable if no endpoint answers, AccessDenied."""
+        async with EtcdClient.open(config, clock) as client:
+            status = await client.call(STATUS, messages.StatusRequest())
+            yield cls(client, clock, status.version)
+
+    async def create(self, key: str, value: bytes, *, ttl_s: float | None = None) -> int:
+        found = await self._put_if(self._checked(key), value, 0, ttl_s)
+        if isinstance(found, int):
+            return found
+        current = _first(key, found)
+        if current is None:  # it was there at the comparison; etcd reads in the same step
+            raise AssertionError(f"{key} exists and is not there")
+        raise KeyExists(current)
+
+    async def update(
+        self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
+    ) -> int:
+        checked = self._checked(key)
+        if expected <= 0:  # etcd would take it for "absent"
+            raise RevisionConflict(key, expected, await self.get(key))
+        found = await self._put_if(checked, value, expected, ttl_s)
+        if isinstance(found, int):
+            return found
+        raise RevisionConflict(key, expected, _first(key, found))
+
+    async def delete(self, key: str, *, expected: int) -> int:
+        request = self._transaction(self._checked(key), expected)
+        if expected <= 0:
+            raise RevisionConflict(key, expected, await self.get(key))
+        request.success.add().request_delete_range.key = key.encode()
+        found = await self._commit(request)
+        if isinstance(found, int):
+            return found
+        raise RevisionConflict(key, expected, _first(key, found))
+
+    async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
+        answer = await self._client.call(RANGE, messages.RangeRequest(key=self._checked(key)))
+        self._seen = answer.header.revision
+        if at_least > self._seen:
+            raise FutureRevision(at_least, self._seen)
+        return _first(key, answer)
+
+    async def list(
+        self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
+    ) -> Page:
+        self._check_prefix(prefix)
+        items: list[StoredValue] = []
+        at, key = revision, max(start, prefix).encode()
+        while True:
+            wanted = min(_PAGE_MAX, limit - len(items)) if limit else _PAGE_MAX
+            try:
+                answer = await self._range(key, prefix, limit=wanted, revision=at)
+            except Compacted:
+                if revision:
+                    raise
+                # A list of now took so long that its revision was compacted: start over.
+                items, at, key = [], 0, max(start, prefix).encode()
+                continue
+            items += [StoredValue(text(kv.key), kv.value, kv.mod_revision) for kv in answer.kvs]
+            at = at or answer.header.revision
+            if not answer.more or (limit and len(items) >= limit):
+                remaining = answer.count - len(answer.kvs)
+                return Page(tuple(items), at, remaining > 0, remaining)
+            key = answer.kvs[-1].key + b"\0"
+
+    async def count(self, prefix: str) -> int:
+        self._check_prefix(prefix)
+        answer = await self._range(prefix.encode(), prefix, count_only=True)
+        return int(answer.count)
+
+    async def current_revision(self) -> int:
+        # A read of a key that is not there: answered after the member has caught up.
+        answer = await self._client.call(RANGE, messages.RangeRequest(key=b"\0", count_only=True))
+        self._seen = answer.header.revision
+        return self._seen
+
+    @asynccontextmanager
+    async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
+        self._check_prefix(prefix)
+        if after < self._compacted:
+            raise Compacted(after, self._compacted)
+        async with open_watch(self._client, self._clock, prefix, after) as watch:
+            self._watches.add(watch)
+            try:
+                yield watch
+            finally:
+                self._watches.discard(watch)
+
+    async def request_progress(self) -> None:
+        for watch in [watch for watch in self._watches if watch.trusts_progress]:
+            await watch.request_progress()
+        if any(not watch.trusts_progress for watch in self._watches):
+            await self._client.call(PUT, messages.PutRequest(key=self._marker))
+
+    async def compact(self, revision: int) -> None:
+        try:
+            await self._client.call(COMPACT, messages.CompactionRequest(revision=revision))
+        except RevisionInFuture as future:
+            raise FutureRevision(revision, await self.current_revision()) from future
+        except RevisionCompacted:
+            pass  # by another server, up to here or further
+        self.learn_compacted(revision)
+
+    def learn_compacted(self, revision: int) -> None:
+        """Somebody has compacted up to ``revision``."""
+        self._compacted = max(self._compacted, revision)
+
+    @property
+    def compacted_revision(self) -> int:
+        return self._compacted
+
+    async def run(self) -> None:
+        await compaction.run(self, self._client, self._clock)
+
+    async def _put_if(self, key: bytes, value: bytes, expected: int, ttl_s: float | None) -> Any:
+        request = self._transaction(key, expected)
+        put = request.success.add().request_put
+        put.key, put.value = key, value
+        if ttl_s is not None:
+            put.lease = await self._leases.lease_for(ttl_s)
+        return await self._commit(request)
+
+    def _transaction(self, key: bytes, expected: int) -> Any:
+        """If the key's revision is ``expected`` (0: absent) …, else read it."""
+        request = messages.TxnRequest()
+        compare = request.compare.add()
+        compare.target, compare.key, compare.mod_revision = messages.COMPARE_MOD, key, expected
+        request.failure.add().request_range.key = key
+        return request
+
+    async def _commit(self, request: Any) -> Any:
+        """The revision of the write, or what was read instead."""
+        answer = await self._client.call(TXN, request)
+        self._seen = answer.header.revision
+        return self._seen if answer.succeeded else answer.responses[0].response_range
+
+    async def _range(self, key: bytes, prefix: str, *, revision: int = 0, **options: Any) -> Any:
+        # The root's marker stands behind all keys, so a range that ends at it leaves it out.
+        end = self._marker if prefix == self._root else keyspace.end_of(prefix).encode()
+        if key >= end:  # a start behind the prefix; etcd would take it for one key
+            key = end
+        request = messages.RangeRequest(key=key, range_end=end, revision=revision, **options)
+        try:
+            answer = await self._client.call(RANGE, request)
+        except RevisionInFuture as future:
+            raise FutureRevision(revision, await self.current_revision()) from future
+        except RevisionCompacted as gone:
+            # Ours are known; of another server's etcd says only that it was further.
+            raise Compacted(revision, max(self._compacted, revision + 1)) from gone
+        self._seen = max(self._seen, answer.header.revision)
+        return answer
+
+    async def _grant(self, seconds: int) -> int:
+        answer = await self._client.call(GRANT, messages.LeaseGrantRequest(TTL=seconds))
+        return int(answer.ID)
+
+    def _checked(self, key: str) -> bytes:
+        keyspace.check_key(key)
+        if not key.startswith(self._root):
+            raise InvalidKey(f"invalid key {key!r}: it is not below {self._root}")
+        return key.encode()
+
+    def _check_prefix(self, prefix: str) -> None:
+        keyspace.check_prefix(prefix)
+        if not prefix.startswith(self._root):
+            raise InvalidKey(f"invalid prefix {prefix!r}: it is not below {self._root}")
+
+    def __repr__(self) -> str:
+        return (
+            f"<EtcdStorage at {','.join(self._client.config.endpoints)} (etcd {self._version}), "
+            f"revision {self._seen} seen, readable since {self._compacted}>"
+        )
+
+
+def _first(key: str, answer: Any) -> StoredValue | None:
+    if not answer.kvs:
+        return None
+    kv = answer.kvs[0]
+    return StoredValue(key, kv.value, kv.mod_revision)
