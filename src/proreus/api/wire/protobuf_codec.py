@@ -1,0 +1,325 @@
+"""One codec for every message: the table of field numbers, compiled per message when first used.
+
+A message becomes two dictionaries: tag → how to read it, JSON name → how to write it. Reading is
+one loop over tags; the branches stand in the order of how often a pod needs them, because this
+loop is most of the cost of a protobuf body (about 100 µs for a pod of 3.7 kB).
+
+Zero values are kept: Go writes them for plain fields and leaves them out for unset pointers, so
+only the schema's check, which knows the one from the other, can tell what they mean.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from proreus.api.wire.protobuf_special import Decode, Encode, fields
+from proreus.api.wire.protobuf_unions import UNIONS, union_of
+from proreus.api.wire.protobuf_wire import (
+    BYTES,
+    FIXED64,
+    VARINT,
+    ProtobufError,
+    Truncated,
+    delimited,
+    read_varint,
+    signed,
+    skip,
+    write_tag,
+    write_varint,
+)
+
+Table = Mapping[str, Mapping[str, tuple[int, str]]]
+Specials = Mapping[str, tuple[Decode, Encode]]
+
+_INTEGERS = ("int32", "int64")
+_WIRE_TYPES = {"int32": VARINT, "int64": VARINT, "bool": VARINT, "double": FIXED64}
+# What a length-delimited field turns into.
+_TEXT, _MESSAGE, _MESSAGES, _TEXTS, _MAP, _VALUE, _VALUES, _INLINE, _PACKED = range(9)
+
+
+class _Reader(NamedTuple):
+    kind: int
+    name: str
+    read: Any  # Message for nested messages, else bytes → value
+
+
+class Messages:
+    """Every message by its name in the table, such as ``core.v1.Pod``."""
+
+    def __init__(self, table: Table, specials: Specials) -> None:
+        self._table = table
+        self._specials = specials
+        self._messages: dict[str, Message] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._table
+
+    def __getitem__(self, name: str) -> Message:
+        found = self._messages.get(name)
+        if found is None:
+            found = self._messages[name] = Message(name, self._table[name], self)
+        return found
+
+    def special(self, name: str) -> tuple[Decode, Encode] | None:
+        """Bytes ⇄ value of a type that is no plain object, None for one that is."""
+        if name == "bytes":
+            return _decode_base64, _encode_base64
+        if name in UNIONS:
+            return union_of(name, lambda: self["apiextensions.v1.JSONSchemaProps"])
+        return self._specials.get(name)
+
+
+class Message:
+    """Reads and writes one message; tables are compiled on first use, as messages recurse."""
+
+    __slots__ = ("_fields", "_messages", "_readers", "_writers", "name")
+
+    def __init__(
+        self, name: str, fields: Mapping[str, tuple[int, str]], messages: Messages
+    ) -> None:
+        self.name = name
+        self._fields = fields
+        self._messages = messages
+        self._readers: dict[int, _Reader] | None = None
+        self._writers: dict[str, Callable[[Any], bytes]] | None = None
+
+    def decode(self, buffer: bytes, at: int, end: int) -> dict[str, Any]:
+        """The object between two positions. IndexError means the buffer ended too soon."""
+        readers = self._readers
+        if readers is None:
+            readers = self._compile_readers()
+        found: dict[str, Any] = {}
+        while at < end:
+            tag = buffer[at]
+            at += 1
+            if tag & 0x80:
+                tag, at = read_varint(buffer, at - 1)
+            reader = readers.get(tag)
+            if reader is None:
+                at = skip(buffer, at, end, tag, self.name)
+                continue
+            kind, name, read = reader
+            if tag & 7 != BYTES:
+                at = _read_number(buffer, at, tag, kind, name, read, found)
+                continue
+            size = buffer[at]
+            at += 1
+            if size & 0x80:
+                size, at = read_varint(buffer, at - 1)
+            stop = at + size
+            if stop > end:
+                raise Truncated
+            if kind == _TEXT:
+                found[name] = str(buffer[at:stop], "utf-8", "replace")
+            elif kind == _MESSAGE:
+                found[name] = read.decode(buffer, at, stop)
+            elif kind == _MAP:
+                key, value = _entry(buffer[at:stop], read)
+                found.setdefault(name, {})[key] = value
+            elif kind == _VALUE:
+                if (value := read(buffer[at:stop])) is not None:
+                    found[name] = value
+            elif kind == _MESSAGES:
+                found.setdefault(name, []).append(read.decode(buffer, at, stop))
+            elif kind == _TEXTS:
+                found.setdefault(name, []).append(str(buffer[at:stop], "utf-8", "replace"))
+            elif kind == _INLINE:
+                found.update(read.decode(buffer, at, stop))
+            elif kind == _VALUES:
+                found.setdefault(name, []).append(read(buffer[at:stop]))
+            else:
+                found.setdefault(name, []).extend(_unpack(buffer[at:stop], read))
+            at = stop
+        if at != end:
+            raise Truncated
+        return found
+
+    def encode(self, value: Any) -> bytes:
+        if not isinstance(value, dict):
+            raise ProtobufError(f"{self.name} must be an object, got {type(value).__name__}")
+        writers = self._writers
+        if writers is None:
+            writers = self._compile_writers()
+        parts: list[bytes] = []
+        for key, child in value.items():
+            if child is None:
+                continue
+            write = writers.get(key)
+            if write is not None:
+                try:
+                    parts.append(write(child))
+                except (AttributeError, TypeError) as bad:
+                    raise ProtobufError(f"{self.name}.{key}: {bad}") from bad
+        return b"".join(parts)
+
+    def _compile_readers(self) -> dict[int, _Reader]:
+        readers: dict[int, _Reader] = {}
+        for name, (number, kind) in self._fields.items():
+            for wire_type, reader in _readers_of(name, kind, self._messages):
+                readers[number << 3 | wire_type] = reader
+        self._readers = readers
+        return readers
+
+    def _compile_writers(self) -> dict[str, Callable[[Any], bytes]]:
+        writers: dict[str, Callable[[Any], bytes]] = {}
+        for name, (number, kind) in self._fields.items():
+            prefix, _, inner = kind.rpartition(":")
+            if prefix == "inline":
+                for key, write in _inline_writers(number, self._messages[inner]):
+                    writers[key] = write
+            else:
+                writers[name] = _writer_of(number, prefix, inner, self._messages)
+        self._writers = writers
+        return writers
+
+    @property
+    def writers(self) -> dict[str, Callable[[Any], bytes]]:
+        return self._writers if self._writers is not None else self._compile_writers()
+
+
+def _readers_of(name: str, kind: str, messages: Messages) -> list[tuple[int, _Reader]]:
+    prefix, _, inner = kind.rpartition(":")
+    if prefix == "inline":
+        return [(BYTES, _Reader(_INLINE, name, messages[inner]))]
+    if prefix == "map":
+        return [(BYTES, _Reader(_MAP, name, _value_reader(inner, messages)))]
+    many = prefix == "list"
+    if inner in _WIRE_TYPES:
+        plain = _Reader(_VALUES if many else _VALUE, name, _NUMBERS[inner])
+        packed = (BYTES, _Reader(_PACKED, name, inner))
+        return [(_WIRE_TYPES[inner], plain), packed] if many else [(_WIRE_TYPES[inner], plain)]
+    if inner == "string":
+        return [(BYTES, _Reader(_TEXTS if many else _TEXT, name, None))]
+    if special := messages.special(inner):
+        return [(BYTES, _Reader(_VALUES if many else _VALUE, name, special[0]))]
+    return [(BYTES, _Reader(_MESSAGES if many else _MESSAGE, name, messages[inner]))]
+
+
+def _read_number(
+    buffer: bytes, at: int, tag: int, kind: int, name: str, convert: Any, found: dict[str, Any]
+) -> int:
+    if tag & 7 == VARINT:
+        raw, at = read_varint(buffer, at)
+        value = convert(raw)
+    else:
+        value = convert(buffer[at : at + 8])
+        at += 8
+    if kind == _VALUES:
+        found.setdefault(name, []).append(value)
+    else:
+        found[name] = value
+    return at
+
+
+def _double(raw: bytes) -> float | int:
+    if len(raw) != 8:
+        raise Truncated
+    value: float = struct.unpack("<d", raw)[0]
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "int32": signed,
+    "int64": signed,
+    "bool": bool,
+    "double": _double,
+}
+
+
+def _unpack(raw: bytes, kind: str) -> list[Any]:
+    """A packed list of numbers; Go does not write them so, but must be answered if it does."""
+    if kind == "double":
+        return [_double(raw[at : at + 8]) for at in range(0, len(raw), 8)]
+    values, at = [], 0
+    while at < len(raw):
+        value, at = read_varint(raw, at)
+        values.append(_NUMBERS[kind](value))
+    return values
+
+
+def _value_reader(kind: str, messages: Messages) -> Decode:
+    """Reads the value of a map's entry, empty bytes if the entry has none."""
+    if kind == "string":
+        return lambda raw: str(raw, "utf-8", "replace")
+    if special := messages.special(kind):
+        return special[0]
+    message = messages[kind]
+    return lambda raw: message.decode(raw, 0, len(raw))
+
+
+def _entry(body: bytes, read: Decode) -> tuple[str, Any]:
+    key, value = b"", b""
+    for number, part in fields(body, "map entry"):
+        if number == 1 and isinstance(part, bytes):
+            key = part
+        elif number == 2 and isinstance(part, bytes):
+            value = part
+    return str(key, "utf-8", "replace"), read(value)
+
+
+def _writer_of(number: int, prefix: str, inner: str, messages: Messages) -> Callable[[Any], bytes]:
+    single = _single_writer(number, inner, messages)
+    match prefix:
+        case "list":
+            return lambda values: b"".join(map(single, values))
+        case "map":
+            tag = write_tag(number, BYTES)
+            value = _single_writer(2, inner, messages)
+
+            def write_map(entries: Any) -> bytes:
+                return b"".join(
+                    delimited(tag, delimited(b"\x0a", key.encode()) + value(entries[key]))
+                    for key in sorted(entries)
+                )
+
+            return write_map
+        case _:
+            return single
+
+
+def _single_writer(number: int, kind: str, messages: Messages) -> Callable[[Any], bytes]:
+    tag = write_tag(number, _WIRE_TYPES.get(kind, BYTES))
+    if kind == "string":
+
+        def write_text(text: Any) -> bytes:
+            body: bytes = text.encode()
+            return tag + write_varint(len(body)) + body
+
+        return write_text
+    if kind == "bool":
+        return lambda value: tag + (b"\x01" if value else b"\x00")
+    if kind in _INTEGERS:
+        return lambda value: tag + write_varint(value)
+    if kind == "double":
+        return lambda value: tag + struct.pack("<d", value)
+    if special := messages.special(kind):
+        encode = special[1]
+        return lambda value: delimited(tag, encode(value))
+    message = messages[kind]
+    return lambda value: delimited(tag, message.encode(value))
+
+
+def _inline_writers(number: int, message: Message) -> list[tuple[str, Callable[[Any], bytes]]]:
+    """A nested message's fields stand in the parent's object. Writing each as a message of its own
+    is the same on the wire: a reader joins messages that come in parts."""
+    tag = write_tag(number, BYTES)
+
+    def wrapped(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+        return lambda value: delimited(tag, write(value))
+
+    return [(key, wrapped(write)) for key, write in message.writers.items()]
+
+
+def _decode_base64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def _encode_base64(text: Any) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as bad:
+        raise ProtobufError(f"illegal base64: {bad}") from bad
