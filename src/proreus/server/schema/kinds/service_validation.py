@@ -178,7 +178,7 @@ def _check_traffic(found: Findings, spec: Json) -> None:
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
         )
     internal = spec.get("internalTrafficPolicy")
-    if kind != "ExternalName":
+    if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
         found.required_one_of("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
     found.one_of("spec.trafficDistribution", spec.get("trafficDistribution"), _DISTRIBUTIONS)
 
