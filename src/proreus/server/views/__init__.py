@@ -6,7 +6,7 @@ indented JSON. Nothing here knows HTTP: ``http/negotiation`` picks the view.
 """
 
 from proreus.server.views.converted_view import ConvertedView
-from proreus.server.views.encodings import indented, to_yaml
+from proreus.server.views.encodings import indented, to_protobuf, to_yaml
 from proreus.server.views.json_view import JsonView
 from proreus.server.views.metadata_view import MetadataView
 from proreus.server.views.protobuf_view import ProtobufView
@@ -22,5 +22,6 @@ __all__ = [
     "ResponseView",
     "TableView",
     "indented",
+    "to_protobuf",
     "to_yaml",
 ]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from proreus.api.wire import json, yaml
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.api.wire import json, protobuf, yaml
 
 
 def indented(body: bytes) -> bytes:
@@ -12,3 +16,14 @@ def indented(body: bytes) -> bytes:
 
 def to_yaml(body: bytes) -> bytes:
     return yaml.encode(json.decode(body))
+
+
+def to_protobuf(body: bytes) -> bytes:
+    """With the envelope. Raises ProtobufError for kinds without a message: Table, custom ones."""
+    obj = json.decode(body)
+    return protobuf.encode(obj, type_of(obj))
+
+
+def type_of(obj: Mapping[str, Any]) -> GroupVersionKind:
+    """What an object says it is. Discovery documents of the core group do not say their version."""
+    return GroupVersion.parse(obj.get("apiVersion") or "v1").kind(obj.get("kind", ""))

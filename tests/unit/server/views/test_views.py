@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.wire import json
+from proreus.api.wire import json, protobuf
 from proreus.server.views import (
     ConvertedView,
     IncludeObject,
@@ -17,6 +17,7 @@ from proreus.server.views import (
     ProtobufView,
     TableView,
     indented,
+    to_protobuf,
     to_yaml,
 )
 from proreus.server.views.columns import printer_for
@@ -230,33 +231,34 @@ def test_answers_can_be_indented_or_written_as_yaml() -> None:
     assert to_yaml(body).startswith(b"apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n")
 
 
-class TextCodec:
-    """Stands in for the real codec: shows what it was given."""
-
-    def encode(self, obj: dict[str, Any], gvk: GroupVersionKind) -> bytes:
-        return f"{gvk} ".encode() + json.encode(obj)
-
-    def encode_watch_event(
-        self, event_type: str, obj: dict[str, Any], gvk: GroupVersionKind
-    ) -> bytes:
-        return f"{event_type} {gvk.kind}".encode()
-
-
 def test_protobuf_says_what_the_json_view_says() -> None:
     whole = JsonView(CONFIG_MAPS)
-    view = ProtobufView(whole, TextCodec())
-    assert view.object(A) == b"v1, Kind=ConfigMap " + whole.object(A).rstrip()
-    assert view.listing(Listing([A], 9)).startswith(b"v1, Kind=ConfigMapList ")
-    assert view.document(GONE).startswith(b", Kind=Status ")
-    metadata = ProtobufView(MetadataView(), TextCodec())
-    assert metadata.object(A).startswith(b"meta.k8s.io/v1, Kind=PartialObjectMetadata ")
-    assert view == ProtobufView(whole, TextCodec())
+    view = ProtobufView(whole)
+    assert protobuf.decode(view.object(A)) == decoded(whole.object(A))
+    assert protobuf.decode(view.document(GONE))["code"] == 410
+    page = Listing([A, B], 9)
+    listed = protobuf.decode(view.listing(page, continue_token="t"))
+    assert listed["metadata"]["continue"] == "t"
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["a", "b"]
+    metadata = ProtobufView(MetadataView())
+    assert protobuf.decode(metadata.object(A)) == decoded(MetadataView().object(A))
+    assert view == ProtobufView(whole)
     assert len({view, metadata, whole}) == 3
 
 
 def test_protobuf_frames_carry_their_length() -> None:
-    view = ProtobufView(JsonView(CONFIG_MAPS), TextCodec())
-    assert view.event("ADDED", A) == b"\x00\x00\x00\x0fADDED ConfigMap"
-    assert view.first_event("ADDED", A) == view.event("ADDED", A)
-    assert view.bookmark(5, initial_events_end=True)[4:] == b"BOOKMARK ConfigMap"
-    assert view.error(GONE)[4:] == b"ERROR Status"
+    view = ProtobufView(JsonView(CONFIG_MAPS))
+    frames = {
+        "ADDED": view.event("ADDED", A),
+        "BOOKMARK": view.bookmark(5, initial_events_end=True),
+        "ERROR": view.error(GONE),
+    }
+    for event_type, frame in frames.items():
+        assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+        assert protobuf.decode_watch_event(frame[4:])[0] == event_type
+    assert view.first_event("ADDED", A) == frames["ADDED"]
+
+
+def test_discovery_of_the_core_group_is_a_document_of_version_one() -> None:
+    body = to_protobuf(b'{"kind":"APIVersions","versions":["v1"]}')
+    assert protobuf.decode(body) == {"kind": "APIVersions", "apiVersion": "v1", "versions": ["v1"]}
