@@ -47,6 +47,7 @@ class Rules:
     validate_update: ValidateUpdate = _no_errors
     validate_status: ValidateUpdate = _no_errors
     warnings: Warnings = _no_warnings
+    keeps_status: bool = False  # a create may bring its status along (nodes)
 
 
 PLAIN = Rules()

@@ -84,15 +84,16 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     _check_generated_selector(found, obj)
     spec = obj["spec"]
     check_job_spec(found, "spec", spec)
+    _check_selector(found, spec)
+    return found
+
+
+def _check_selector(found: Findings, spec: Json) -> None:
     if spec.get("selector") is None:
         found.require("spec.selector", None)
     else:
         check_selector(found, "spec.selector", spec["selector"])
-    if spec.get("selector") is None or not found:
-        check_match(found, "spec.template", spec.get("selector"), spec["template"])
-    elif spec.get("selector") is not None:
-        check_match(found, "spec.template", spec["selector"], spec["template"])
-    return found
+    check_match(found, "spec.template", spec.get("selector"), spec["template"])
 
 
 def _check_generated_selector(found: Findings, obj: JsonObject) -> None:
@@ -187,6 +188,7 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
     spec, before = new["spec"], old["spec"]
     check_job_spec(found, "spec", spec)
+    _check_selector(found, spec)
     if not _is_elastic(spec, before):
         found.immutable("spec.completions", spec.get("completions"), before.get("completions"))
     for key in ("selector", "template", "completionMode", "podFailurePolicy",

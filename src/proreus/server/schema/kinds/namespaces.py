@@ -150,4 +150,5 @@ NODE = Rules(
     validate=_validate_node,
     validate_update=_node_update,
     validate_status=lambda new, _: _validate_node(new),
+    keeps_status=True,
 )
