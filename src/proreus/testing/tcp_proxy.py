@@ -51,6 +51,7 @@ class TcpProxy:
         self._listener: asyncio.Server | None = None
         self._connections: set[_Connection] = set()
         self._serving: set[asyncio.Task[None]] = set()
+        self._is_ending = False
         self._flow = Gate(is_open=True)
         self._bytes_per_s: float | None = None
         self._left_before_cut: int | None = None
@@ -65,6 +66,7 @@ class TcpProxy:
         exc: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._is_ending = True
         await self.refuse()
         self.restore()
         for task in tuple(self._serving):
@@ -141,6 +143,11 @@ class TcpProxy:
         self.accepted += 1
         try:
             await self._serve(from_client, to_client)
+        except asyncio.CancelledError:
+            # The stream library takes a cancelled connection for a failed one and complains; here
+            # it is just how a proxy ends.
+            if not self._is_ending:
+                raise
         finally:
             self._serving.discard(task)
             to_client.close()

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from proreus.aio.clock import Clock
 from proreus.client.client_config import ClientConfig, is_loopback
-from proreus.client.credentials.exec_plugin import ExecPlugin
 from proreus.client.credentials.source import Credential, CredentialError, CredentialSource, Fixed
 from proreus.client.credentials.token_file import TokenFile
 
@@ -29,5 +28,7 @@ def credential_source(config: ClientConfig, clock: Clock) -> CredentialSource:
         pair = base64.b64encode(f"{auth.username}:{auth.password}".encode()).decode()
         return Fixed(Credential(f"Basic {pair}"))
     if auth.exec is not None and not (config.tls.cert_file or config.tls.cert_data):
+        from proreus.client.credentials.exec_plugin import ExecPlugin  # few need it
+
         return ExecPlugin(auth.exec, config, clock)
     return Fixed(Credential())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import ssl
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,6 +123,8 @@ def _build(material: _Material, settings: TlsSettings) -> ssl.SSLContext:
 def _load_certificate(
     context: ssl.SSLContext, cert: bytes, key: bytes, settings: TlsSettings
 ) -> None:
+    import tempfile  # it brings half of the compression libraries along
+
     # The ssl module reads only files, so the pair spends this moment in a folder of our own.
     with tempfile.TemporaryDirectory(prefix="proreus-") as folder:
         pair = Path(folder, "pair.pem")

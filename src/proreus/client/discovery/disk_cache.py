@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -77,6 +76,8 @@ class DiskCache:
     def _write(self, name: str, document: Document) -> None:
         path = self._folder / name
         path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        import tempfile  # it brings half of the compression libraries along
+
         # Written aside and renamed: a reader sees the old file or the new one, never half of one.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
         try:
