@@ -1,0 +1,62 @@
+"""Parts of objects with verbs of their own, against the real server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proreus.client import Client, NotFound
+
+
+def pod(name: str, **metadata: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": name, **metadata},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+
+
+def deployment(name: str, replicas: int = 1) -> dict[str, Any]:
+    labels = {"app": name}
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "c", "image": "i"}]},
+            },
+        },
+    }
+
+
+async def test_status_and_scale_are_parts_of_their_own(client: Client) -> None:
+    deployments = client.apps_v1.deployments("default")
+    made = await deployments.create(deployment("d"))
+
+    changed = made.to_dict()
+    changed["status"] = {"replicas": 1, "readyReplicas": 1}
+    changed["spec"]["replicas"] = 9
+    with_status = await deployments.replace_status(changed)
+    patched = await deployments.patch_status("d", {"status": {"readyReplicas": 0}})
+    scale = await deployments.set_scale("d", 4)
+
+    assert with_status.spec.replicas == 1
+    assert with_status.status.readyReplicas == 1
+    assert not patched.status.readyReplicas
+    assert (scale.kind, scale.spec.replicas) == ("Scale", 4)
+    assert (await deployments.get_scale("d")).spec.replicas == 4
+
+
+async def test_a_pod_is_bound_and_evicted(client: Client) -> None:
+    pods = client.core_v1.pods("default")
+    await pods.create(pod("p"))
+
+    await pods.bind("p", "node-1")
+    assert (await pods.get("p")).spec.nodeName == "node-1"
+    await pods.evict("p")
+    assert (await pods.get("p")).metadata.deletionTimestamp
+    await pods.delete("p", grace_period_s=0)
+    with pytest.raises(NotFound):
+        await pods.get("p")
