@@ -9,6 +9,7 @@ There is no module-level state: several servers live in one process without know
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from pathlib import Path
 from types import TracebackType
 
 from prometheus_client import CollectorRegistry
@@ -21,6 +22,7 @@ from proreus.net.http_server import HttpServer
 from proreus.server.admission.chain import chain
 from proreus.server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from proreus.server.authn.chain import Authentication
+from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authn.tokens import StaticTokens, read_tokens_file
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.authz.standing import allow_authenticated, allow_masters, allow_public
@@ -50,7 +52,7 @@ from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
 from proreus.server.registry.rules import JsonObject
-from proreus.server.registry.user import MASTERS
+from proreus.server.registry.user import MASTERS, User
 from proreus.server.storage.factory import StorageFactory
 from proreus.server.watch_cache.caches import WatchCaches
 
@@ -159,6 +161,9 @@ class ApiServer:
     def _services(self, collections: Collections, kinds: KnownKinds) -> Services:
         namespaces = collections.named("", "v1", "namespaces")
         lifecycle = NamespaceLifecycle(namespaces, self.clock)
+        accounts = ServiceAccountTokens(
+            collections.named("", "v1", "serviceaccounts"), self.clock, self._key_file()
+        )
         return Services(
             clock=self.clock,
             catalog=self.catalog,
@@ -167,14 +172,24 @@ class ApiServer:
             decoder=ObjectDecoder(kinds),
             representations=Representations(self.clock, _convert),
             admission=chain(mutating=[lifecycle.admit]),
+            authentication=Authentication([StaticTokens(self._users()).check, accounts.check]),
+            authorization=Authorization([allow_masters, allow_public, allow_authenticated]),
+            service_accounts=accounts,
             date=self._date,
         )
 
+    def _users(self) -> dict[str, User]:
+        """Who has a token from the start."""
+        users = {**self.config.tokens, self._credentials.token: ADMIN_USER}
+        if self.config.tokens_file is not None:
+            users |= read_tokens_file(self.config.tokens_file)
+        return users
+
+    def _key_file(self) -> Path | None:
+        folder = self.config.data_dir
+        return folder / "service-accounts.key" if folder is not None else None
+
     def _make_pipeline(self, services: Services) -> Pipeline:
-        config = self.config
-        users = {**config.tokens, self._credentials.token: ADMIN_USER}
-        if config.tokens_file is not None:
-            users |= read_tokens_file(config.tokens_file)
         documents = Documents(
             catalog=self.catalog,
             health=self._health(services.collections),
@@ -186,8 +201,8 @@ class ApiServer:
         )
         return Pipeline(
             clock=self.clock,
-            authentication=Authentication([StaticTokens(users).check]),
-            authorization=Authorization([allow_masters, allow_public, allow_authenticated]),
+            authentication=services.authentication,
+            authorization=services.authorization,
             metrics=RequestMetrics(self.metrics),
             dispatch=Dispatch(services, documents),
         )

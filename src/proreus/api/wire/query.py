@@ -69,7 +69,12 @@ def parse_int64(text: str) -> int:
 
 
 class RevisionError(ValueError):
-    """A resourceVersion that is no number; ``str`` is Kubernetes' message."""
+    """A resourceVersion that is no number; ``why`` is Go's message, ``str`` names the field too."""
+
+    def __init__(self, text: str, why: str) -> None:
+        shown = go_quote(text)
+        self.why = f"strconv.ParseUint: parsing {shown}: {why}"
+        super().__init__(f"resourceVersion: Invalid value: {shown}: {self.why}")
 
 
 def parse_resource_version(text: str) -> int:
@@ -77,10 +82,10 @@ def parse_resource_version(text: str) -> int:
     if not text:
         return 0
     if not text.isascii() or not text.isdigit():
-        raise RevisionError(_bad_revision(text, "invalid syntax"))
+        raise RevisionError(text, "invalid syntax")
     value = int(text)
     if value >= _UINT64:
-        raise RevisionError(_bad_revision(text, "value out of range"))
+        raise RevisionError(text, "value out of range")
     return value
 
 
@@ -102,11 +107,6 @@ def go_quote(text: str) -> str:
 
 _GO_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
                "\v": "\\v"}  # fmt: skip
-
-
-def _bad_revision(text: str, why: str) -> str:
-    shown = go_quote(text)
-    return f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}: {why}"
 
 
 def _text(raw: str) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from proreus.server.authz.authorizer import ALLOWED, NO_OPINION, Action, Verdict
-from proreus.server.registry.user import MASTERS
+from proreus.server.registry.user import AUTHENTICATED, MASTERS
 
 _FOR_ALL = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
 
@@ -22,4 +22,4 @@ async def allow_public(action: Action) -> Verdict:
 
 
 async def allow_authenticated(action: Action) -> Verdict:
-    return NO_OPINION if action.user.is_anonymous else ALLOWED
+    return ALLOWED if AUTHENTICATED in action.user.groups else NO_OPINION

@@ -1,4 +1,4 @@
-"""From a permitted request to its handler."""
+"""From a permitted request to its handler: by verb, and for a few resources by their name."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from proreus.api.wire.path import ApiPath
 from proreus.net.http_server import Answer
 from proreus.server.http.documents import Documents
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers import subresources
+from proreus.server.http.handlers.component_statuses import get_status, list_statuses
 from proreus.server.http.handlers.create import create
 from proreus.server.http.handlers.delete import delete, delete_collection
 from proreus.server.http.handlers.get import get
 from proreus.server.http.handlers.list import list_or_watch
+from proreus.server.http.handlers.patch import patch
+from proreus.server.http.handlers.reviews import create_review
+from proreus.server.http.handlers.tokens import create_token
 from proreus.server.http.handlers.update import update
 from proreus.server.http.negotiation import check_routed
 from proreus.server.http.router import PageNotFound, ResourceRoute, Router
@@ -25,9 +30,27 @@ _VERBS: Mapping[str, Handler] = {
     "list": list_or_watch,
     "create": create,
     "update": update,
+    "patch": patch,
     "delete": delete,
     "deletecollection": delete_collection,
 }
+# Parts of an object with its own kind are written like the object, by another strategy.
+_SAME_KIND = frozenset({"status", "finalize", "approval", "ephemeralcontainers", "resize"})
+_SUBRESOURCES: Mapping[str, Mapping[str, Handler]] = {
+    "scale": {
+        "get": subresources.get_scale,
+        "update": subresources.put_scale,
+        "patch": subresources.patch_scale,
+    },
+    "binding": {"create": subresources.create_binding},
+    "eviction": {"create": subresources.create_eviction},
+    "token": {"create": create_token},
+}
+_VIRTUAL: Mapping[tuple[str, str], Mapping[str, Handler]] = {
+    ("", "bindings"): {"create": subresources.create_binding},
+    ("", "componentstatuses"): {"list": list_statuses, "get": get_status},
+}
+_REVIEWS = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
 
 
 class Dispatch:
@@ -45,8 +68,22 @@ class Dispatch:
             return exchange.text(404, "404 page not found\n")
         accept = exchange.headers.get("Accept", "")
         if accept:
-            check_routed(accept, is_collection=target.is_collection and exchange.method == "GET")
-        handler = _VERBS.get(route.verb)
-        if handler is None:
-            raise MethodNotAllowed.default()
-        return await handler(self._services, exchange, route)
+            check_routed(accept, is_collection=route.verb == "list")
+        return await _handler(route)(self._services, exchange, route)
+
+
+def _handler(route: ResourceRoute) -> Handler:
+    """Raises MethodNotAllowed for what needs a node to answer it."""
+    sub, resource = route.subresource, route.resource
+    found: Handler | None
+    if sub is not None and sub.name not in _SAME_KIND:
+        found = _SUBRESOURCES.get(sub.name, {}).get(route.verb)
+    elif resource.group in _REVIEWS:
+        found = create_review
+    elif (resource.group, resource.plural) in _VIRTUAL:
+        found = _VIRTUAL[resource.group, resource.plural].get(route.verb)
+    else:
+        found = _VERBS.get(route.verb)
+    if found is None:
+        raise MethodNotAllowed.of(resource.group_resource, route.verb)
+    return found

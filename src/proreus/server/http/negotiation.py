@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from proreus.api.status import NotAcceptable, UnsupportedMediaType
+from proreus.server.registry.resource import Resource
 
 
 class Media(StrEnum):
@@ -21,13 +22,12 @@ class Media(StrEnum):
 
 SERVED = (Media.JSON, Media.YAML, Media.PROTOBUF)
 _STREAMS = f"{Media.JSON};stream=watch, {Media.PROTOBUF};stream=watch"
-_PATCH_TYPES = frozenset(
-    {
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/strategic-merge-patch+json",
-        "application/apply-patch+yaml",
-    }
+_STRATEGIC = "application/strategic-merge-patch+json"
+_PATCH_TYPES = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    _STRATEGIC,
+    "application/apply-patch+yaml",
 )
 _TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 
@@ -92,10 +92,17 @@ def check_routed(accept: str, *, is_collection: bool) -> None:
     raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {kinds}", details={})
 
 
-def patch_type(content_type: str) -> str:
-    """The kind of patch. Raises UnsupportedMediaType in the router's words."""
+def patch_type(content_type: str, resource: Resource) -> str:
+    """The kind of patch. Raises UnsupportedMediaType; built-in kinds speak the router's words."""
     media = media_type(content_type)
-    if media not in _PATCH_TYPES:
+    if resource.custom:
+        known = [kind for kind in _PATCH_TYPES if kind != _STRATEGIC]
+        if media not in known:
+            raise UnsupportedMediaType(
+                "the body of the request was in an unknown format - accepted media types include: "
+                f"{', '.join(known)}"
+            )
+    elif media not in _PATCH_TYPES:
         raise UnsupportedMediaType("415: Unsupported Media Type", details={})
     return media
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proreus.aio.clock import Clock
+from proreus.api.group_version import GroupKind
 from proreus.api.status import BadRequest
 from proreus.api.wire import json
 from proreus.api.wire.query import first
@@ -30,10 +31,12 @@ from proreus.server.views import (
 from proreus.server.views.columns import printer_for
 
 _VIEWS_MAX = 2000
+_SCALE = GroupKind("autoscaling", "Scale")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _PRETTY_AGENTS = ("curl", "Wget", "Mozilla/5.0")
 _CUSTOM = Endpoint(is_custom=True)
 _BUILT_IN = Endpoint()
+_WITHOUT_TABLE = Endpoint(has_table=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,26 @@ class Representations:
             view = self._whole(resource)
             found = self._plain[resource] = Representation(PLAIN, view)
         return found
+
+    def review(self, exchange: Exchange, resource: Resource) -> Representation:
+        """What is not stored has no columns."""
+        choice = choose(exchange, _WITHOUT_TABLE)
+        return Representation(choice, self._view(resource, choice, IncludeObject.METADATA))
+
+    def scale(self, exchange: Exchange, resource: Resource) -> Representation:
+        """A Scale, which is no object of the resource but stands for one."""
+        choice = choose(exchange, _CUSTOM if resource.custom else _BUILT_IN)
+        if choice.kind != "Table":
+            return Representation(choice, self._view(resource, choice, IncludeObject.METADATA))
+        include = _included(first(exchange.query, "includeObject"))
+        view = TableView(
+            printer_for(_SCALE),
+            self._whole(resource),
+            self._clock,
+            include=include,
+            version=choice.version,
+        )
+        return Representation(choice, view)
 
     def forget(self, resource: Resource) -> None:
         """The resource is served no more."""

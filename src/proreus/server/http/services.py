@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
+from proreus.server.authn.chain import Authentication
+from proreus.server.authn.service_accounts import ServiceAccountTokens
+from proreus.server.authz.authorizer import Authorization
 from proreus.server.http.body import ObjectDecoder
 from proreus.server.http.representation import Representations
 from proreus.server.registry.catalog import Catalog
@@ -25,6 +28,9 @@ class Services:
     decoder: ObjectDecoder
     representations: Representations
     admission: Admission
+    authentication: Authentication
+    authorization: Authorization
+    service_accounts: ServiceAccountTokens
     date: Callable[[], bytes]  # the Date header's line
 
     def collection(self, resource: Resource) -> Collection:

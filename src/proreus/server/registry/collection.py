@@ -47,6 +47,10 @@ class Collection:
             self._node = self.find_node(self.resource.gvk)
         return self._node
 
+    def node_of(self, gvk: GroupVersionKind) -> TypeNode | None:
+        """The type of what an endpoint of this resource takes: its own, or Scale."""
+        return self.node if gvk == self.resource.gvk else self.find_node(gvk)
+
     @property
     def is_converted(self) -> bool:
         return self.resource.stored_gvk != self.resource.gvk

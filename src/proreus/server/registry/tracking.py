@@ -1,17 +1,87 @@
-"""Who owns which field: keeps metadata.managedFields with every write (spec/server §6.5)."""
+"""Who owns which field: keeps metadata.managedFields with every write (spec/server §6.5).
+
+Ownership is told in the version a write was made in; the result is put into the stored object.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.group_version import GroupVersion
+from proreus.api.patch.apply import track_update
+from proreus.api.patch.json_patch import same
+from proreus.api.patch.ownership import Endpoint
+from proreus.api.typed import TypeNode
 from proreus.server.registry import metadata
 from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.write import Write
+from proreus.server.schema.check import zero
+
+_VOLATILE = ("managedFields", "resourceVersion")
 
 
 def track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
     """Note in ``stored`` what its writer changed. Both are in the stored version."""
-    metadata.of(stored).pop("managedFields", None)
+    collection = write.collection
+    tracked = track_update(
+        collection.to_served(live) if live is not None else None,
+        collection.to_served(stored),
+        collection.node,
+        manager=write.field_manager,
+        now=write.now,
+        api_version=collection.resource.api_version,
+        subresource=write.subresource,
+        endpoint=endpoint_of(write),
+    )
+    fields = tracked["metadata"].get("managedFields")
+    if fields:
+        metadata.of(stored)["managedFields"] = fields
+    else:
+        metadata.of(stored).pop("managedFields", None)
 
 
-def is_only_tracking(new: JsonObject, old: JsonObject) -> bool:
+def endpoint_of(write: Write) -> Endpoint:
+    """What the endpoint puts back, so that nobody comes to own it there."""
+    collection = write.collection
+    if write.subresource == "status":
+        reset = tuple((field,) for field in ("spec",))
+    elif collection.resource.subresource("status") is not None:
+        reset = (("status",),)
+    else:
+        reset = ()
+    node = collection.node
+    empty: Mapping[str, Any] = zero(node) if node is not None else {"metadata": {}}
+    if not collection.is_converted:
+        return Endpoint(reset=reset, empty=empty)
+
+    def convert(obj: JsonObject, version: str) -> tuple[JsonObject, TypeNode | None] | None:
+        other = GroupVersion.parse(version).kind(collection.resource.kind)
+        try:
+            return collection.convert(obj, other), collection.find_node(other)
+        except KeyError:
+            return None
+
+    return Endpoint(reset=reset, empty=empty, convert=convert)
+
+
+def is_unchanged(new: JsonObject, old: JsonObject) -> bool:
     """Nothing changed, or nothing but when a manager last wrote what it had written already."""
-    return new == old
+    return same(_lasting(new), _lasting(old)) and _owners(new["metadata"]) == _owners(
+        old["metadata"]
+    )
+
+
+def _lasting(obj: JsonObject) -> JsonObject:
+    kept = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
+    return {**obj, "metadata": kept}
+
+
+def _owners(meta: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
+    return {
+        tuple(str(entry.get(key, "")) for key in _IDENTITY): entry.get("fieldsV1")
+        for entry in meta.get("managedFields") or ()
+    }
+
+
+_IDENTITY = ("manager", "operation", "apiVersion", "subresource")

@@ -48,13 +48,17 @@ async def _attempt(write: Write, obj: JsonObject) -> Outcome:
     return await store(write, prepared)
 
 
-async def prepare(write: Write, obj: JsonObject) -> JsonObject:
-    """Everything up to the write; the result is in the stored version."""
+async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> JsonObject:
+    """Everything up to the write; the result is in the stored version.
+
+    ``tracks`` False: ``obj`` says already who owns what (apply).
+    """
     collection = write.collection
     resource, rules = collection.resource, collection.resource.rules
     stored = collection.to_stored(obj)
     rules.default(stored)
-    track(write, None, stored)
+    if tracks:
+        track(write, None, stored)
     meta = metadata.of(stored)
     admitted_as = meta.get("name") or meta.get("generateName") or ""
     attributes = replace(write, name=admitted_as).attributes(CREATE, stored, None)
@@ -64,7 +68,7 @@ async def prepare(write: Write, obj: JsonObject) -> JsonObject:
     metadata.fill_system_fields(stored, write.now)
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = metadata.generate_name(meta["generateName"])
-    if resource.subresource("status") is not None:
+    if resource.subresource("status") is not None and not rules.keeps_status:
         stored.pop("status", None)
     if resource.tracks_generation:
         meta["generation"] = 1

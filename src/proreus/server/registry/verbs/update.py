@@ -21,7 +21,7 @@ from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.failures import told_as
 from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.strategy import UpdateStrategy
-from proreus.server.registry.tracking import is_only_tracking, track
+from proreus.server.registry.tracking import is_unchanged, track
 from proreus.server.registry.verbs import create as creation
 from proreus.server.registry.write import UPDATE, Outcome, Write
 from proreus.server.storage.interface import KeyNotFound, StoredValue
@@ -90,7 +90,7 @@ class Updating:
         wanted = await self.make(self.write.collection.to_served(live))
         stored = await self._prepared(self.write.collection.to_stored(wanted), live)
         old = self.write.collection.decode(current)
-        if is_only_tracking(stored, old):
+        if is_unchanged(stored, old):
             return self._finished(current.value, current)
         value = splice.stored_from_object(stored)
         if self.strategy.may_end_deletion(stored, old):
@@ -109,7 +109,7 @@ class Updating:
         creation.check_namespace(self.write, obj)
         metadata.wipe_system_fields(obj)
         metadata.without_resource_version(obj)
-        prepared = await creation.prepare(self.write, obj)
+        prepared = await creation.prepare(self.write, obj, tracks=self.tracks)
         value = splice.stored_from_object(prepared)
         self.is_created = True
         if self.write.dry_run:
@@ -123,6 +123,7 @@ class Updating:
         creation.check_namespace(write, stored)
         resource.rules.default(stored)
         strategy.reset(stored, live)
+        metadata.keep_server_fields(stored, live)
         if self.tracks:
             track(write, live, stored)
         if metadata.unique_owner_references(stored):
@@ -130,7 +131,6 @@ class Updating:
         attributes = write.attributes(UPDATE, stored, live)
         await write.admission.mutate(attributes)
         self._check_revision(stored, live)
-        metadata.keep_server_fields(stored, live)
         strategy.prepare(stored, live)
         errors = self._violations(stored, live)
         if errors:
@@ -152,7 +152,7 @@ class Updating:
         try:
             wanted = parse_resource_version(given)
         except RevisionError as error:
-            raise PlainError(str(error)) from error
+            raise PlainError(error.why) from error
         if wanted == 0:
             if resource.unconditional_update or not self.strategy.is_main:
                 return

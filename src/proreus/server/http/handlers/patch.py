@@ -1,0 +1,75 @@
+"""PATCH, of every kind of patch (spec/server §6.3, §6.5)."""
+
+from __future__ import annotations
+
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.patch.errors import PatchError, UndecodablePatch
+from proreus.net.http_server import Answer
+from proreus.server.http.body import read_body
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers.answers import object_answer, refuse_list_form
+from proreus.server.http.handlers.update import check_name
+from proreus.server.http.handlers.writing import begin_write, write_options
+from proreus.server.http.negotiation import patch_type
+from proreus.server.http.router import ResourceRoute
+from proreus.server.http.services import Services
+from proreus.server.registry.patches import APPLY_PATCH, Patch, decode_patched, read_patch
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.strategies import strategy_for
+from proreus.server.registry.verbs.update import Make, Updating
+from proreus.server.registry.write import Write
+
+
+async def patch(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
+    resource = route.resource
+    shown = services.representations.of(exchange, resource)
+    document, write, validation = await begin_patch(services, exchange, route)
+    updating = Updating(
+        write=write,
+        make=patched(write, document, resource.gvk, validation),
+        strategy=strategy_for(resource, write.subresource),
+        may_create=document.is_apply and not write.subresource,
+        tracks=not document.is_apply,
+    )
+    outcome = await updating.run()
+    refuse_list_form(shown, resource, is_list=False)
+    return object_answer(exchange, shown, outcome.shown(), 201 if outcome.is_created else 200)
+
+
+async def begin_patch(
+    services: Services, exchange: Exchange, route: ResourceRoute
+) -> tuple[Patch, Write, str]:
+    """The patch, its write, and how strictly fields are looked at."""
+    media = patch_type(exchange.headers.get("Content-Type", ""), route.resource)
+    body = await read_body(exchange)
+    options = write_options(exchange, "PatchOptions", apply=media == APPLY_PATCH)
+    validation = options.field_validation
+    try:
+        document = read_patch(
+            media, body, force=bool(options.force), is_strict=validation == "Strict"
+        )
+    except PatchError as error:
+        raise error.to_status() from error
+    return document, begin_write(services, exchange, route, options), validation
+
+
+def patched(write: Write, document: Patch, gvk: GroupVersionKind, validation: str) -> Make:
+    """From the live object to the patched one, checked like a body."""
+
+    async def make(live: JsonObject | None) -> JsonObject:
+        try:
+            result = document.apply(write, live, gvk)
+            obj, unknown = decode_patched(result, gvk, write.collection.node_of(gvk))
+            faults = [*result.faults, *unknown]
+            if faults and validation == "Strict":
+                text = f"strict decoding error: {', '.join(faults)}"
+                raise UndecodablePatch(result.shown, text)
+        except PatchError as error:
+            raise error.to_status() from error
+        if validation != "Ignore":
+            for fault in faults:
+                write.warn(fault)
+        check_name(obj, write.name)
+        return obj
+
+    return make

@@ -1,0 +1,93 @@
+"""``/binding``: a pod gets its node, once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError, Reason
+from proreus.api.group_version import GroupResource
+from proreus.api.status import Conflict, PlainError
+from proreus.api.values.timestamp import format_time
+from proreus.api.wire import splice
+from proreus.server.registry import metadata
+from proreus.server.registry.failures import told_as
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.write import CREATE, Write
+from proreus.server.storage.interface import StoredValue
+from proreus.server.storage.resource_store import Preconditions, Update
+
+_BINDING = GroupResource("", "pods/binding")
+
+
+class _DryRun(Exception):
+    """All checks passed."""
+
+
+async def bind(write: Write, binding: JsonObject) -> None:
+    """Raises NotFound, Conflict, PlainError for a target that is no node."""
+    collection, name = write.collection, write.name
+    if errors := _violations(binding):
+        raise PlainError(field_error.join(errors))
+    meta = metadata.of(binding)
+    preconditions = Preconditions(meta.get("uid") or None, meta.get("resourceVersion") or None)
+
+    async def attempt(current: StoredValue | None) -> Update:
+        assert current is not None, "a missing key is an error before"
+        pod = collection.decode(current)
+        await write.admission.mutate(write.attributes(CREATE, binding, pod))
+        _assign(pod, binding, write.now)
+        if write.dry_run:
+            raise _DryRun
+        return Update(splice.stored_from_object(pod))
+
+    key = collection.key(write.namespace, name)
+    with told_as(collection.resource.group_resource, name, "update"):
+        try:
+            await collection.store.guaranteed_update(key, attempt, preconditions=preconditions)
+        except _DryRun:
+            return
+
+
+def _assign(pod: JsonObject, binding: JsonObject, now: float) -> None:
+    name, node = pod["metadata"]["name"], binding["target"]["name"]
+    spec = pod.setdefault("spec", {})
+    if metadata.is_deleting(pod):
+        raise Conflict.of(
+            _BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host"
+        )
+    if taken := spec.get("nodeName"):
+        raise Conflict.of(_BINDING, name, f'pod {name} is already assigned to node "{taken}"')
+    if spec.get("schedulingGates"):
+        raise Conflict.of(_BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
+    spec["nodeName"] = node
+    if annotations := metadata.of(binding).get("annotations"):
+        metadata.of(pod)["annotations"] = {
+            **(metadata.of(pod).get("annotations") or {}),
+            **annotations,
+        }
+    _scheduled(pod, now)
+
+
+def _scheduled(pod: JsonObject, now: float) -> None:
+    status = pod.setdefault("status", {})
+    others = [c for c in status.get("conditions") or () if c.get("type") != "PodScheduled"]
+    mark = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": format_time(now),
+    }
+    status["conditions"] = [*others, mark]
+
+
+def _violations(binding: Mapping[str, Any]) -> list[FieldError]:
+    target = binding.get("target") or {}
+    kind, found = target.get("kind") or "", []
+    if kind not in ("Node", ""):
+        text = f'Unsupported value: "{kind}": supported values: "Node", "<empty>"'
+        found.append(FieldError("target.kind", Reason.NOT_SUPPORTED, text))
+    if not target.get("name"):
+        found.append(field_error.required("target.name"))
+    return found
