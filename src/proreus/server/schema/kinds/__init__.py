@@ -10,7 +10,6 @@ from __future__ import annotations
 from functools import cache
 
 from proreus.api.group_version import GroupKind
-from proreus.server.registry.rules import Rules
 from proreus.server.schema.kinds import (
     addresses,
     autoscaling,
@@ -34,6 +33,7 @@ from proreus.server.schema.kinds import (
     workloads,
 )
 from proreus.server.schema.kinds.empty_status import with_empty_status
+from proreus.server.schema.rules import Rules
 
 _RULES: dict[str, dict[str, Rules]] = {
     "": {

@@ -7,9 +7,9 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.containers import PROTOCOLS
 from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _DEPRECATED = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"

@@ -7,10 +7,10 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names, quantity
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.label_selectors import check_selector
 from proreus.server.schema.kinds.workloads import check_not_over_100, check_share
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _UTILIZATION = 80

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.resources import check_overhead
 from proreus.server.schema.kinds.scheduling import check_tolerations
+from proreus.server.schema.rules import JsonObject, Rules
 
 _SYSTEM_PREFIX = "system-"
 _USER_PRIORITY_MAX = 1_000_000_000

@@ -10,8 +10,8 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _SIZE_MAX = 1024 * 1024

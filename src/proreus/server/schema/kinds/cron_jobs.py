@@ -6,10 +6,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proreus.api.field_error import FieldError
 from proreus.api.values.cron import CronError, parse_schedule
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.jobs import check_job_spec, default_job_spec
 from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
+from proreus.server.schema.rules import JsonObject, Rules
 
 # A job's name is the cron job's plus eleven characters, and has to fit a label.
 _NAME_MAX = 52

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import cache
 
 from proreus.api.group_version import GroupKind, GroupVersionKind
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.check import zero
 from proreus.server.schema.definitions import Definitions
 from proreus.server.schema.presence import Presence, presence
+from proreus.server.schema.rules import JsonObject, Rules
 
 _VERSIONS = ("v1", "v2", "v1beta2", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1")
 _STORED = {GroupKind("autoscaling", "HorizontalPodAutoscaler"): "v2"}

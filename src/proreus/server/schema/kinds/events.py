@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings
+from proreus.server.schema.rules import JsonObject, Rules
 
 _TEXT_MAX = 128
 _MESSAGE_MAX = 1024

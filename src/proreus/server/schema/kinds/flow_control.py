@@ -7,8 +7,8 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _PRECEDENCE = 1000

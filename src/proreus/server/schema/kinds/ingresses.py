@@ -8,9 +8,9 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.service_validation import check_load_balancer_status
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")

@@ -8,7 +8,6 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.job_policies import (
     check_pod_failure_policy,
@@ -18,6 +17,7 @@ from proreus.server.schema.kinds.label_selectors import check_selector
 from proreus.server.schema.kinds.pod_defaults import default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_pod_template
 from proreus.server.schema.kinds.workloads import check_match, template_warnings
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _CONTROLLER_UID = "batch.kubernetes.io/controller-uid"

@@ -7,9 +7,9 @@ from typing import Any
 
 from proreus.api.field_error import FieldError, Reason, quote
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.scheduling import TAINT_EFFECTS
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _NAME_LABEL = "kubernetes.io/metadata.name"

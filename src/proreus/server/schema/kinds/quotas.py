@@ -7,9 +7,9 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names, quantity
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.resources import QUOTA, check_amount, check_name
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _BEST_EFFORT = ("BestEffort", "NotBestEffort")

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.field_error import FieldError
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.service_validation import (
     check_load_balancer_status,
     check_service,
     check_service_update,
 )
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _AFFINITY_S = 10800

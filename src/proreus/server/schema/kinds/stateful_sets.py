@@ -8,7 +8,6 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.claims import check_claim_spec
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.pod_defaults import default_pod_template
@@ -22,6 +21,7 @@ from proreus.server.schema.kinds.workloads import (
     is_zero,
     template_warnings,
 )
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _RETENTION = ("whenDeleted", "whenScaled")

@@ -8,13 +8,13 @@ from typing import Any
 from proreus.api.field_error import FieldError
 from proreus.api.values import names, quantity
 from proreus.api.values.timestamp import format_time
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.claims import VOLUME_MODES, check_access_modes, check_claim_spec
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.label_selectors import check_node_selector
 from proreus.server.schema.kinds.pod_warnings import gone_volumes
 from proreus.server.schema.kinds.volume_defaults import default_volume_source
 from proreus.server.schema.kinds.volumes import SOURCE_CHECKS, check_driver
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _PV_SOURCES = frozenset(SOURCE_CHECKS) | {"local", "fc", "iscsi", "azureDisk", "quobyte", "flocker"}

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.label_selectors import check_selector
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")

@@ -8,12 +8,12 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import int_or_string
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.kinds import label_selectors
 from proreus.server.schema.kinds.findings import NOT_NEGATIVE, Findings
 from proreus.server.schema.kinds.pod_defaults import default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_pod_template
 from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
+from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 NO_MATCH = "`selector` does not match template `labels`"
