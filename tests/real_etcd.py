@@ -54,6 +54,7 @@ class EtcdCluster:
     members: list[Member]
     tls: bool = False
     fsync: bool = False
+    arguments: Sequence[str] = ()
     ca_file: Path | None = None
     certificate_file: Path | None = None
     key_file: Path | None = None
@@ -140,6 +141,7 @@ class EtcdCluster:
             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
             "--listen-metrics-urls", f"http://127.0.0.1:{member.health_port}",
             "--initial-cluster", peers, "--log-level", "error", *self._server_files,
+            *self.arguments,
         ]  # fmt: skip
         if not self.fsync and b"unsafe-no-fsync" in _options():
             command.append("--unsafe-no-fsync")
@@ -149,7 +151,7 @@ class EtcdCluster:
 
 @contextmanager
 def started_etcd(
-    members: int = 1, tls: bool = False, *, fsync: bool = False
+    members: int = 1, tls: bool = False, *, fsync: bool = False, arguments: Sequence[str] = ()
 ) -> Iterator[EtcdCluster]:
     """The same without an event loop, for fixtures that outlive one."""
     with tempfile.TemporaryDirectory(prefix="etcd-", ignore_cleanup_errors=True) as folder:
@@ -162,6 +164,7 @@ def started_etcd(
             ],
             tls=tls,
             fsync=fsync,
+            arguments=arguments,
         )
         if tls:
             _write_certificates(cluster)
@@ -174,10 +177,10 @@ def started_etcd(
 
 @asynccontextmanager
 async def running_etcd(
-    members: int = 1, tls: bool = False, *, fsync: bool = False
+    members: int = 1, tls: bool = False, *, fsync: bool = False, arguments: Sequence[str] = ()
 ) -> AsyncIterator[EtcdCluster]:
     """Start a cluster and wait until every member is ready."""
-    cluster = started_etcd(members, tls, fsync=fsync)
+    cluster = started_etcd(members, tls, fsync=fsync, arguments=arguments)
     opened = await asyncio.to_thread(cluster.__enter__)
     try:
         yield opened
