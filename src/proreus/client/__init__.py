@@ -41,13 +41,18 @@ if TYPE_CHECKING:
     from proreus.client.config.in_cluster import NotInCluster
     from proreus.client.config.loading import load_config
     from proreus.client.config.overrides import Overrides
+    from proreus.client.controller import Controller, Result
     from proreus.client.credentials.source import CredentialError
     from proreus.client.discovery.mapper import UnknownResource
+    from proreus.client.event_recorder import EventRecorder
+    from proreus.client.informer import Lister, SharedInformer, SharedInformerFactory
+    from proreus.client.leader_election import LeaderElector, LeaseLock
     from proreus.client.resources.resource_client import ResourceClient
     from proreus.client.resources.waiting import ConditionNotMet
     from proreus.client.rest.request import InvalidRequest, PatchType
     from proreus.client.rest.retry import RetryPolicy
     from proreus.client.rest.warning import WarnOnce
+    from proreus.client.workqueue import RateLimitedQueue, WorkQueue
     from proreus.net.transport_error import (
         ConnectFailed,
         ConnectionLost,
@@ -72,7 +77,9 @@ __all__ = [
     "ConnectFailed",
     "ConnectionLost",
     "ConnectionRefused",
+    "Controller",
     "CredentialError",
+    "EventRecorder",
     "ExecSettings",
     "Expired",
     "Forbidden",
@@ -83,6 +90,9 @@ __all__ = [
     "Invalid",
     "InvalidRequest",
     "KubeObject",
+    "LeaderElector",
+    "LeaseLock",
+    "Lister",
     "NotFound",
     "NotInCluster",
     "ObjectKey",
@@ -91,9 +101,13 @@ __all__ = [
     "PatchType",
     "ProtocolError",
     "RateLimit",
+    "RateLimitedQueue",
     "ResourceClient",
+    "Result",
     "RetryPolicy",
     "ServiceUnavailable",
+    "SharedInformer",
+    "SharedInformerFactory",
     "StreamSilent",
     "Timeout",
     "TlsFailed",
@@ -105,6 +119,7 @@ __all__ = [
     "UnknownResource",
     "WarnOnce",
     "WatchEvent",
+    "WorkQueue",
     "load_config",
 ]
 
@@ -167,16 +182,36 @@ _HOMES: dict[str, tuple[str, ...]] = {
         "TransportError",
         "TransportTimeout",
     ),
+    "proreus.client.controller": (
+        "Controller",
+        "Result",
+    ),
+    "proreus.client.event_recorder": ("EventRecorder",),
+    "proreus.client.informer": (
+        "Lister",
+        "SharedInformer",
+        "SharedInformerFactory",
+    ),
+    "proreus.client.leader_election": (
+        "LeaderElector",
+        "LeaseLock",
+    ),
+    "proreus.client.workqueue": (
+        "RateLimitedQueue",
+        "WorkQueue",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(importlib.import_module(_MODULE_OF[name]), name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # else every misspelled name would pass the type checker
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found: object = getattr(importlib.import_module(_MODULE_OF[name]), name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,27 @@
+"""The package's front door: every name it promises is there."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import proreus.client
+
+
+def test_every_promised_name_can_be_had() -> None:
+    for name in proreus.client.__all__:
+        assert getattr(proreus.client, name) is not None
+    assert dir(proreus.client) == sorted(proreus.client.__all__)
+
+
+def test_the_homes_of_the_names_are_right() -> None:
+    for module, names in proreus.client._HOMES.items():
+        home = importlib.import_module(module)
+        assert all(hasattr(home, name) for name in names)
+    assert set(proreus.client._MODULE_OF) == set(proreus.client.__all__)
+
+
+def test_other_names_are_not_there() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = proreus.client.Nothing  # type: ignore[attr-defined]
