@@ -245,10 +245,12 @@ class SharedInformer:
                         Notification(Change.DELETE, delta.object, None, final_state_known=known)
                     )
                 continue
-            old = self.indexer.put(key, delta.object)
+            old = self.indexer.get(key)
             if old is None:
+                self.indexer.put(key, delta.object)
                 self._tell(Notification(Change.ADD, None, delta.object, is_initial=is_initial))
             elif not _is_same_version(old, delta.object):
+                self.indexer.put(key, delta.object)
                 self._tell(Notification(Change.UPDATE, old, delta.object))
 
     def _tell(self, notification: Notification) -> None:
@@ -261,7 +263,7 @@ class SharedInformer:
 
 
 def _is_same_version(old: KubeObject, new: KubeObject) -> bool:
-    """A relist repeats what has not changed; that is not news."""
+    """A relist repeats what has not changed; that is not news, and the copy at hand is kept."""
     version = new.resource_version
     return bool(version) and old.resource_version == version and old.uid == new.uid
 

@@ -1,0 +1,180 @@
+"""A real server, a bad network, an informer behind it, and someone who keeps writing.
+
+    writer ──────────────────────► ApiServer
+    informer ──► Meddler ──► TcpProxy ──┘
+
+The informer's side runs on a hurried clock, on which back-off and silence pass five times as
+fast; everything else is real.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from proreus.aio.clock import SystemClock, Timer
+from proreus.api.object import KubeObject
+from proreus.client import AuthSettings, Client, ClientConfig, NotFound
+from proreus.client.informer import Notification, ReflectorConfig, SharedInformer
+from proreus.server.app import ApiServer
+from proreus.server.config import ServerConfig
+from proreus.testing.tcp_proxy import TcpProxy
+from tests.faults.informer.meddler import Meddler
+
+HURRY = 5
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition that announces itself to nobody; the test's timeout is the deadline."""
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+
+
+class HurriedClock(SystemClock):
+    """Seconds that last 200 ms."""
+
+    def monotonic(self) -> float:
+        return super().monotonic() * HURRY
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        return super().call_later(delay_s / HURRY, callback)
+
+    async def sleep(self, delay_s: float) -> None:
+        await super().sleep(delay_s / HURRY)
+
+
+class Witness:
+    """A handler that checks every notification against the ones before."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, KubeObject] = {}
+        self.complaints: list[str] = []
+
+    def __call__(self, told: Notification) -> None:
+        key, before = told.object.key, self.seen.get(told.object.key)
+        if (told.old is None) != (before is None):
+            self.complaints.append(f"{key}: {told.change} although {before} was known")
+        if told.old is not None and told.new is not None and told.old is not before:
+            self.complaints.append(f"{key}: updated from {told.old}, not from {before}")
+        if before is not None and int(told.object.resource_version) < int(before.resource_version):
+            self.complaints.append(f"{key}: from {before} back to {told.object}")
+        if told.new is None:
+            self.seen.pop(key, None)
+        else:
+            self.seen[key] = told.new
+
+
+class Scene:
+    """Everything above, running."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._server = contextlib.AsyncExitStack()
+        self._chance = random.Random(7)
+        self._port = 0
+        self.witness = Witness()
+        self.proxy: TcpProxy
+        self.meddler: Meddler
+        self.writer: Client
+        self.informer: SharedInformer
+
+    # The server
+
+    async def start_server(self) -> ApiServer:
+        config = ServerConfig(data_dir=self._data_dir, port=self._port, shutdown_grace_s=0.2)
+        server = await self._server.enter_async_context(ApiServer(config))
+        self._port = int(server.url.rpartition(":")[2])
+        return server
+
+    async def stop_server(self) -> None:
+        await self._server.aclose()
+
+    # Writing, past the network that is being broken
+
+    async def write(self, name: str, **content: Any) -> KubeObject:
+        """Create or change; the answer is what was stored."""
+        maps = self.writer.core_v1.configmaps("default")
+        body = {
+            "metadata": {"name": name, "labels": {"scene": "true"}},
+            "data": {"nonce": str(self._chance.random()), **content},
+        }
+        return await maps.apply({"kind": "ConfigMap", "apiVersion": "v1", **body}, force=True)
+
+    async def delete(self, name: str) -> None:
+        with contextlib.suppress(NotFound):
+            await self.writer.core_v1.configmaps("default").delete(name)
+
+    async def churn(self, changes: int = 30) -> None:
+        """Write and delete at random."""
+        for _ in range(changes):
+            name = f"object-{self._chance.randrange(8)}"
+            if self._chance.random() < 0.3:
+                await self.delete(name)
+            else:
+                await self.write(name)
+
+    # Checking
+
+    async def wait_equal(self) -> None:
+        """Wait until the informer has seen the server's present, and compare all of it."""
+        listed = await self.writer.core_v1.configmaps.list(label_selector="scene=true")
+        # The list's own version may be another resource's; a last write is one that will be seen.
+        last = await self.write("last")
+        await self.informer.lister.wait_for_version(last.resource_version, timeout_s=60 * HURRY)
+        served = {obj.key: obj.resource_version for obj in listed if obj.name != "last"}
+        cached = {
+            o.key: o.resource_version for o in self.informer.lister.list() if o.name != "last"
+        }
+        assert cached == served
+        await until(lambda: not self.informer.status().handlers[0].pending)
+        assert not self.witness.complaints, self.witness.complaints
+        heard = {k: o.resource_version for k, o in self.witness.seen.items() if o.name != "last"}
+        assert heard == served
+
+    async def wait_cause(self, cause: str) -> None:
+        """Wait until a request has ended for that cause."""
+        await until(lambda: cause in self.causes)
+
+    @property
+    def causes(self) -> set[str]:
+        return set(self.informer.status().reconnect_causes)
+
+
+@contextlib.asynccontextmanager
+async def scene(data_dir: Path, *, stream_lists: bool) -> AsyncIterator[Scene]:
+    made = Scene(data_dir)
+    clock = HurriedClock()
+    async with contextlib.AsyncExitStack() as parts:
+        server = await made.start_server()
+        parts.push_async_callback(made.stop_server)
+        made.proxy = await parts.enter_async_context(TcpProxy("127.0.0.1", made._port))
+        made.meddler = await parts.enter_async_context(Meddler("127.0.0.1", made.proxy.port))
+        auth = AuthSettings(token=server.token, over_loopback_http=True)
+        made.writer = await parts.enter_async_context(
+            Client(ClientConfig(host=server.url, auth=auth, rate_limit=None))
+        )
+        client = await parts.enter_async_context(
+            Client(
+                ClientConfig(
+                    host=f"http://127.0.0.1:{made.meddler.port}", auth=auth, rate_limit=None
+                ),
+                clock=clock,
+            )
+        )
+        made.informer = SharedInformer(
+            client.core_v1.configmaps.list_watch(label_selector="scene=true"),
+            "configmaps",
+            config=ReflectorConfig(stream_lists=stream_lists, silence_max_s=4),
+            clock=clock,
+        )
+        made.informer.add_handler(on_notification=made.witness)
+        await made.churn()
+        group = await parts.enter_async_context(asyncio.TaskGroup())
+        task = group.create_task(made.informer.run())
+        parts.callback(task.cancel)
+        await made.informer.wait_synced()
+        yield made

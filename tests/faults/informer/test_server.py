@@ -1,0 +1,42 @@
+"""What servers do: restart, forget history, stay away."""
+
+from __future__ import annotations
+
+from tests.faults.informer.scene import Scene, until
+
+
+async def test_a_server_that_restarts_with_the_same_data(stage: Scene) -> None:
+    """Guarantee: eventually equal"""
+    await stage.stop_server()
+    await stage.start_server()
+    await stage.churn()
+
+    await stage.wait_equal()
+
+
+async def test_a_server_that_restarted_and_forgot_the_history_in_between(stage: Scene) -> None:
+    """Guarantee: eventually equal. The informer is cut off, the collection changes, the server
+    restarts with a fresh window of history: resuming meets 410, and the relist finds deletions."""
+    await stage.proxy.refuse()
+    stage.proxy.cut()
+    stage.meddler.cut()
+    await stage.churn(60)
+    await stage.delete("object-0")
+    await stage.stop_server()
+    await stage.start_server()
+    await stage.churn(20)
+    await stage.proxy.listen()
+
+    await stage.wait_equal()
+    assert "expired" in stage.causes
+
+
+async def test_a_server_that_stays_away_for_a_while(stage: Scene) -> None:
+    """Guarantee: eventually equal"""
+    await stage.stop_server()
+    before = stage.informer.status().reconnects
+    await until(lambda: stage.informer.status().reconnects >= before + 3)
+    await stage.start_server()
+    await stage.churn()
+
+    await stage.wait_equal()
