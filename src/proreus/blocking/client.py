@@ -128,8 +128,8 @@ class Client:
         from proreus.client.config.loading import load_config
         from proreus.client.config.overrides import Overrides
 
-        chosen = more.pop("overrides", None) or Overrides(context=context, namespace=namespace)
-        return cls(load_config(path, chosen), **more)
+        overrides = more.pop("overrides", None) or Overrides()
+        return cls(load_config(path, overrides.chosen(context, namespace)), **more)
 
     @classmethod
     def from_env(cls, **options: Any) -> Client:

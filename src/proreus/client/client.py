@@ -59,13 +59,17 @@ class Client:
         overrides: Overrides | None = None,
         **options: Any,
     ) -> Client:
-        """From a kubeconfig file, or the ones kubectl would read. Raises ``ConfigError``."""
+        """From a kubeconfig file, or the ones kubectl would read. Raises ``ConfigError``.
+
+        ``context`` and ``namespace`` win over those in ``overrides``.
+        """
         # Reading configuration is not needed by who brings it along.
         from proreus.client.config.loading import load_config
         from proreus.client.config.overrides import Overrides
 
-        chosen = overrides or Overrides(context=context, namespace=namespace)
-        return cls(load_config(path, chosen), **options)
+        return cls(
+            load_config(path, (overrides or Overrides()).chosen(context, namespace)), **options
+        )
 
     @classmethod
     def from_env(cls, **options: Any) -> Client:

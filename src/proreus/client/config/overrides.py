@@ -30,6 +30,10 @@ class Overrides:
     proxy_url: str = ""
     impersonate: Impersonation | None = None
 
+    def chosen(self, context: str, namespace: str) -> Overrides:
+        """With these two on top, where they are not empty."""
+        return replace(self, context=context or self.context, namespace=namespace or self.namespace)
+
 
 def override_cluster(cluster: Cluster, by: Overrides) -> Cluster:
     if by.server:

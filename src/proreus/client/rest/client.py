@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,9 @@ from proreus.net.transport_error import TransportError, TransportTimeout
 
 if TYPE_CHECKING:
     from proreus.net.http_client import ByteStream, Response
+
+log = logging.getLogger(__name__)
+_SLOW_TURN_S = 1.0
 
 
 @dataclass(slots=True)
@@ -220,8 +224,12 @@ class RestClient:
         await self._wait_turn()
 
     async def _wait_turn(self) -> None:
-        if self._bucket is not None:
-            self._observer.throttled(await self._bucket.wait_token())
+        if self._bucket is None:
+            return
+        waited_s = await self._bucket.wait_token()
+        self._observer.throttled(waited_s)
+        if waited_s >= _SLOW_TURN_S:
+            log.info("a request waited %.1f s for the client's own rate limit", waited_s)
 
     def _url(self, request: Request) -> str:
         return self.config.host + request.target
