@@ -11,6 +11,7 @@ Cost of applying one field to a pod: about 100 µs, most of it reading and writi
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
@@ -62,12 +63,11 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
 
     Raises status.Conflict, or UnmappedPatchError where ``applied`` does not fit its type.
     """
-    write = Write(node, api_version, subresource, format_time(now), endpoint)
+    write = Write(node, api_version, subresource, _time(int(now)), endpoint)
     owners = owners_before(live, write)
-    if found := list(typed_check.faults(applied, node)):
-        raise UnmappedPatchError(
-            f"failed to create typed patch object ({_who(applied)}): {typed_check.joined(found)}"
-        )
+    if not typed_check.fits(applied, node):
+        found = typed_check.joined(list(typed_check.faults(applied, node)))
+        raise UnmappedPatchError(f"failed to create typed patch object ({_who(applied)}): {found}")
     before = without_managers(live or {**endpoint.empty, **_identity(applied)})
     applier = Manager(manager, APPLY, "", subresource)
     attempt = _Attempt(write, before, applied, owners, applier)
@@ -92,7 +92,7 @@ def track_update(
     endpoint: Endpoint = ANYWHERE,
 ) -> Object:
     """``new`` with managedFields, after a create (``live`` None), an update or a patch."""
-    write = Write(node, api_version, subresource, format_time(now), endpoint)
+    write = Write(node, api_version, subresource, _time(int(now)), endpoint)
     owners = owners_for_update(live, new, subresource)
     after = without_managers(new)
     if live is not None and not owners:
@@ -122,7 +122,8 @@ class _Attempt:
         managers = dict(self._owners)
         managers[self._applier] = Owned(fields, write.api_version, last.time if last else "")
         merged = merge(self._live, self._applied, write.node)
-        result = self._pruned(merged, last, managers) if last else merged
+        given_up = difference(last.fields, fields) if last else EMPTY
+        result = self._pruned(merged, last, managers) if last and given_up else merged
         change = write.change(self._live, result)
         if not force:
             self._refuse_conflicts(managers, result, change, allowed)
@@ -190,6 +191,11 @@ class _Attempt:
         if version == write.api_version or write.endpoint.convert is None:
             return obj, write.node
         return write.endpoint.convert(obj, version)
+
+
+@lru_cache(maxsize=8)
+def _time(second: int) -> str:
+    return format_time(second)
 
 
 def _identity(applied: Object) -> Object:

@@ -4,13 +4,15 @@
 
 Keys are path elements: ``f:`` a field, ``k:`` a list element by its keys, ``v:`` a list element by
 its value, ``i:`` one by its index. An empty tree below an element means the path itself is in the
-set; otherwise ``.`` says so. Reading an entry is thus no work, and the operations cost in
-proportion to the smaller operand. Trees are shared and never changed.
+set; otherwise ``.`` says so.
+
+Invariant: trees are sorted as a server writes them, shared, and never changed. So reading and
+writing an entry is no work, and the operations cost in proportion to the smaller operand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -30,21 +32,22 @@ class FieldSetError(ValueError):
 
 
 def parse(fields: Any) -> Tree:
-    """A set from decoded FieldsV1; raises FieldSetError for anything else."""
+    """A set from the FieldsV1 of a client; raises FieldSetError for anything else."""
     if not isinstance(fields, dict):
         raise FieldSetError(f"expected an object, got {go_text.json_kind(fields)}")
-    tree: Tree = {}
-    for element, below in fields.items():
-        if element == SELF:
-            tree[SELF] = EMPTY
-        else:
-            tree[_canonical(element)] = parse(below)
-    return tree
+    return dict(
+        in_order(
+            (_canonical(e), EMPTY if e == SELF else parse(below)) for e, below in fields.items()
+        )
+    )
 
 
-def serialise(tree: Tree) -> Tree:
-    """FieldsV1 with its elements in the order a server writes them."""
-    return {element: serialise(tree[element]) for element in sorted(tree, key=_order)}
+def in_order(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Pairs of elements and what belongs to them, in the order of a tree."""
+    ordered = list(pairs)
+    if len(ordered) > 1:
+        ordered.sort(key=_by_element)
+    return ordered
 
 
 def has_self(tree: Tree) -> bool:
@@ -58,19 +61,21 @@ def with_self(tree: Tree) -> Tree:
 
 def union(left: Tree, right: Tree) -> Tree:
     """Sets of whole objects: the empty tree is the empty set here."""
-    if not left or not right:
+    if not left or not right or left is right:
         return left or right
     joined = dict(left)
     for element, below in right.items():
         known = joined.get(element)
         joined[element] = below if known is None else _join(known, below)
-    return joined
+    return joined if len(joined) == len(left) else dict(in_order(joined.items()))
 
 
 def difference(left: Tree, right: Tree) -> Tree:
     """The paths of ``left`` that are not in ``right``."""
     if not right or not left:
         return left
+    if left == right:
+        return EMPTY
     kept: Tree = {}
     for element, below in left.items():
         other = right.get(element)
@@ -90,6 +95,7 @@ def intersection(left: Tree, right: Tree) -> Tree:
     return common
 
 
+@lru_cache(maxsize=256)
 def of_paths(paths: tuple[tuple[str, ...], ...]) -> Tree:
     """The set of these fields, each given as its names from the root."""
     tree: Tree = {}
@@ -129,7 +135,7 @@ def with_named_fields(tree: Tree, node: TypeNode | None) -> Tree:
 
 def paths(tree: Tree, prefix: str = "") -> Iterator[str]:
     """Every path as messages print it: at each level the set's own, then the deeper ones."""
-    elements = [element for element in sorted(tree, key=_order) if element != SELF]
+    elements = [element for element in tree if element != SELF]
     for element in elements:
         if has_self(tree[element]):
             yield prefix + element_text(element)
@@ -196,7 +202,11 @@ def _meet(left: Tree, right: Tree) -> Tree | None:
     return common or None
 
 
-@lru_cache(maxsize=4096)
+def _by_element(pair: tuple[str, Any]) -> tuple[Any, ...]:
+    return _order(pair[0])
+
+
+@lru_cache(maxsize=16_384)
 def _order(element: str) -> tuple[Any, ...]:
     """Fields by name, list elements by their keys, numbers before strings and by size."""
     rank = _RANK[element[:1]]
@@ -219,6 +229,8 @@ def _value_order(value: Any) -> tuple[int, float, str]:
 @lru_cache(maxsize=4096)
 def _canonical(element: str) -> str:
     """An element as this module writes it; foreign writers may space or sort otherwise."""
+    if element == SELF:
+        return element
     kind, colon, text = element.partition(":")
     if not colon or kind not in _RANK:
         raise FieldSetError(f"missing colon: {element}" if not colon else f"unknown: {element}")
@@ -236,7 +248,11 @@ def _canonical(element: str) -> str:
 
 
 def key_element(keys: dict[str, Any]) -> str:
-    return "k:" + json.encode(dict(sorted(keys.items()))).decode()
+    return sorted_key_element(dict(sorted(keys.items())))
+
+
+def sorted_key_element(keys: dict[str, Any]) -> str:
+    return "k:" + json.encode(keys).decode()
 
 
 def value_element(value: Any) -> str:

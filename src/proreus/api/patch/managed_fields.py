@@ -14,6 +14,7 @@ from typing import Any
 from proreus.api.patch import field_sets, go_text
 from proreus.api.patch.field_sets import FieldSetError, Tree
 from proreus.api.patch.json_patch import same
+from proreus.api.wire import json
 
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATERS = 10
@@ -63,8 +64,11 @@ class Owned:
 Managers = dict[Manager, Owned]
 
 
-def decode(entries: Any) -> Managers:
-    """Raises ManagedFieldsError if one entry is not as a server would write it."""
+def decode(entries: Any, *, stored: bool = False) -> Managers:
+    """Raises ManagedFieldsError if one entry is not as a server would write it.
+
+    Stored entries are taken as they are: their sets were read and sorted before they were stored.
+    """
     managers: Managers = {}
     for index, entry in enumerate(entries or ()):
         if not isinstance(entry, dict):
@@ -74,10 +78,6 @@ def decode(entries: Any) -> Managers:
             raise ManagedFieldsError(f"invalid operation in managed fields entry {index}")
         if entry.get("fieldsType") != "FieldsV1":
             raise ManagedFieldsError(f"invalid fieldsType in managed fields entry {index}")
-        try:
-            fields = field_sets.parse(entry.get("fieldsV1") or {})
-        except FieldSetError as bad:
-            raise ManagedFieldsError(f"error decoding set from {index}: {bad}") from bad
         version = entry.get("apiVersion") or ""
         manager = Manager(
             entry.get("manager") or "",
@@ -85,8 +85,18 @@ def decode(entries: Any) -> Managers:
             version if operation == UPDATE else "",
             entry.get("subresource") or "",
         )
+        fields = entry.get("fieldsV1") or {}
+        if not stored:
+            fields = _parse(fields, index)
         managers[manager] = Owned(fields, version, entry.get("time") or "")
     return managers
+
+
+def _parse(fields: Any, index: int) -> Tree:
+    try:
+        return field_sets.parse(fields)
+    except (FieldSetError, RecursionError) as bad:
+        raise ManagedFieldsError(f"error decoding set from {index}: {bad}") from bad
 
 
 def encode(managers: Managers) -> list[dict[str, Any]]:
@@ -151,7 +161,7 @@ def keep_times(live: Mapping[str, Any] | None, new: dict[str, Any]) -> dict[str,
     if _timeless(old_entries) != _timeless(new_entries):
         return new
     kept = {**new, "metadata": {**new["metadata"], "managedFields": old_entries}}
-    return kept if kept == live and same(kept, live) else new
+    return kept if kept == live and _is_same(kept, live) else new
 
 
 def _entry(manager: Manager, owned: Owned) -> dict[str, Any]:
@@ -163,7 +173,7 @@ def _entry(manager: Manager, owned: Owned) -> dict[str, Any]:
     if owned.time:
         entry["time"] = owned.time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = field_sets.serialise(owned.fields)
+    entry["fieldsV1"] = owned.fields
     if manager.subresource:
         entry["subresource"] = manager.subresource
     return entry
@@ -176,3 +186,9 @@ def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ({k: v for k, v in entry.items() if k != "time"} for entry in entries),
         key=lambda entry: [str(entry.get(key, "")) for key in identity],
     )
+
+
+def _is_same(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    """Whether two equal objects are so as JSON too, where 1, 1.0 and true are three values."""
+    one, other = json.encode(left), json.encode(right)
+    return one == other or (len(one) == len(other) and same(left, right))

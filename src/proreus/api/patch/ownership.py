@@ -125,7 +125,7 @@ def owners_before(live: Object | None, write: Write) -> Managers:
     if live is None:
         return {}
     try:
-        owners = managed_fields.decode(managed_fields.entries_of(live))
+        owners = managed_fields.decode(managed_fields.entries_of(live), stored=True)
     except ManagedFieldsError as bad:
         raise UnmappedPatchError(f"failed to decode managed fields: {bad}") from bad
     if owners:
@@ -136,8 +136,8 @@ def owners_before(live: Object | None, write: Write) -> Managers:
 
 def owners_for_update(live: Object | None, new: Object, subresource: str) -> Managers:
     """The writer's own list if it sends a readable one, else the stored; never by subresource."""
-    given = managed_fields.entries_of(new)
-    if not subresource:
+    given, kept = managed_fields.entries_of(new), managed_fields.entries_of(live)
+    if not subresource and given is not kept and given != kept:
         if managed_fields.is_reset(given):
             return {}
         try:
@@ -146,7 +146,7 @@ def owners_for_update(live: Object | None, new: Object, subresource: str) -> Man
         except ManagedFieldsError:
             pass
     try:
-        return managed_fields.decode(managed_fields.entries_of(live))
+        return managed_fields.decode(kept, stored=True)
     except ManagedFieldsError:
         return {}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.api.patch import go_text
 from proreus.api.patch.field_sets import element_text
-from proreus.api.patch.field_walk import ElementError, element_of, is_walked_list
+from proreus.api.patch.plans import ElementError, Plan, plan_of
 from proreus.api.typed import Shape, TypeNode
 
 
@@ -27,6 +27,11 @@ def faults(value: Any, node: TypeNode | None, path: str = "") -> Iterator[str]:
         case _:
             if wrong := _scalar(value, node.shape):
                 yield _at(path, wrong)
+
+
+def fits(value: Any, node: TypeNode | None) -> bool:
+    """Whether there are no faults, said quickly: most objects that are applied have none."""
+    return _fits(value, plan_of(node))
 
 
 def joined(found: list[str]) -> str:
@@ -61,12 +66,13 @@ def _list(value: Any, node: TypeNode, path: str) -> Iterator[str]:
         yield _at(path, f"expected list, got &{{{go_text.plain(value)}}}")
         return
     inner = node.element() if node.element is not None else None
+    plan = plan_of(node)
     seen: set[str] = set()
     for index, item in enumerate(value):
         place = f"[{index}]"
-        if is_walked_list(node):
+        if plan.is_list:
             try:
-                element = element_of(item, node)
+                element = plan.element(item)
             except ElementError as fault:
                 yield _at(path, f"element {index}: {fault}")
                 return
@@ -100,3 +106,34 @@ def _go_value(value: Any) -> str:
 
 def _at(path: str, fault: str) -> str:
     return f"{path}: {fault}" if path else fault
+
+
+def _fits(value: Any, plan: Plan) -> bool:
+    if type(value) in plan.types:
+        return True
+    node = plan.node
+    if type(value) is dict:
+        if plan.is_struct:
+            steps = plan.steps
+            is_open = node is not None and node.preserve_unknown
+            for key, child in value.items():
+                _, below, is_declared = steps[key]
+                if not (is_declared or is_open):
+                    return False
+                if type(child) not in below.types and not _fits(child, below):
+                    return False
+            return True
+        below = plan.inner
+        return (
+            node is not None
+            and node.shape is Shape.MAP
+            and all(type(child) in below.types or _fits(child, below) for child in value.values())
+        )
+    if type(value) is list and node is not None and node.shape is Shape.LIST:
+        if plan.is_list:
+            elements = plan.elements(value)
+            if len(set(elements)) < len(value) or any(e[0] == "i" for e in elements):
+                return False
+        below = plan.inner
+        return all(type(item) in below.types or _fits(item, below) for item in value)
+    return False

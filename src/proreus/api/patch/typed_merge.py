@@ -9,71 +9,72 @@ from collections import Counter
 from typing import Any
 
 from proreus.api.patch.field_sets import Tree, has_self
-from proreus.api.patch.field_walk import element_of, elements, is_atomic
+from proreus.api.patch.plans import Plan, plan_of
 from proreus.api.typed import TypeNode
+
+_ABSENT: Any = object()
 
 
 def merge(live: Any, applied: Any, node: TypeNode | None) -> Any:
     """``applied`` over ``live``: atomic values replace, others merge by key or element."""
-    shape = applied if applied is not None else live
-    if is_atomic(shape, node) or not (live or applied):
-        return applied
-    if isinstance(live, dict | None) and isinstance(applied, dict | None):
-        return _merge_maps(live or {}, applied or {}, node)
-    if isinstance(live, list | None) and isinstance(applied, list | None):
-        assert node is not None
-        return _merge_lists(live or [], applied or [], node)
-    return applied
+    return _merge(live, applied, plan_of(node))
 
 
 def remove(value: Any, paths: Tree, node: TypeNode | None) -> Any:
     """``value`` without the paths of a set; a map or list that loses everything becomes null."""
+    return _remove(value, paths, plan_of(node))
+
+
+def _merge(live: Any, applied: Any, plan: Plan) -> Any:
+    if plan.is_leaf or not (live or applied):
+        return applied
+    if isinstance(live, dict | None) and isinstance(applied, dict | None):
+        merged = dict(live or {})
+        for key, value in (applied or {}).items():
+            known = merged.get(key, _ABSENT)
+            if known is not _ABSENT and value is not known:
+                below = plan.step(key)[1]
+                value = value if below.is_leaf else _merge(known, value, below)
+            merged[key] = value
+        return merged
+    if plan.is_list and isinstance(live, list | None) and isinstance(applied, list | None):
+        return _merge_lists(live or [], applied or [], plan)
+    return applied
+
+
+def _remove(value: Any, paths: Tree, plan: Plan) -> Any:
     if isinstance(value, dict):
         kept: dict[str, Any] = {}
         for key, child in value.items():
-            below = paths.get(f"f:{key}")
+            element, inner = plan.step(key)
+            below = paths.get(element)
             if below is None:
                 kept[key] = child
             elif not has_self(below):
-                kept[key] = remove(child, below, node.field_of(key) if node else None)
+                kept[key] = _remove(child, below, inner)
         return kept or None
-    if isinstance(value, list) and not is_atomic(value, node):
-        assert node is not None
-        inner = node.element() if node.element is not None else None
+    if plan.is_list and isinstance(value, list):
         left: list[Any] = []
-        for element, item in zip(elements(value, node), value, strict=True):
+        for element, item in zip(plan.elements(value), value, strict=True):
             below = paths.get(element)
             if below is None:
                 left.append(item)
             elif not has_self(below):
-                left.append(remove(item, below, inner))
+                left.append(_remove(item, below, plan.inner))
         return left or None
     return value
 
 
-def _merge_maps(
-    live: dict[str, Any], applied: dict[str, Any], node: TypeNode | None
-) -> dict[str, Any]:
-    merged = dict(live)
-    for key, value in applied.items():
-        if key in live:
-            merged[key] = merge(live[key], value, node.field_of(key) if node else None)
-        else:
-            merged[key] = value
-    return merged
-
-
-def _merge_lists(live: list[Any], applied: list[Any], node: TypeNode) -> list[Any]:
+def _merge_lists(live: list[Any], applied: list[Any], plan: Plan) -> list[Any]:
     """Elements of both, in an order that keeps each side's wherever the two agree.
 
     The applied order wins where they differ; what only the server has stays behind the element it
     stood behind.
     """
-    inner = node.element() if node.element is not None else None
-    theirs = elements(live, node)
+    theirs = plan.elements(live)
     times = Counter(theirs)
     old = dict(zip(theirs, live, strict=True))
-    new = {element_of(item, node): item for item in applied}
+    new = {plan.element(item): item for item in applied}
     ours = iter(new)
     shared = iter([element for element in new if element in times])
     expected = next(shared, None)
@@ -82,7 +83,7 @@ def _merge_lists(live: list[Any], applied: list[Any], node: TypeNode) -> list[An
     def take(element: str) -> None:
         # Of elements the server holds twice none can be merged with: the applied one replaces.
         if times[element] == 1:
-            merged.append(merge(old[element], new[element], inner))
+            merged.append(_merge(old[element], new[element], plan.inner))
         else:
             merged.append(new[element])
 

@@ -14,7 +14,7 @@ import base64
 import binascii
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from proreus.api.wire.protobuf_special import Decode, Encode, fields
 from proreus.api.wire.protobuf_unions import UNIONS, union_of
@@ -37,14 +37,12 @@ Specials = Mapping[str, tuple[Decode, Encode]]
 
 _INTEGERS = ("int32", "int64")
 _WIRE_TYPES = {"int32": VARINT, "int64": VARINT, "bool": VARINT, "double": FIXED64}
-# What a length-delimited field turns into.
-_TEXT, _MESSAGE, _MESSAGES, _TEXTS, _MAP, _VALUE, _VALUES, _INLINE, _PACKED = range(9)
-
-
-class _Reader(NamedTuple):
-    kind: int
-    name: str
-    read: Any  # Message for nested messages, else bytes → value
+# What a field turns into; plural: it repeats and becomes a list.
+_TEXT, _MESSAGE, _NUMBER, _MAP, _VALUE, _INLINE = 0, 1, 2, 3, 4, 5
+_TEXTS, _MESSAGES, _NUMBERS, _VALUES, _PACKED, _DOUBLE = 6, 7, 8, 9, 10, 11
+# One of these, the JSON name, and what reads the value: buffer and positions for messages, the
+# varint for numbers (None: an integer), bytes for the others.
+_Reader = tuple[int, str, Any]
 
 
 class Messages:
@@ -96,39 +94,46 @@ class Message:
         while at < end:
             tag = buffer[at]
             at += 1
-            if tag & 0x80:
+            if tag > 0x7F:
                 tag, at = read_varint(buffer, at - 1)
             reader = readers.get(tag)
             if reader is None:
                 at = skip(buffer, at, end, tag, self.name)
                 continue
             kind, name, read = reader
-            if tag & 7 != BYTES:
-                at = _read_number(buffer, at, tag, kind, name, read, found)
+            if kind == _DOUBLE:
+                found[name] = _double(buffer[at : at + 8])
+                at += 8
                 continue
-            size = buffer[at]
+            size = buffer[at]  # of what follows, or the number itself
             at += 1
-            if size & 0x80:
+            if size > 0x7F:
                 size, at = read_varint(buffer, at - 1)
+            if kind == _NUMBER:
+                found[name] = read(size) if read is not None else signed(size)
+                continue
+            if kind == _NUMBERS:
+                found.setdefault(name, []).append(read(size) if read else signed(size))
+                continue
             stop = at + size
             if stop > end:
                 raise Truncated
             if kind == _TEXT:
-                found[name] = str(buffer[at:stop], "utf-8", "replace")
+                found[name] = buffer[at:stop].decode("utf-8", "replace")
             elif kind == _MESSAGE:
-                found[name] = read.decode(buffer, at, stop)
+                found[name] = read(buffer, at, stop)
             elif kind == _MAP:
-                key, value = _entry(buffer[at:stop], read)
+                key, value = _entry(buffer, at, stop, read)
                 found.setdefault(name, {})[key] = value
             elif kind == _VALUE:
                 if (value := read(buffer[at:stop])) is not None:
                     found[name] = value
             elif kind == _MESSAGES:
-                found.setdefault(name, []).append(read.decode(buffer, at, stop))
+                found.setdefault(name, []).append(read(buffer, at, stop))
             elif kind == _TEXTS:
-                found.setdefault(name, []).append(str(buffer[at:stop], "utf-8", "replace"))
+                found.setdefault(name, []).append(buffer[at:stop].decode("utf-8", "replace"))
             elif kind == _INLINE:
-                found.update(read.decode(buffer, at, stop))
+                found.update(read(buffer, at, stop))
             elif kind == _VALUES:
                 found.setdefault(name, []).append(read(buffer[at:stop]))
             else:
@@ -183,36 +188,23 @@ class Message:
 
 def _readers_of(name: str, kind: str, messages: Messages) -> list[tuple[int, _Reader]]:
     prefix, _, inner = kind.rpartition(":")
-    if prefix == "inline":
-        return [(BYTES, _Reader(_INLINE, name, messages[inner]))]
-    if prefix == "map":
-        return [(BYTES, _Reader(_MAP, name, _value_reader(inner, messages)))]
     many = prefix == "list"
+    if prefix == "inline":
+        return [(BYTES, (_INLINE, name, messages[inner].decode))]
+    if prefix == "map":
+        return [(BYTES, (_MAP, name, _value_reader(inner, messages)))]
+    if inner == "double":
+        assert not many, "no message has a list of these"
+        return [(FIXED64, (_DOUBLE, name, None))]
     if inner in _WIRE_TYPES:
-        plain = _Reader(_VALUES if many else _VALUE, name, _NUMBERS[inner])
-        packed = (BYTES, _Reader(_PACKED, name, inner))
-        return [(_WIRE_TYPES[inner], plain), packed] if many else [(_WIRE_TYPES[inner], plain)]
+        convert = bool if inner == "bool" else None
+        plain = (VARINT, (_NUMBERS if many else _NUMBER, name, convert))
+        return [plain, (BYTES, (_PACKED, name, convert or signed))] if many else [plain]
     if inner == "string":
-        return [(BYTES, _Reader(_TEXTS if many else _TEXT, name, None))]
+        return [(BYTES, (_TEXTS if many else _TEXT, name, None))]
     if special := messages.special(inner):
-        return [(BYTES, _Reader(_VALUES if many else _VALUE, name, special[0]))]
-    return [(BYTES, _Reader(_MESSAGES if many else _MESSAGE, name, messages[inner]))]
-
-
-def _read_number(
-    buffer: bytes, at: int, tag: int, kind: int, name: str, convert: Any, found: dict[str, Any]
-) -> int:
-    if tag & 7 == VARINT:
-        raw, at = read_varint(buffer, at)
-        value = convert(raw)
-    else:
-        value = convert(buffer[at : at + 8])
-        at += 8
-    if kind == _VALUES:
-        found.setdefault(name, []).append(value)
-    else:
-        found[name] = value
-    return at
+        return [(BYTES, (_VALUES if many else _VALUE, name, special[0]))]
+    return [(BYTES, (_MESSAGES if many else _MESSAGE, name, messages[inner].decode))]
 
 
 def _double(raw: bytes) -> float | int:
@@ -222,43 +214,40 @@ def _double(raw: bytes) -> float | int:
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
-_NUMBERS: dict[str, Callable[[Any], Any]] = {
-    "int32": signed,
-    "int64": signed,
-    "bool": bool,
-    "double": _double,
-}
-
-
-def _unpack(raw: bytes, kind: str) -> list[Any]:
+def _unpack(raw: bytes, convert: Callable[[int], Any]) -> list[Any]:
     """A packed list of numbers; Go does not write them so, but must be answered if it does."""
-    if kind == "double":
-        return [_double(raw[at : at + 8]) for at in range(0, len(raw), 8)]
     values, at = [], 0
     while at < len(raw):
         value, at = read_varint(raw, at)
-        values.append(_NUMBERS[kind](value))
+        values.append(convert(value))
     return values
 
 
 def _value_reader(kind: str, messages: Messages) -> Decode:
     """Reads the value of a map's entry, empty bytes if the entry has none."""
     if kind == "string":
-        return lambda raw: str(raw, "utf-8", "replace")
+        return lambda raw: raw.decode("utf-8", "replace")
     if special := messages.special(kind):
         return special[0]
     message = messages[kind]
     return lambda raw: message.decode(raw, 0, len(raw))
 
 
-def _entry(body: bytes, read: Decode) -> tuple[str, Any]:
-    key, value = b"", b""
-    for number, part in fields(body, "map entry"):
+def _entry(buffer: bytes, at: int, stop: int, read: Decode) -> tuple[str, Any]:
+    """Key and value of a map's entry."""
+    middle = at + 2 + buffer[at + 1] if stop - at > 3 else stop
+    # Nearly all are a key, then a value, both short.
+    if middle + 1 < stop and buffer[at] == 0x0A and buffer[middle] == 0x12:
+        value = middle + 2
+        if buffer[middle + 1] == stop - value < 0x80 and buffer[at + 1] < 0x80:
+            return buffer[at + 2 : middle].decode("utf-8", "replace"), read(buffer[value:stop])
+    key, found = b"", b""
+    for number, part in fields(buffer[at:stop], "map entry"):
         if number == 1 and isinstance(part, bytes):
             key = part
         elif number == 2 and isinstance(part, bytes):
-            value = part
-    return str(key, "utf-8", "replace"), read(value)
+            found = part
+    return key.decode("utf-8", "replace"), read(found)
 
 
 def _writer_of(number: int, prefix: str, inner: str, messages: Messages) -> Callable[[Any], bytes]:

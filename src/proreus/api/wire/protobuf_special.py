@@ -48,6 +48,7 @@ def fields(body: bytes, message: str) -> Iterator[tuple[int, int | bytes]]:
             at = skip(body, at, end, tag, message)
 
 
+@lru_cache(maxsize=4096)
 def _decode_time(body: bytes) -> Any:
     moment = _moment(body)
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}".zfill(20) if moment else None
@@ -58,7 +59,6 @@ def _decode_micro_time(body: bytes) -> Any:
     return f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27) if moment else None
 
 
-@lru_cache(maxsize=4096)
 def _moment(body: bytes) -> datetime | None:
     if not body:
         return None  # the zero time
@@ -92,6 +92,7 @@ def _encode_moment(text: Any, canonical: Callable[[str], str]) -> bytes:
     return b"\x08" + write_varint(seconds) + b"\x10" + nanos
 
 
+@lru_cache(maxsize=4096)
 def _decode_quantity(body: bytes) -> Any:
     return raw_bytes(body).decode("utf-8", "replace") or "0"
 
@@ -102,6 +103,7 @@ def _encode_quantity(value: Any) -> bytes:
     return delimited(_FIRST, str(value).encode())
 
 
+@lru_cache(maxsize=4096)
 def _decode_int_or_string(body: bytes) -> Any:
     kind, number, text = 0, 0, b""
     for field, value in fields(body, "IntOrString"):

@@ -36,6 +36,8 @@ def read_varint(buffer: bytes, at: int) -> tuple[int, int]:
 
 def signed(value: int) -> int:
     """A varint as int64, which is how negative numbers of every size are written."""
+    if value < _SIGN:
+        return value
     value &= _WRAP - 1
     return value - _WRAP if value >= _SIGN else value
 

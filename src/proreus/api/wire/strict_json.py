@@ -1,10 +1,10 @@
 """JSON as the server reads a request body: duplicate fields named, faults worded as Go words them.
 
 Stands where a body enters, before patches and the schema's check. A document without duplicates
-costs one decode, one encode and four byte searches (about 6 µs more than a plain decode of a pod):
-a key is a string followed by a colon, and no colon can follow any other string, so counting
-``":`` in the text and in the encoded value tells whether a key was lost. Only then is the
-document read again, slowly, to say which.
+costs one decode, one encode and two counts: encoding the value writes every string again, so a
+colon is missing exactly if a key was lost. Where the text has escapes, which may hide colons, only
+colons behind a closing quote are counted: they make a string a key. Only if the counts differ is
+the document read again, slowly, to say which keys were given twice.
 
 Invariant: what is returned can be encoded: it nests at most 254 deep, integers fit 64 bits.
 """
@@ -20,7 +20,7 @@ from typing import Any, Never
 from proreus.api.wire import json
 from proreus.api.wire.json_syntax import explain
 
-_SPACED_COLON = re.compile(rb'"[ \t\r\n]+:')
+_KEY = re.compile(rb'"[ \t\r\n]*:')
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -36,7 +36,11 @@ def decode_strict(data: bytes, *, merge_duplicates: bool = True) -> tuple[Any, t
     patches and custom resources.
     """
     value, text = _decode(data)
-    if _keys(text) == _keys(_encode(value, data)):
+    encoded = _encode(value, data)
+    if b"\\" not in text:
+        if text.count(b":") == encoded.count(b":"):
+            return value, ()
+    elif _keys(text) == _keys(encoded):
         return value, ()
     found: dict[str, None] = {}
     return _read_slowly(text, found, merge=merge_duplicates), tuple(found)
@@ -80,10 +84,8 @@ def _encode(value: Any, data: bytes) -> bytes:
 
 
 def _keys(text: bytes) -> int:
-    if b"\\" in text:
-        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    count = text.count(b'":')
-    return count + len(_SPACED_COLON.findall(text)) if b'" ' in text or b'"\n' in text else count
+    unescaped = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return len(_KEY.findall(unescaped))
 
 
 class _Pairs(list[tuple[str, Any]]):
