@@ -19,8 +19,7 @@ from proreus.aio.tasks import background
 from proreus.api.group_version import GroupVersionKind
 from proreus.net import tls
 from proreus.net.http_server import HttpServer
-from proreus.server.admission.chain import chain
-from proreus.server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from proreus.server.admission.standard import standard_admission
 from proreus.server.authn.chain import Authentication
 from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authn.tokens import StaticTokens, read_tokens_file
@@ -119,14 +118,16 @@ class ApiServer:
         storage = await parts.enter_async_context(open_storage(config, self.clock))
         caches = self._caches = WatchCaches(storage, self.clock, self.metrics)
         kinds = KnownKinds(self.catalog)
-        collections = Collections(StorageFactory(storage), caches, kinds, _convert)
+        stores = StorageFactory(storage)
+        collections = Collections(stores, caches, kinds, _convert)
         collections.serve_all(self.catalog)
         self._credentials = self._make_credentials()
-        services = self._services(collections, kinds)
+        services = self._services(collections, stores, kinds)
         pipeline = self._pipeline = self._make_pipeline(services)
+        # Before the caches: what a server makes of itself is no history to be watched.
+        await make_system_objects(services)
         await parts.enter_async_context(background(caches.run()))
         await caches.wait_ready()
-        await make_system_objects(services)
         self._http = HttpServer(
             pipeline.handle,
             self.clock,
@@ -158,9 +159,9 @@ class ApiServer:
             )
         return AdminCredentials(admin_token(config.data_dir), files)
 
-    def _services(self, collections: Collections, kinds: KnownKinds) -> Services:
-        namespaces = collections.named("", "v1", "namespaces")
-        lifecycle = NamespaceLifecycle(namespaces, self.clock)
+    def _services(
+        self, collections: Collections, stores: StorageFactory, kinds: KnownKinds
+    ) -> Services:
         accounts = ServiceAccountTokens(
             collections.named("", "v1", "serviceaccounts"), self.clock, self._key_file()
         )
@@ -171,7 +172,7 @@ class ApiServer:
             kinds=kinds,
             decoder=ObjectDecoder(kinds),
             representations=Representations(self.clock, _convert),
-            admission=chain(mutating=[lifecycle.admit]),
+            admission=standard_admission(collections, stores, self.clock),
             authentication=Authentication([StaticTokens(self._users()).check, accounts.check]),
             authorization=Authorization([allow_masters, allow_public, allow_authenticated]),
             service_accounts=accounts,

@@ -14,18 +14,22 @@ from proreus.server.registry.write import Admission, Write
 
 _NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 _SERVICE_IP = "10.0.0.1"
+_SYSTEM_CLASSES = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 
 
 async def make_system_objects(services: Services) -> None:
     for name in _NAMESPACES:
         await _ensure(services, "namespaces", "Namespace", "", {"metadata": {"name": name}})
     await _ensure(services, "services", "Service", "default", _kubernetes())
+    for name, value in _SYSTEM_CLASSES.items():
+        await _ensure(services, "priorityclasses", "PriorityClass", "", _class(name, value))
 
 
 async def _ensure(
     services: Services, plural: str, kind: str, namespace: str, obj: JsonObject
 ) -> None:
-    collection = services.collections.named("", "v1", plural)
+    group = "scheduling.k8s.io" if plural == "priorityclasses" else ""
+    collection = services.collections.named(group, "v1", plural)
     name = obj["metadata"]["name"]
     key = collection.key(namespace, name)
     if await collection.store.get(key) is not None:
@@ -40,7 +44,7 @@ async def _ensure(
         admission=Admission(),
     )
     try:
-        await create(write, {"kind": kind, "apiVersion": "v1", **obj})
+        await create(write, {"kind": kind, "apiVersion": collection.resource.api_version, **obj})
     except AlreadyExists:
         return
 
@@ -58,4 +62,14 @@ def _kubernetes() -> JsonObject:
             "sessionAffinity": "None",
             "type": "ClusterIP",
         },
+    }
+
+
+def _class(name: str, value: int) -> JsonObject:
+    what = "node" if "node" in name else "cluster"
+    return {
+        "metadata": {"name": name},
+        "value": value,
+        "description": f"Used for system critical pods that must run in the {what}.",
+        "preemptionPolicy": "PreemptLowerPriority",
     }
