@@ -28,11 +28,11 @@ class AdminCredentials:
 def admin_token(data_dir: Path | None) -> str:
     """Found or made; without a folder it lives as long as the server."""
     if data_dir is None:
-        return secrets.token_urlsafe(32)
+        return secrets.token_hex(32)
     path = data_dir / _TOKEN_FILE
     if path.exists():
         return path.read_text().strip()
-    token = secrets.token_urlsafe(32)
+    token = secrets.token_hex(32)
     write_private(path, token.encode() + b"\n")
     return token
 

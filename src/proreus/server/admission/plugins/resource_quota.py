@@ -1,11 +1,13 @@
-"""ResourceQuota objects: how much a namespace may hold. Counts when it lets something in.
+"""Quotas: what is created is charged to them by compare-and-swap, and refused beyond them.
 
-Two servers may admit at once, so a quota is charged by compare-and-swap on the quota itself.
+A quota is enforced once its status says how much is used; filling that in is a controller's work.
+An object that fails to be written after it was charged stays charged until that controller counts
+again, as in Kubernetes: refusing too early is safe, granting too much is not.
 """
 
 from __future__ import annotations
 
-from proreus.api.wire import splice
+from proreus.api.wire import json
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.pod_classes import PODS
 from proreus.server.admission.plugins.refusal import told_as_forbidden
@@ -15,47 +17,39 @@ from proreus.server.schema.policies import quotas
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 from proreus.server.storage.resource_store import Update
 
-_NOT_COUNTED = frozenset({"events", "bindings"})
-
 
 class ResourceQuota:
-    def __init__(self, found: Collection) -> None:
-        self._quotas = found
+    def __init__(self, quotas: Collection) -> None:
+        self._quotas = quotas
 
     async def admit(self, attributes: Attributes) -> None:
-        resource = attributes.resource
-        if attributes.operation != CREATE or attributes.subresource or not resource.namespaced:
+        if attributes.operation != CREATE or attributes.subresource or attributes.obj is None:
             return
-        if resource.plural in _NOT_COUNTED:
+        if not attributes.resource.namespaced:
             return
-        present = list(await lookup.each(self._quotas, attributes.namespace))
-        if not present:
-            return
-        obj = attributes.obj
-        assert obj is not None, "a create has an object"
-        wanted = quotas.usage_of(resource.group_resource, obj)
-        with told_as_forbidden(attributes):
-            for quota in present:
-                if not quotas.applies_to(quota, resource.group_resource, obj):
-                    continue
-                if resource.group_resource == PODS:
-                    quotas.missing_resources(quota, obj)
-                await self._charge(attributes, quota["metadata"]["name"], wanted)
+        resource = attributes.resource.group_resource
+        for quota in await lookup.each(self._quotas, attributes.namespace):
+            if not quotas.applies_to(quota, resource, attributes.obj):
+                continue
+            with told_as_forbidden(attributes):
+                if resource == PODS:
+                    quotas.missing_resources(quota, attributes.obj)
+                await self._charge(attributes, quota["metadata"]["name"])
 
-    async def _charge(self, attributes: Attributes, name: str, wanted: quotas.Usage) -> None:
-        """Raises Refused; tries again on the newest quota if another server charged it first."""
+    async def _charge(self, attributes: Attributes, name: str) -> None:
+        assert attributes.obj is not None
+        wanted = quotas.usage_of(attributes.resource.group_resource, attributes.obj)
 
-        def charge(current: StoredValue | None) -> Update:
-            assert current is not None, "a missing key is an error before"
-            quota = self._quotas.decode(current)
+        def charged(current: StoredValue | None) -> Update:
+            assert current is not None, "a missing quota is an error before"
+            quota = json.decode(current.value)
             used = quotas.charge(quota, wanted)
             if used is None or attributes.dry_run:
                 return Update(current.value)
             quota["status"]["used"] = used
-            return Update(splice.stored_from_object(quota))
+            return Update(json.encode(quota))
 
-        key = self._quotas.key(attributes.namespace, name)
         try:
-            await self._quotas.store.guaranteed_update(key, charge)
+            await self._quotas.store.guaranteed_update(f"{attributes.namespace}/{name}", charged)
         except KeyNotFound:
-            return  # a quota that is gone limits nothing
+            return  # deleted meanwhile: it limits nothing any more

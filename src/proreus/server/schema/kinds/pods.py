@@ -19,7 +19,7 @@ from proreus.server.schema.rules import JsonObject, Rules
 Json = Mapping[str, Any]
 _TOLERATED_S = 300
 _DEFAULT_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
 _MAY_CHANGE = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
@@ -34,8 +34,8 @@ def _prepare_create(pod: JsonObject) -> None:
     add_default_tolerations(spec)
     _merge_label_keys(spec, pod["metadata"].get("labels") or {})
     name = spec.get("priorityClassName")
-    if not name or name in _SYSTEM_PRIORITIES:
-        spec.setdefault("priority", _SYSTEM_PRIORITIES.get(name or "", 0))
+    if not name or name in SYSTEM_PRIORITIES:
+        spec.setdefault("priority", SYSTEM_PRIORITIES.get(name or "", 0))
         spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
