@@ -85,7 +85,8 @@ class StorageError(Exception):
     ├── InvalidKey         a key outside the key space (``..``, empty segment, no prefix)
     ├── Unavailable        no answer in time, connection lost, no leader: try again later;
     │                      for a write: the outcome is unknown
-    ├── StorageFull        no space left; nothing was written
+    ├── StorageFull        no space left; nothing was written (etcd may have kept the very write
+    │                      that reached its limit)
     ├── ValueTooLarge      more bytes than the store takes in one value; nothing was written
     ├── AccessDenied       the store refuses our name, password or certificate
     ├── StorageLocked      another process owns the file

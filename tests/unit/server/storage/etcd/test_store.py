@@ -272,12 +272,14 @@ async def test_a_full_etcd_refuses_writes_and_loses_nothing() -> None:
     ):
         written: dict[str, int] = {}
         with pytest.raises(StorageFull, match="no space left"):
-            for number in range(100):
-                key = f"/registry/a/{number:03}"
+            for number in range(3_000):  # etcd looks at its size only now and then
+                key = f"/registry/a/{number:04}"
                 written[key] = await storage.create(key, bytes(100_000))
 
         page = await storage.list("/registry/a/")
-        assert {item.key: item.revision for item in page.items} == written
+        found = {item.key: item.revision for item in page.items}
+        assert written.items() <= found.items()
+        assert len(found) <= len(written) + 1  # etcd keeps the write that reaches its limit
 
 
 async def test_a_lost_connection_ends_watches_and_comes_back() -> None:

@@ -1,0 +1,167 @@
+"""How fast storage writes, reopens and tells changes, and what an object costs in memory.
+
+SQLite runs in a temporary folder (``TMPDIR`` chooses the disk), etcd is the real one of the tests,
+with fsync, on the same machine. CPU is this process's own, all threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import tempfile
+import tracemalloc
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from benchmarks.report import CpuTimer, Row
+from proreus.aio.clock import SystemClock
+from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
+from proreus.server.storage.interface import Storage
+from proreus.server.storage.memory import MemoryStorage
+from proreus.server.storage.sqlite import SqliteStorage
+from tests.real_etcd import running_etcd
+
+VALUE = os.urandom(1_250).hex().encode()  # 2.5 kB, as a small pod has
+PODS = "/registry/pods/"
+LIVE = 100_000
+
+
+def run() -> list[Row]:
+    with tempfile.TemporaryDirectory(prefix="proreus-bench-") as folder:
+        rows = asyncio.run(_sqlite(Path(folder)))
+    return rows + asyncio.run(_etcd())
+
+
+async def _sqlite(folder: Path) -> list[Row]:
+    clock = SystemClock()
+    rows: list[Row] = []
+    for writers, count, target in ((1, 3_000, 2_000), (100, 60_000, 20_000)):
+        async with SqliteStorage.open(folder / f"{writers}.db", clock) as storage:
+            for kind, is_update in (("creates", False), ("updates", True)):
+                timer = await _write(storage, writers, count, is_update=is_update)
+                name = f"sqlite: durable {kind} of 2.5 kB, {writers} writers, one watch"
+                rate = count / timer.wall_s
+                rows.append(Row(name, rate, "writes/s", target, higher_is_better=True))
+                rows.append(Row("  CPU of each", timer.cpu_s / count * 1e6, "µs"))
+    rows += await _reopen(folder / "live.db")
+    return rows
+
+
+async def _write(storage: Storage, writers: int, count: int, *, is_update: bool) -> CpuTimer:
+    each = count // writers
+
+    async def write(writer: int) -> None:
+        key = f"{PODS}updated/{writer}"
+        revision = await storage.create(key, VALUE) if is_update else 0
+        for number in range(each):
+            if is_update:
+                revision = await storage.update(key, VALUE, expected=revision)
+            else:
+                await storage.create(f"{PODS}{writer}/{number}", VALUE)
+
+    after = await storage.current_revision()
+    async with storage.watch(PODS, after=after) as watch, asyncio.TaskGroup() as group:
+
+        async def follow() -> None:
+            seen = 0
+            while seen < count:
+                seen += len((await anext(watch)).changes)
+
+        with CpuTimer() as timer:
+            following = group.create_task(follow())
+            await asyncio.gather(*(write(writer) for writer in range(writers)))
+            await following
+    return timer
+
+
+async def _reopen(path: Path) -> list[Row]:
+    clock = SystemClock()
+    async with SqliteStorage.open(path, clock) as storage:
+        await _fill(storage)
+    opening = SqliteStorage.open(path, clock)
+    with CpuTimer() as timer:
+        storage = await opening.__aenter__()
+    with CpuTimer() as listing:
+        await storage.list(PODS)
+    await opening.__aexit__(None, None, None)
+    async with traced() as used, SqliteStorage.open(path, clock):
+        beside = used() / LIVE
+    memory = await _memory_store()
+    return [
+        Row("sqlite: reopen 100,000 objects of 2.5 kB, checked", timer.wall_s, "s", 1.0),
+        Row("sqlite: list them all", listing.wall_s, "s"),
+        Row("sqlite: memory per live object beside its bytes (on disk)", beside, "bytes", 600),
+        Row("memory: memory per live object beside its bytes", memory, "bytes", 600),
+    ]
+
+
+async def _fill(storage: Storage) -> None:
+    async def write(writer: int) -> None:
+        for number in range(LIVE // 200):
+            await storage.create(f"{PODS}namespace-{writer}/some-pod-{number}-abcde", VALUE)
+
+    await asyncio.gather(*(write(writer) for writer in range(200)))
+
+
+async def _memory_store() -> float:
+    """With history compacted: what is live, and no more."""
+    count = LIVE // 10
+    async with traced() as used, MemoryStorage.open(SystemClock()) as storage:
+        for number in range(count):
+            await storage.create(f"{PODS}namespace-{number % 50}/pod-{number}", bytes(2_500))
+        await storage.compact(await storage.current_revision())
+        return used() / count - 2_500
+
+
+async def _etcd() -> list[Row]:
+    async with running_etcd(fsync=True) as cluster:
+        config = EtcdConfig(cluster.endpoints)
+        async with EtcdStorage.open(config, SystemClock()) as storage:
+            writes = await _write_only(storage, 100, 15_000)
+            events = await _replay(storage, 15_000)
+    name = "etcd: create transactions of 2.5 kB, 100 in flight, one member"
+    return [
+        Row(name, 15_000 / writes.wall_s, "writes/s", 7_000, higher_is_better=True),
+        Row("  CPU of each", writes.cpu_s / 15_000 * 1e6, "µs"),
+        Row("etcd: watch events", 15_000 / events.wall_s, "events/s", 15_000, True),
+        Row("  CPU of each", events.cpu_s / 15_000 * 1e6, "µs"),
+    ]
+
+
+async def _write_only(storage: Storage, writers: int, count: int) -> CpuTimer:
+    async def write(writer: int) -> None:
+        for number in range(count // writers):
+            await storage.create(f"{PODS}{writer}/{number}", VALUE)
+
+    await storage.create(PODS + "warm/up", VALUE)
+    with CpuTimer() as timer:
+        await asyncio.gather(*(write(writer) for writer in range(writers)))
+    return timer
+
+
+async def _replay(storage: Storage, count: int) -> CpuTimer:
+    after = await storage.current_revision() - count
+    async with storage.watch(PODS, after=after) as watch:
+        with CpuTimer() as timer:
+            seen = 0
+            while seen < count:
+                seen += len((await anext(watch)).changes)
+    return timer
+
+
+@asynccontextmanager
+async def traced() -> AsyncIterator[Callable[[], int]]:
+    """Bytes that Python objects made in the body take; SQLite's own 64 MB of pages are not."""
+    gc.collect()
+    tracemalloc.start()
+
+    def used() -> int:
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    try:
+        yield used
+    finally:
+        tracemalloc.stop()
