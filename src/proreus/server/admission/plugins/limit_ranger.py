@@ -24,7 +24,7 @@ class LimitRanger:
             assert attributes.obj is not None
             limit_ranges.fill_containers(attributes.obj, ranges)
 
-    async def check(self, attributes: Attributes) -> None:
+    async def check_bounds(self, attributes: Attributes) -> None:
         is_pod = is_new(attributes, PODS)
         if not is_pod and not is_new(attributes, _CLAIMS):
             return
