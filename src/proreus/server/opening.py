@@ -16,9 +16,9 @@ _FILE = "objects.db"
 async def open_storage(config: ServerConfig, clock: Clock) -> AsyncIterator[Storage]:
     """Raises StorageLocked, StorageCorrupt, Unavailable."""
     if config.etcd:
-        from proreus.server.storage.etcd.store import EtcdStorage
+        from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
 
-        async with EtcdStorage.open(config.etcd, clock) as distributed:
+        async with EtcdStorage.open(EtcdConfig(config.etcd), clock) as distributed:
             yield distributed
         return
     if config.data_dir is None:
