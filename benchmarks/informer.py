@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import resource
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 
 from benchmarks.report import CpuTimer, Row
 from proreus.api.object import KubeObject
@@ -24,11 +26,12 @@ from proreus.client.workqueue import RateLimitedQueue
 
 PODS = 10_000
 EVENTS = 40_000
+CHANGES = 60_000
 END = '{"k8s.io/initial-events-end":"true"}'
 
 
 def run() -> list[Row]:
-    return [*start_rows(), events_row(), *lister_rows(), workqueue_row()]
+    return [*start_rows(), events_row(), growth_row(), *lister_rows(), workqueue_row()]
 
 
 def pod(n: int, version: int) -> bytes:
@@ -226,11 +229,65 @@ def events_row() -> Row:
     )
 
 
+class _Changes(_Lines):
+    """10,000 pods, then 60,000 changes of them: a minute of a thousand per second."""
+
+    def __init__(self) -> None:
+        self.rss_before_mb = 0.0
+
+    async def _events(self) -> AsyncIterator[WatchEvent]:
+        for n in range(PODS):
+            yield decode_event(_line(b"ADDED", pod(n, n + 1)))
+        end = b'{"kind":"Pod","metadata":{"resourceVersion":"%d","annotations":%b}}'
+        yield decode_event(_line(b"BOOKMARK", end % (PODS, END.encode())))
+        for n in range(CHANGES):
+            if n == PODS:
+                self.rss_before_mb = _rss_mb()  # every pod has been replaced once
+            if n % 20 == 0:
+                await asyncio.sleep(0)
+            yield decode_event(_line(b"MODIFIED", pod(n % PODS, PODS + n + 1)))
+        await asyncio.Event().wait()
+
+
+def growth_row() -> Row:
+    """In a process of its own: one that has freed memory before would hide growth."""
+    grown = subprocess.run(
+        [sys.executable, "-c", "from benchmarks.informer import growth_mb; print(growth_mb())"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return Row("memory grown by 50,000 changes of 10,000 pods", float(grown), "MB", 10)
+
+
+def growth_mb() -> float:
+    async def measure() -> float:
+        changes = _Changes()
+        informer = SharedInformer(changes, "pods", indexes={"node": _by_node})
+        informer.add_handler(lambda obj: None, lambda old, new: None)
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(informer.run())
+            await informer.lister.wait_for_version(PODS + CHANGES, timeout_s=600)
+            task.cancel()
+        return _rss_mb() - changes.rss_before_mb
+
+    return asyncio.run(measure())
+
+
+def _rss_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 2**20
+
+
+def _by_node(obj: KubeObject) -> list[str]:
+    return [obj.spec.nodeName]
+
+
 # Reading, queueing
 
 
 def lister_rows() -> list[Row]:
-    indexer = Indexer({"node": lambda obj: [obj.spec.nodeName]})
+    indexer = Indexer({"node": _by_node})
     for n in range(PODS):
         obj = KubeObject.from_bytes(pod(n, n))
         indexer.put(obj.key, obj)

@@ -6,6 +6,7 @@ KUBECONFIG=… python examples/controller.py
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from proreus.client import Client, KubeObject
 from proreus.client.controller import Controller, Request, Result
@@ -41,4 +42,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main())

@@ -6,6 +6,7 @@ KUBECONFIG=… python examples/informer.py [namespace]
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 
 from proreus.client import Client, KubeObject
@@ -44,4 +45,5 @@ async def main(namespace: str = "") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main(*sys.argv[1:]))

@@ -8,6 +8,7 @@ It sets ``spec.paused: false`` on every Deployment and says so in an Event.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 import sys
@@ -57,4 +58,5 @@ async def main(identity: str = "") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main(*sys.argv[1:]))

@@ -71,8 +71,9 @@ class Witness:
 class Scene:
     """Everything above, running."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, etcd: tuple[str, ...]) -> None:
         self._data_dir = data_dir
+        self._etcd = etcd
         self._server = contextlib.AsyncExitStack()
         self._chance = random.Random(7)
         self._port = 0
@@ -85,7 +86,9 @@ class Scene:
     # The server
 
     async def start_server(self) -> ApiServer:
-        config = ServerConfig(data_dir=self._data_dir, port=self._port, shutdown_grace_s=0.2)
+        config = ServerConfig(
+            data_dir=self._data_dir, etcd=self._etcd, port=self._port, shutdown_grace_s=0.2
+        )
         server = await self._server.enter_async_context(ApiServer(config))
         self._port = int(server.url.rpartition(":")[2])
         return server
@@ -145,8 +148,10 @@ class Scene:
 
 
 @contextlib.asynccontextmanager
-async def scene(data_dir: Path, *, stream_lists: bool) -> AsyncIterator[Scene]:
-    made = Scene(data_dir)
+async def scene(
+    data_dir: Path, *, stream_lists: bool, etcd: tuple[str, ...] = ()
+) -> AsyncIterator[Scene]:
+    made = Scene(data_dir, etcd)
     clock = HurriedClock()
     async with contextlib.AsyncExitStack() as parts:
         server = await made.start_server()

@@ -1,0 +1,126 @@
+"""The client's examples, run as users run them: a process, a KUBECONFIG, a real server with TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest_asyncio
+
+from proreus.client import Client
+from proreus.server.app import ApiServer
+from proreus.server.config import ServerConfig
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@dataclass
+class Cluster:
+    kubeconfig: Path
+    client: Client
+
+
+@pytest_asyncio.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+    kubeconfig = tmp_path / "kubeconfig"
+    config = ServerConfig(data_dir=tmp_path / "server", tls=True, kubeconfig=kubeconfig)
+    async with ApiServer(config), Client.from_kubeconfig(kubeconfig) as client:
+        yield Cluster(kubeconfig, client)
+
+
+class Program:
+    """A running example and what it says."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    async def says(self, words: str) -> None:
+        """Wait for a line with these words; the test's timeout is the deadline."""
+        assert self._process.stdout
+        said: list[str] = []
+        async for line in self._process.stdout:
+            said.append(line.decode())
+            if words in said[-1]:
+                return
+        raise AssertionError(f"it ended without saying {words!r}: {''.join(said)}")
+
+    async def end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)
+        await self._process.wait()
+        assert self._process.stdout
+        await self._process.stdout.read()
+
+
+@contextlib.asynccontextmanager
+async def running(cluster: Cluster, example: str, *arguments: str) -> AsyncIterator[Program]:
+    environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
+    environment["KUBECACHEDIR"] = str(cluster.kubeconfig.parent / "cache")
+    program = Program(
+        await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(EXAMPLES / example),
+            *arguments,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+    )
+    try:
+        yield program
+    finally:
+        await program.end()
+
+
+async def test_the_informer_tells_of_pods_coming_changing_and_going(cluster: Cluster) -> None:
+    pods = cluster.client.core_v1.pods("default")
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    async with running(cluster, "informer.py") as program:
+        await program.says("synced: 0 pods")
+        await pods.create({"metadata": {"name": "web"}, "spec": spec})
+        await program.says("default/web: there")
+        await pods.patch_status("web", {"status": {"phase": "Running"}})
+        await program.says("default/web: Pending → Running")
+        await pods.delete("web", grace_period_s=0)
+        await program.says("default/web: gone")
+
+
+async def test_the_controller_greets_and_mends_its_greeting(cluster: Cluster) -> None:
+    maps = cluster.client.core_v1.configmaps("default")
+    async with running(cluster, "controller.py") as program:
+        await maps.create({"metadata": {"name": "a", "labels": {"greet": "World"}}})
+        await program.says("greeted default/a")
+        made = await maps.get("a-greeting")
+        await maps.delete("a-greeting")
+        await program.says("greeted default/a")
+
+        assert made["data"]["text"] == "Hello, World!"
+        mended = await maps.wait_for("a-greeting", lambda found: found is not None)
+        assert mended is not None and mended.uid != made.uid
+
+
+async def test_a_second_operator_takes_over_when_the_first_ends(cluster: Cluster) -> None:
+    deployments = cluster.client.apps_v1.deployments("default")
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template, "paused": True}
+    async with running(cluster, "leader.py", "two") as second:
+        async with running(cluster, "leader.py", "one"):
+            # Whoever was faster leads; ending it must bring the other to work.
+            await deployments.create({"metadata": {"name": "first"}, "spec": spec})
+            await deployments.wait_for(
+                "first", lambda d: d is not None and not d["spec"].get("paused")
+            )
+        await deployments.create({"metadata": {"name": "second"}, "spec": spec})
+        await second.says("unpaused default/second")
+
+    events = await cluster.client.core_v1.events("default").list()
+    assert {event["reason"] for event in events} == {"Unpaused"}
