@@ -23,12 +23,15 @@ from proreus.server.views import (
     IncludeObject,
     JsonView,
     MetadataView,
+    ProtobufView,
     ResponseView,
     TableView,
     indented,
+    to_protobuf,
     to_yaml,
 )
 from proreus.server.views.columns import printer_for
+from proreus.server.watch_cache.view import View
 
 _VIEWS_MAX = 2000
 _SCALE = GroupKind("autoscaling", "Scale")
@@ -53,6 +56,11 @@ class Representation:
     def encode(self, body: bytes) -> bytes:
         """A JSON body in the encoding asked for."""
         return encoded(self.choice, body)
+
+    @property
+    def frames(self) -> View:
+        """How the events of a watch are written; equal ones share their bytes."""
+        return ProtobufView(self.view) if self.choice.media is Media.PROTOBUF else self.view
 
 
 class Representations:
@@ -150,6 +158,8 @@ def is_pretty(exchange: Exchange) -> bool:
 def encoded(choice: Choice, body: bytes) -> bytes:
     if choice.media is Media.YAML:
         return to_yaml(body)
+    if choice.media is Media.PROTOBUF:
+        return to_protobuf(body)
     return indented(body) if choice.pretty and choice.media is Media.JSON else body
 
 

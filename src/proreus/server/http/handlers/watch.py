@@ -103,10 +103,10 @@ async def watch(
     cache = services.collection(route.resource).cache
     if websocket.is_upgrade(exchange.headers):
         messages = MessageSink(binary=shown.choice.media is Media.PROTOBUF)
-        subscriber = await cache.watch(query, shown.view, messages)
+        subscriber = await cache.watch(query, shown.frames, messages)
         return await _over_websocket(exchange, subscriber, messages)
     sink = ChunkSink()
-    subscriber = await cache.watch(query, shown.view, sink)
+    subscriber = await cache.watch(query, shown.frames, sink)
     try:
         content = ("Content-Type", _stream_type(shown.choice.media))
         sink.stream = exchange.request.open_stream(exchange.head(content=content), services.date())
