@@ -77,6 +77,11 @@ class Controller:
         """All informers have synced and the workers are running."""
         return self._working.is_open
 
+    @property
+    def informers(self) -> list[SharedInformer]:
+        """The primary one first, each once."""
+        return list(dict.fromkeys(watch.informer for watch in self._watches))
+
     async def wait_working(self) -> None:
         await self._working.wait_open()
 

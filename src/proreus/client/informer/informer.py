@@ -64,6 +64,7 @@ class SharedInformer:
         list_watch: ListWatch,
         resource: GroupResource | str,
         *,
+        name: str = "",
         indexes: Mapping[str, IndexFunction] | None = None,
         transform: Transform | None = None,
         config: ReflectorConfig | None = None,
@@ -71,7 +72,7 @@ class SharedInformer:
         randomness: random.Random | None = None,
     ) -> None:
         self.resource = _group_resource(resource)
-        self.name = str(self.resource)
+        self.name = name or str(self.resource)
         self.clock = clock or SystemClock()
         self.indexer = Indexer(indexes)
         self._applied = Waterline()

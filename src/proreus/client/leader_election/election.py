@@ -74,6 +74,7 @@ class LeaderElector:
         if not identity:
             raise ValueError("a candidate needs an identity")
         self._lock = lock
+        self.name = lock.name
         self.identity = identity
         self._timing = timing or ElectionTiming()
         self._release_on_stop = release_on_stop

@@ -49,6 +49,14 @@ async def test_equal_selections_share_an_informer_and_others_do_not() -> None:
     }
 
 
+def test_a_selection_says_what_it_selects() -> None:
+    everything = Selection("deployments.apps")
+    little = Selection("pods", "default", "app=web", "spec.nodeName=n1", metadata_only=True)
+
+    assert str(everything) == "deployments.apps"
+    assert str(little) == "pods in default, app=web, spec.nodeName=n1, metadata only"
+
+
 async def test_start_runs_what_was_asked_for_and_may_be_called_again() -> None:
     clock = VirtualClock()
     async with SharedInformerFactory(Sources(), config=LISTS, clock=clock) as factory:
@@ -63,7 +71,7 @@ async def test_start_runs_what_was_asked_for_and_may_be_called_again() -> None:
         assert was_running == (True, False)
         assert versions(second.lister.list()) == {"a": "3"}
         assert repr(factory) == "<SharedInformerFactory, 2 of 2 informers running>"
-        assert [status.name for status in factory.status()] == ["pods", "pods"]
+        assert [status.name for status in factory.status()] == ["pods", "pods in other"]
     assert not first.is_running
 
 
