@@ -5,8 +5,31 @@ from __future__ import annotations
 import asyncio
 
 from proreus.aio.tasks import background
+from proreus.server.storage.compaction import compact_regularly
+from proreus.server.storage.interface import Unavailable
 from proreus.server.storage.memory import MemoryStorage
 from proreus.testing.virtual_clock import VirtualClock
+
+
+async def test_a_store_that_cannot_compact_is_asked_again() -> None:
+    clock = VirtualClock()
+
+    class Failing(MemoryStorage):
+        failures = 1
+
+        async def compact(self, revision: int) -> None:
+            if self.failures:
+                self.failures -= 1
+                raise Unavailable("not now")
+            await super().compact(revision)
+
+    storage = Failing(clock)
+    async with background(compact_regularly(storage, clock)):
+        await clock.advance(310)
+        assert storage.compacted_revision == 0
+        await clock.advance(300)
+
+    assert storage.compacted_revision == 1
 
 
 async def test_five_to_ten_minutes_of_history_are_kept() -> None:

@@ -142,13 +142,19 @@ class EtcdClient:
         """Raises a StorageError, or RevisionCompacted or RevisionInFuture where they can be."""
         give_up_at = self._clock.monotonic() + self.config.request_timeout_s
         reasons: dict[str, str] = {}
-        while not self._is_closed:
+        while not self.is_closed():
             endpoint, metadata = self._endpoints[self._preferred], self.metadata
             try:
                 return await endpoint.call(method, request, self.config.attempt_timeout_s, metadata)
             except TokenExpired:
                 await self.log_in(metadata)
                 continue
+            except asyncio.CancelledError:
+                # A closed channel cancels its calls, which is not the caller being cancelled.
+                own = asyncio.current_task()
+                if not self.is_closed() or own is None or own.cancelling():
+                    raise
+                break
             except EndpointFailed as failed:
                 reasons[endpoint.url] = str(failed)
                 self.avoid(endpoint)
@@ -168,6 +174,9 @@ class EtcdClient:
         except TokenExpired:
             await self.log_in(metadata)
             return await endpoint.call(method, request, timeout_s, self.metadata)
+
+    def is_closed(self) -> bool:
+        return self._is_closed
 
     def in_turn(self) -> Iterator[Endpoint]:
         """Every endpoint once, the preferred one first."""

@@ -78,6 +78,10 @@ class EtcdWatch:
             response = await asyncio.shield(self._reading)
         except grpc.aio.AioRpcError as failure:
             raise _ended(translated(failure)) from failure
+        except asyncio.CancelledError:
+            if not self._reading.cancelled():
+                raise  # the caller was
+            raise EndpointFailed("the connection was closed", is_unsent=False) from None
         finally:
             if self._reading.done():
                 self._reading = None

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from proreus.aio.clock import SystemClock
+from proreus.aio.tasks import background
 from proreus.server.storage.etcd import EtcdConfig, EtcdStorage, messages
 from proreus.server.storage.etcd.client import TXN
 from proreus.server.storage.etcd.compaction import Rounds
@@ -22,6 +23,7 @@ from proreus.server.storage.interface import (
     Unavailable,
     ValueTooLarge,
 )
+from proreus.testing.virtual_clock import VirtualClock
 from tests.real_etcd import EtcdCluster, running_etcd, started_etcd
 
 
@@ -197,6 +199,41 @@ async def test_one_of_two_servers_compacts_and_the_other_learns_of_it(
                 await anext(watch)
         await other.compact(revision)
         assert other.compacted_revision == revision
+
+
+async def test_history_is_compacted_in_rounds(etcd: EtcdCluster, place: str) -> None:
+    clock = VirtualClock()
+    config = EtcdConfig(etcd.endpoints)
+    async with EtcdStorage.open(config, clock) as storage, background(storage.run()):
+        revision = await storage.create(place + "a", b"0")
+        async with asyncio.timeout(20):
+            while storage.compacted_revision < revision:
+                revision_now = await storage.current_revision()
+                await clock.advance(15)
+
+        assert storage.compacted_revision <= revision_now
+        with pytest.raises(Compacted):
+            await storage.list(place, revision=revision - 1)
+
+
+async def test_a_closed_store_says_so(config: EtcdConfig, place: str) -> None:
+    async with EtcdStorage.open(config, SystemClock()) as storage:
+        watching = storage.watch(place, after=await storage.current_revision())
+        watch = await watching.__aenter__()
+        waiting = [
+            asyncio.ensure_future(anext(watch)),
+            *(asyncio.ensure_future(storage.create(f"{place}{n}", b"x")) for n in range(5)),
+        ]
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    await watching.__aexit__(None, None, None)
+
+    assert {type(result) for result in results} <= {Unavailable, int}
+    assert isinstance(results[0], Unavailable)
+    with pytest.raises(Unavailable, match="the store is closed"):
+        await storage.get(place + "a")
 
 
 async def test_no_endpoint_is_unavailable() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -237,6 +238,27 @@ async def test_compaction_gives_space_back_to_the_disk(
 
     assert before > 8_000_000
     assert path.stat().st_size < before / 4
+
+
+async def test_a_compaction_that_the_disk_refuses_is_finished_later(
+    storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    revision = await storage.create(PREFIX + "a", b"0")
+    for number in range(10):
+        revision = await storage.update(PREFIX + "a", b"%d" % number, expected=revision)
+
+    def full(database: Database, revisions: Sequence[int]) -> None:
+        raise StorageFull("full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "drop", full)
+        with pytest.raises(StorageFull):
+            await storage.compact(revision - 2)
+    await storage.compact(revision)
+
+    left = sqlite3.connect(tmp_path / "store.db")
+    assert left.execute("SELECT revision FROM log").fetchall() == [(revision,)]
+    left.close()
 
 
 async def test_an_expiry_that_the_disk_refuses_is_tried_again(
