@@ -271,3 +271,16 @@ async def test_a_cancelled_write_breaks_nothing(storage: Storage, place: str) ->
 async def test_a_store_describes_itself_in_a_sentence(storage: Storage) -> None:
     assert repr(storage).startswith("<")
     assert "revision" in repr(storage)
+
+
+async def test_what_is_told_to_be_newest_is_what_a_read_returns(
+    storage: Storage, place: str
+) -> None:
+    first = await storage.create(place + "a", b"1")
+    second = await storage.update(place + "a", b"2", expected=first)
+
+    assert not storage.is_newest(place + "a", first)
+    assert not storage.is_newest(place + "never", 0)
+    if storage.is_newest(place + "a", second):  # who shares a store never knows
+        await storage.delete(place + "a", expected=second)
+    assert not storage.is_newest(place + "a", second)

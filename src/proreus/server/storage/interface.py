@@ -204,6 +204,14 @@ class Storage(Protocol):
         """The newest value. Raises FutureRevision if ``at_least`` is not reached."""
         ...
 
+    def is_newest(self, key: str, revision: int) -> bool:
+        """Whether it is known at once that the key's newest value has this revision.
+
+        False says nothing: ``get`` does. Who is the only writer of a store knows; who shares one
+        never does. A True sees every write acknowledged before the call (linearizable).
+        """
+        ...
+
     async def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
     ) -> Page:

@@ -72,6 +72,9 @@ class MemoryStorage:
             raise FutureRevision(at_least, self._log.revision)
         return self._current(key)
 
+    def is_newest(self, key: str, revision: int) -> bool:
+        return revision > 0 and self._index.live(key) == revision
+
     async def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
     ) -> Page:

@@ -92,6 +92,10 @@ class ResourceStore:
         found = await self._storage.get(self.prefix + key, at_least=at_least)
         return self._relative(found) if found else None
 
+    def is_newest(self, key: str, revision: int) -> bool:
+        """Whether it is known, without asking storage, that nothing newer is stored."""
+        return self._storage.is_newest(self.prefix + key, revision)
+
     async def list(
         self, *, namespace: str = "", start: str = "", limit: int = 0, revision: int = 0
     ) -> Page:

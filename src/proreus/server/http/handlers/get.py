@@ -31,13 +31,19 @@ async def get(services: Services, exchange: Exchange, route: ResourceRoute) -> A
 
 
 async def read_object(collection: Collection, key: str, version: str) -> CachedObject | None:
-    """Without a version the newest state, from storage; with one the cache is good enough."""
+    """Without a version the newest state; with one the cache is good enough.
+
+    The newest is in storage, and in the cache too if storage can tell at once that it is.
+    """
     if version:
         try:
             at_least = parse_resource_version(version)
         except RevisionError as error:
             raise PlainError(str(error)) from error
         return await collection.cache.get(key, at_least=at_least)
+    at_hand = collection.cache.peek(key)
+    if at_hand is not None and collection.store.is_newest(key, at_hand.revision):
+        return at_hand
     with told_as(collection.resource.group_resource, key.rpartition("/")[2], "get"):
         stored = await collection.store.get(key)
     return None if stored is None else cached_copy(key, stored.value, stored.revision)

@@ -92,6 +92,9 @@ class EtcdStorage:
             raise FutureRevision(at_least, self._seen)
         return _first(key, answer)
 
+    def is_newest(self, key: str, revision: int) -> bool:
+        return False  # another server may have written since
+
     async def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
     ) -> Page:

@@ -118,6 +118,9 @@ class SqliteStorage:
                 return StoredValue(key, value, revision)
         return None
 
+    def is_newest(self, key: str, revision: int) -> bool:
+        return revision > 0 and self._index.live(key) == revision
+
     async def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
     ) -> Page:
