@@ -1,0 +1,211 @@
+"""The API server as its users meet it: a process of its own, sqlite, TLS, pods of 3.7 kB.
+
+CPU is the server's, from the kernel, whatever the load costs beside it; rates share the machine
+with the load. Updates are whole: their latency is from a writer's send to a watcher's receipt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.api_server._load import Connection, Target, closed_loop
+from benchmarks.api_server._server import ServerProcess, running_server
+from benchmarks.report import Row
+from proreus.api.wire import json
+
+PODS = 10_000
+NODES = 500
+WATCHERS = 500
+LATENCY_WATCHERS = 10
+UPDATED = 200
+CONNECTIONS = 32
+_PODS_PATH = "/api/v1/namespaces/default/pods"
+_ENV = 16
+_REVISION = rb'"resourceVersion":"(\d+)",'
+
+
+def run() -> list[Row]:
+    with running_server() as server:
+        time.sleep(0.2)  # what a start leaves running belongs to no question
+        rows = [
+            Row("ready after start, empty store", server.ready_s, "s", 0.5),
+            Row("resident memory, idle", server.resident_mb(), "MB", 60),
+        ]
+        with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+            return rows + runner.run(_Questions(server).all())
+
+
+def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return loop
+
+
+def pod(number: int) -> bytes:
+    """A pod that is 3.7 kB when it is served, with defaults and the owners of its fields."""
+    env = [{"name": f"SETTING_{n}", "value": "x" * 20} for n in range(_ENV)]
+    container = {
+        "name": "main",
+        "image": "registry.example.com/team/service:1.2.3",
+        "env": env,
+        "resources": {"limits": {"cpu": "1", "memory": "1Gi"}},
+    }
+    value: dict[str, Any] = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": f"web-{number:05}",
+            "labels": {"app": "web", "slot": str(number % 100), "pod-template-hash": "5d89f7c6b"},
+            "annotations": {"sent": "0"},
+        },
+        "spec": {"nodeName": f"node-{number % NODES}", "containers": [container]},
+    }
+    return json.encode(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    cpu_s: float
+    wall_s: float
+    count: int
+
+    @property
+    def each_ms(self) -> float:
+        return self.cpu_s / self.count * 1e3
+
+    @property
+    def per_second(self) -> float:
+        return self.count / self.wall_s
+
+
+class _Questions:
+    def __init__(self, server: ServerProcess) -> None:
+        self._server = server
+        self._target = Target(server.port, server.token)
+
+    async def all(self) -> list[Row]:
+        rows = await self._creates()
+        rows.append(Row("resident memory, 10,000 pods", self._server.resident_mb(), "MB", 180))
+        rows += await self._reads()
+        rows += await self._deliveries()
+        rows += await self._kubelets()
+        return rows
+
+    async def _spent(self, work: Awaitable[int]) -> Spent:
+        cpu_s, begun = self._server.cpu_s(), time.monotonic()
+        count = await work
+        return Spent(self._server.cpu_s() - cpu_s, time.monotonic() - begun, count)
+
+    async def _creates(self) -> list[Row]:
+        bodies = [self._target.request("POST", _PODS_PATH, pod(n)) for n in range(PODS)]
+        async with self._target.connections(CONNECTIONS) as connections:
+            spent = await self._spent(_each(connections, bodies))
+        return [
+            Row("creates, 32 writers", spent.per_second, "/s", 3_000, higher_is_better=True),
+            Row("create, CPU", spent.each_ms, "ms", 0.35),
+        ]
+
+    async def _reads(self) -> list[Row]:
+        def path(number: int) -> bytes:
+            return self._target.request("GET", f"{_PODS_PATH}/web-{number % PODS:05}")
+
+        async with self._target.connections(CONNECTIONS) as connections:
+            size = len(await connections[0].ask(path(0)))
+            gets = await self._spent(closed_loop(connections, 2, lambda c, n: c.ask(path(n))))
+        rows = [
+            Row("a pod, with its head", size, "B"),
+            Row("GETs, 32 readers", gets.per_second, "/s", 10_000, higher_is_better=True),
+            Row("GET, CPU", gets.each_ms, "ms", 0.09),
+        ]
+        for question, query, count, target in (
+            ("LIST of 10,000 pods, CPU", "", 8, 60),
+            ("LIST of 1 % by label, CPU", "?labelSelector=slot%3D7", 100, 3),
+            ("page of 500, CPU", "?limit=500", 100, 4),
+        ):
+            request = self._target.request("GET", _PODS_PATH + query)
+            async with self._target.connections(1) as connections:
+                spent = await self._spent(_each(connections, [request] * count))
+            rows.append(Row(question, spent.each_ms, "ms", target))
+        return rows
+
+    async def _updates(self, seconds: float) -> Spent:
+        """What was read is sent back with another annotation, as fast as it is answered."""
+        async with self._target.connections(CONNECTIONS) as connections:
+            paths = [f"{_PODS_PATH}/web-{number:05}" for number in range(UPDATED)]
+            found = [await connections[0].ask(self._target.request("GET", p)) for p in paths]
+            halves = [_around_sent(answer) for answer in found]
+
+            def step(connection: Connection, number: int) -> Awaitable[bytes]:
+                at = number % UPDATED
+                before, after = halves[at]
+                body = b"%b%d%b" % (before, time.monotonic_ns(), after)
+                return connection.ask(self._target.request("PUT", paths[at], body))
+
+            return await self._spent(closed_loop(connections, seconds, step))
+
+    async def _deliveries(self) -> list[Row]:
+        version = await self._version()
+        path = f"{_PODS_PATH}?watch=true&resourceVersion={version}"
+        async with self._target.connections(WATCHERS) as watchers:
+            for watcher in watchers:
+                await watcher.watch(self._target.request("GET", path))
+            for watcher in watchers[:LATENCY_WATCHERS]:
+                watcher.latencies_s = []
+            spent = await self._updates(4)
+            lines = sum(watcher.lines for watcher in watchers)
+        latencies = [s for w in watchers for s in w.latencies_s or ()]
+        quantiles = statistics.quantiles(latencies, n=100)
+        rate, each_us = lines / spent.wall_s, spent.cpu_s / max(lines, 1) * 1e6
+        return [
+            Row("deliveries to 500 watchers", rate, "/s", 300_000, higher_is_better=True),
+            Row("delivery, CPU, updates included", each_us, "µs", 4),
+            Row("delivery, p50 from send to receipt", quantiles[49] * 1e3, "ms"),
+            Row("delivery, p99 from send to receipt", quantiles[98] * 1e3, "ms", 50),
+        ]
+
+    async def _kubelets(self) -> list[Row]:
+        version = await self._version()
+        path = f"{_PODS_PATH}?watch=true&resourceVersion={version}&fieldSelector=spec.nodeName%3D"
+        async with self._target.connections(WATCHERS) as watchers:
+            for number, watcher in enumerate(watchers):
+                await watcher.watch(self._target.request("GET", f"{path}node-{number}"))
+            spent = await self._updates(3)
+        return [Row("update with 500 kubelet watchers, CPU", spent.each_ms, "ms", 0.5)]
+
+    async def _version(self) -> str:
+        async with self._target.connections(1) as (connection,):
+            answer = await connection.ask(self._target.request("GET", f"{_PODS_PATH}?limit=1"))
+        found = re.search(_REVISION, answer)
+        assert found is not None
+        return found[1].decode()
+
+
+def _around_sent(answer: bytes) -> tuple[bytes, bytes]:
+    """A pod without its revision, so that no update conflicts, around the time of its sending."""
+    body = answer.partition(b"\r\n\r\n")[2]
+    match = re.fullmatch(rb'(.*"sent":")\d+(".*)', re.sub(_REVISION, b"", body), re.DOTALL)
+    assert match is not None, body
+    return match[1], match[2]
+
+
+async def _each(connections: list[Connection], requests: list[bytes]) -> int:
+    """Every request once, by whichever connection is free."""
+    waiting = iter(requests)
+
+    async def one(connection: Connection) -> None:
+        for request in waiting:
+            await connection.ask(request)
+
+    async with asyncio.TaskGroup() as group:
+        for connection in connections:
+            group.create_task(one(connection))
+    return len(requests)

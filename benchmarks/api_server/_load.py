@@ -1,0 +1,131 @@
+"""A client that costs little: raw HTTP/1.1 over TLS, so that the server is what is measured."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import cast
+
+_LENGTH = re.compile(rb"[Cc]ontent-[Ll]ength: (\d+)")
+_SENT = re.compile(rb'"sent":"(\d+)"')
+_HEAD_END = b"\r\n\r\n"
+
+
+class Target:
+    """Where the server is, and the head every request to it has."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self.port = port
+        self._head = (
+            f"Host: localhost\r\nAuthorization: Bearer {token}\r\n"
+            "Accept: application/json\r\nUser-Agent: benchmark/1\r\n"
+        )
+        self.tls = ssl.create_default_context()
+        self.tls.check_hostname = False
+        self.tls.verify_mode = ssl.CERT_NONE
+
+    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
+        extra = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+        return f"{method} {path} HTTP/1.1\r\n{self._head}{extra}\r\n".encode() + body
+
+    async def connect(self) -> Connection:
+        loop = asyncio.get_running_loop()
+        _, connection = await loop.create_connection(
+            Connection, "127.0.0.1", self.port, ssl=self.tls
+        )
+        return connection
+
+    @asynccontextmanager
+    async def connections(self, count: int) -> AsyncIterator[list[Connection]]:
+        made = [await self.connect() for _ in range(count)]
+        try:
+            yield made
+        finally:
+            for connection in made:
+                connection.transport.abort()
+
+
+class Connection(asyncio.Protocol):
+    """One request at a time; after ``watch`` it only counts lines."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._missing = -1  # bytes of the answer still to come, -1: its head is not here yet
+        self._answer: asyncio.Future[bytes] | None = None
+        self._is_watching = False
+        self.lines = 0
+        self.latencies_s: list[float] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
+
+    async def ask(self, request: bytes, status: bytes = b"20") -> bytes:
+        """The whole answer, head included."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        answer = await self._answer
+        assert answer[9:].startswith(status), answer[:2000]
+        return answer
+
+    async def watch(self, request: bytes) -> None:
+        self._is_watching = True
+        self._answer = asyncio.get_running_loop().create_future()
+        self.transport.write(request)
+        await self._answer
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_watching:
+            self._count(data)
+            return
+        self._pieces.append(data)
+        if self._missing < 0:
+            whole = b"".join(self._pieces)
+            end = whole.find(_HEAD_END)
+            if end < 0:
+                return
+            length = _LENGTH.search(whole, 0, end)
+            assert length is not None, whole[:500]
+            self._missing = end + len(_HEAD_END) + int(length[1]) - len(whole)
+        else:
+            self._missing -= len(data)
+        if self._missing == 0 and self._answer is not None:
+            answer, self._pieces, self._missing = b"".join(self._pieces), [], -1
+            self._answer.set_result(answer)
+
+    def _count(self, data: bytes) -> None:
+        if self._answer is not None:
+            self._answer.set_result(data)
+            self._answer = None
+            return
+        # Every event ends its line, every chunk its own; a chunk's head has one more.
+        self.lines += data.count(b"}\n")
+        if self.latencies_s is not None:
+            now = time.monotonic_ns()
+            self.latencies_s += [(now - int(sent)) / 1e9 for sent in _SENT.findall(data)]
+
+
+async def closed_loop(
+    connections: list[Connection],
+    seconds: float,
+    step: Callable[[Connection, int], Awaitable[object]],
+) -> int:
+    """Every connection asks again as soon as it is answered; how many answers that made."""
+    ends = time.monotonic() + seconds
+    done = 0
+
+    async def one(connection: Connection) -> None:
+        nonlocal done
+        while time.monotonic() < ends:
+            done += 1
+            await step(connection, done)
+
+    async with asyncio.TaskGroup() as group:
+        for connection in connections:
+            group.create_task(one(connection))
+    return done

@@ -1,0 +1,51 @@
+"""The server as a process of its own, and what the kernel says it used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProcess:
+    pid: int
+    port: int
+    token: str
+    ready_s: float
+
+    def cpu_s(self) -> float:
+        """User and system time of all its threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+    def resident_mb(self) -> float:
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextmanager
+def running_server() -> Iterator[ServerProcess]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "proreus.cli.main", "server"]
+        begun = time.monotonic()
+        process = subprocess.Popen(
+            [*command, "--data-dir", folder, "--port", "0"], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().split()[-1]
+            ready_s = time.monotonic() - begun
+            token = (Path(folder) / "admin.token").read_text().strip()
+            yield ServerProcess(process.pid, int(url.rpartition(":")[2]), token, ready_s)
+        finally:
+            process.terminate()
+            process.wait(20)
