@@ -44,7 +44,7 @@ class FieldSelector:
     @classmethod
     def parse(cls, text: str) -> FieldSelector:
         """Read the query form. Raises SelectorError."""
-        terms = [term for term in _terms(text) if term]
+        terms = sorted(term for term in _terms(text) if term)
         return cls(_requirement(term, text) for term in terms) if terms else _EVERYTHING
 
     @classmethod

@@ -21,6 +21,8 @@ from proreus.server.schema.check import DecodeError, check
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _SHOWN_BYTES = 30
+# A place in Kubernetes' sources that its clients see in one message.
+_OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 
 
@@ -57,6 +59,10 @@ def input_media(exchange: Exchange) -> Media:
         ) from None
 
 
+class _Unreadable(ValueError):
+    """Bytes of which not even the kind can be told."""
+
+
 class ObjectDecoder:
     """Decodes bodies into the kinds the server knows."""
 
@@ -67,11 +73,12 @@ class ObjectDecoder:
         self, exchange: Exchange, body: bytes, expected: GroupVersionKind, validation: str
     ) -> JsonObject:
         """Raises BadRequest. ``validation``: Strict, Warn or "" (warn), Ignore."""
-        parsed = _parse(body, input_media(exchange), expected.kind)
-        value = {} if parsed.value is None else parsed.value
-        if not isinstance(value, dict):
-            raise _unrecognized(expected.kind, body, _not_an_object(value))
-        gvk = _declared(value, expected, body)
+        try:
+            parsed = _parse(body, input_media(exchange))
+            value = {} if parsed.value is None else parsed.value
+            gvk = _declared(value, expected)
+        except _Unreadable as error:
+            raise _unrecognized(expected.kind, body, str(error)) from error
         self._check_kind(gvk, expected)
         node = self._kinds.node(expected)
         if node is None:
@@ -92,13 +99,17 @@ class ObjectDecoder:
 
     def decode_options(self, exchange: Exchange, body: bytes) -> JsonObject:
         """DeleteOptions, of whatever group they say they are; unknown fields do not matter."""
-        parsed = _parse(body, input_media(exchange), _DELETE_OPTIONS.kind)
-        value = {} if parsed.value is None else parsed.value
-        if not isinstance(value, dict):
-            raise _unrecognized(_DELETE_OPTIONS.kind, body, _not_an_object(value))
-        gvk = _declared(value, _DELETE_OPTIONS, body)
+        try:
+            parsed = _parse(body, input_media(exchange))
+            value = {} if parsed.value is None else parsed.value
+            gvk = _declared(value, _DELETE_OPTIONS)
+        except _Unreadable as error:
+            raise BadRequest(str(error)) from error
         if gvk.kind != _DELETE_OPTIONS.kind:
-            raise BadRequest(f"decoded object cannot be converted to DeleteOptions: {gvk}")
+            raise BadRequest(
+                f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme '
+                f'"{_OPTIONS_SCHEME}"'
+            )
         node = self._kinds.node(_DELETE_OPTIONS)
         assert node is not None, "the definitions have DeleteOptions"
         try:
@@ -130,13 +141,13 @@ class ObjectDecoder:
         )
 
 
-def _parse(body: bytes, media: Media, kind: str) -> _Parsed:
+def _parse(body: bytes, media: Media) -> _Parsed:
+    """Raises _Unreadable."""
     if media is Media.JSON:
         try:
             value, duplicates = strict_json.decode_strict(body)
         except strict_json.JsonError as error:
-            why = f"couldn't get version/kind; json parse error: {error}"
-            raise _unrecognized(kind, body, why) from error
+            raise _Unreadable(f"couldn't get version/kind; json parse error: {error}") from error
         return _Parsed(value, body, duplicates)
     if media is Media.YAML:
         from proreus.api.wire import yaml
@@ -144,29 +155,30 @@ def _parse(body: bytes, media: Media, kind: str) -> _Parsed:
         try:
             value, faults = yaml.decode_strict(body)
         except yaml.YamlError as error:
-            raise _unrecognized(kind, body, str(error)) from error
+            raise _Unreadable(str(error)) from error
         return _Parsed(value, json.encode(value), faults=faults)
     from proreus.api.wire import protobuf
 
     try:
         return _Parsed(protobuf.decode(body))
     except protobuf.ProtobufError as error:
-        raise _unrecognized(kind, body, str(error)) from error
+        raise _Unreadable(str(error)) from error
 
 
-def _declared(value: dict[str, Any], expected: GroupVersionKind, body: bytes) -> GroupVersionKind:
-    """What the body says it is; what it leaves out is what the path says."""
+def _declared(value: Any, expected: GroupVersionKind) -> GroupVersionKind:
+    """What the body says it is; what it leaves out is what the path says. Raises _Unreadable."""
+    head = "couldn't get version/kind; json parse error: "
+    if not isinstance(value, dict):
+        raise _Unreadable(head + _not_an_object(value))
     kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
     for field, found in (("kind", kind), ("apiVersion", api_version)):
         if not isinstance(found, str):
-            why = (
-                "couldn't get version/kind; json parse error: json: cannot unmarshal "
-                f"{_json_word(found)} into Go struct field .{field} of type string"
+            raise _Unreadable(
+                f"{head}json: cannot unmarshal {_json_word(found)} into Go struct field "
+                f".{field} of type string"
             )
-            raise _unrecognized(expected.kind, body, why)
     if api_version.count("/") > 1:
-        why = "couldn't get version/kind; json parse error: unexpected GroupVersion string: "
-        raise _unrecognized(expected.kind, body, why + api_version)
+        raise _Unreadable(f"{head}unexpected GroupVersion string: {api_version}")
     version = GroupVersion.parse(api_version) if api_version else expected.group_version
     return GroupVersionKind(version.group, version.version, kind or expected.kind)
 
@@ -176,7 +188,8 @@ def _faults(value: Any, parsed: _Parsed, unknown: list[str]) -> list[str]:
         return list(parsed.faults)
     words = {path: f'unknown field "{path}"' for path in unknown}
     words |= {path: f'duplicate field "{path}"' for path in parsed.duplicates}
-    ordered = strict_json.in_document_order(value, words)
+    # Both lists are in the order of the body; only together must they be put in order.
+    ordered = strict_json.in_document_order(value, words) if unknown else list(words)
     return [*parsed.faults, *(words[path] for path in ordered)]
 
 
@@ -208,7 +221,7 @@ def _summary(body: bytes) -> str:
 
 def _not_an_object(value: Any) -> str:
     return (
-        f"couldn't get version/kind; json parse error: json: cannot unmarshal {_json_word(value)} "
+        f"json: cannot unmarshal {_json_word(value)} "
         'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
         'Kind string "json:\\"kind,omitempty\\"" }'
     )

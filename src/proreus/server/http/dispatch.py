@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from proreus.api.status import MethodNotAllowed
 from proreus.api.wire.path import ApiPath
-from proreus.net.http_server import Answer
+from proreus.net.http_server import Answer, Response
 from proreus.server.http.documents import Documents
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers import subresources
+from proreus.server.http.handlers.answers import compressed
 from proreus.server.http.handlers.component_statuses import get_status, list_statuses
 from proreus.server.http.handlers.create import create
 from proreus.server.http.handlers.delete import delete, delete_collection
@@ -46,6 +47,7 @@ _SUBRESOURCES: Mapping[str, Mapping[str, Handler]] = {
     "eviction": {"create": subresources.create_eviction},
     "token": {"create": create_token},
 }
+_CONNECTIONS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 _VIRTUAL: Mapping[tuple[str, str], Mapping[str, Handler]] = {
     ("", "bindings"): {"create": subresources.create_binding},
     ("", "componentstatuses"): {"list": list_statuses, "get": get_status},
@@ -69,14 +71,17 @@ class Dispatch:
         accept = exchange.headers.get("Accept", "")
         if accept:
             check_routed(accept, is_collection=route.verb == "list")
-        return await _handler(route)(self._services, exchange, route)
+        answer = await _handler(route)(self._services, exchange, route)
+        return await compressed(exchange, answer) if isinstance(answer, Response) else answer
 
 
 def _handler(route: ResourceRoute) -> Handler:
-    """Raises MethodNotAllowed for what needs a node to answer it."""
+    """Raises MethodNotAllowed."""
     sub, resource = route.subresource, route.resource
     found: Handler | None
-    if sub is not None and sub.name not in _SAME_KIND:
+    if sub is not None and sub.name in _CONNECTIONS:
+        found = subresources.connect
+    elif sub is not None and sub.name not in _SAME_KIND:
         found = _SUBRESOURCES.get(sub.name, {}).get(route.verb)
     elif resource.group in _REVIEWS:
         found = create_review

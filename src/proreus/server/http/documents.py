@@ -77,6 +77,8 @@ class Documents:
             case ("openapi", *_):
                 return await self.openapi.answer(exchange, parts) or _page_not_found(exchange)
             case _:
+                if exchange.path.endswith("/"):
+                    return _page_not_found(exchange)
                 return self.health.answer(exchange, parts) or _page_not_found(exchange)
 
     def _roots(self, exchange: Exchange, root: str) -> Answer:

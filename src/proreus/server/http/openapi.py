@@ -53,7 +53,7 @@ class OpenApi:
             exchange.headers.get("Accept", ""), (_JSON, _V2, _V2.replace(".v1.0", _OLD_SPELLING))
         )
         if kind is None:
-            return Response(406, exchange.head(vary), b"")
+            return Response(406, (*exchange.head()[:2], vary), b"")
         if kind == _JSON:
             body = (await asyncio.to_thread(lambda: self._as_v2().document())).body
         else:

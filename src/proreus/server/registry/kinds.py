@@ -6,6 +6,9 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.api.typed import TypeNode
 from proreus.server.registry.catalog import Catalog
 
+# Known to every server, though no definition is called so.
+_META_KINDS = frozenset({"List", "Status", "APIVersions", "APIGroup", "APIGroupList"})
+
 
 class KnownKinds:
     """Definitions are loaded on the first write: reading needs none."""
@@ -29,4 +32,6 @@ class KnownKinds:
         return Definitions.load().node(gvk)
 
     def is_known(self, gvk: GroupVersionKind) -> bool:
+        if gvk.api_version == "v1" and gvk.kind in _META_KINDS:
+            return True
         return self._catalog.of_kind(gvk) is not None or self.node(gvk) is not None

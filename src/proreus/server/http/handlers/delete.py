@@ -18,7 +18,6 @@ from proreus.net.http_server import Answer
 from proreus.server.http.body import input_media, read_body
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import (
-    compressed,
     list_answer,
     object_answer,
     status_answer,
@@ -43,8 +42,7 @@ async def delete(services: Services, exchange: Exchange, route: ResourceRoute) -
     shown = services.representations.of(exchange, resource)
     options = await delete_options(services, exchange)
     write = begin_write(services, exchange, route, WriteOptions(dry_run=options.dry_run))
-    if _is_job(route) and options.propagation_policy is None and options.orphan_dependents is None:
-        write.warn(_JOB_WARNING)
+    _warn_of_orphans(exchange, route, options)
     outcome = await delete_object(write, options)
     code = 202 if not outcome.is_gone and options.orphan_dependents is False else 200
     if outcome.is_gone and not resource.returns_deleted:
@@ -62,6 +60,7 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
     list_options = replace(checked_options(exchange), watch=False)
     selection = selection_of(resource, scope, list_options)
     options = await delete_options(services, exchange)
+    _warn_of_orphans(exchange, route, options)
     collection = services.collection(resource)
     listing = await read_list(collection, list_query(selection, scope, list_options), list_options)
     for found in listing.objects:
@@ -73,7 +72,7 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
             continue
     token = next_token(scope, listing.revision, listing.next_start)
     body = shown.view.listing(listing, continue_token=token)
-    return await compressed(exchange, list_answer(exchange, shown, body))
+    return list_answer(exchange, shown, body)
 
 
 async def delete_options(services: Services, exchange: Exchange) -> DeleteOptions:
@@ -103,5 +102,7 @@ def _from_body(services: Services, exchange: Exchange, body: bytes) -> DeleteOpt
     return delete_options_from_body(services.decoder.decode_options(exchange, body))
 
 
-def _is_job(route: ResourceRoute) -> bool:
-    return route.resource.group == "batch" and route.resource.plural == "jobs"
+def _warn_of_orphans(exchange: Exchange, route: ResourceRoute, options: DeleteOptions) -> None:
+    is_job = route.resource.group == "batch" and route.resource.plural == "jobs"
+    if is_job and options.propagation_policy is None and options.orphan_dependents is None:
+        exchange.warn(_JOB_WARNING)

@@ -10,7 +10,7 @@ from proreus.api.status import Expired, Invalid, MethodNotAllowed
 from proreus.api.wire.options import ListOptions, decode_list_options
 from proreus.net.http_server import Answer
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import compressed, list_answer, refuse_list_form
+from proreus.server.http.handlers.answers import list_answer, refuse_list_form
 from proreus.server.http.handlers.watch import watch
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
@@ -52,7 +52,7 @@ async def list_or_watch(services: Services, exchange: Exchange, route: ResourceR
     refuse_list_form(shown, resource, is_list=True)
     token = next_token(scope, listing.revision, listing.next_start)
     body = shown.view.listing(listing, continue_token=token)
-    return await compressed(exchange, list_answer(exchange, shown, body))
+    return list_answer(exchange, shown, body)
 
 
 def checked_options(exchange: Exchange) -> ListOptions:

@@ -30,6 +30,7 @@ async def patch(services: Services, exchange: Exchange, route: ResourceRoute) ->
         strategy=strategy_for(resource, write.subresource),
         may_create=document.is_apply and not write.subresource,
         tracks=not document.is_apply,
+        is_patch=True,
     )
     outcome = await updating.run()
     refuse_list_form(shown, resource, is_list=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.status import BadRequest, NotFound
+from proreus.api.status import BadRequest, NotFound, ServiceUnavailable
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions, delete_options_from_body
 from proreus.net.http_server import Answer
@@ -111,6 +111,19 @@ async def create_eviction(services: Services, exchange: Exchange, route: Resourc
         write.dry_run = True
     await evict(write, services.collections.named("policy", "v1", "poddisruptionbudgets"), deletion)
     return status_answer(exchange, _DONE, 201)
+
+
+async def connect(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
+    """Logs and streams into containers: they are the node's to answer, through its kubelet."""
+    collection = services.collection(route.resource)
+    found = await read_object(collection, collection.key(route.namespace, route.name), "")
+    if found is None:
+        raise NotFound.of(route.resource.group_resource, route.name)
+    if route.resource.plural == "pods":
+        spec = splice.decode_item(found.item).get("spec") or {}
+        if not spec.get("nodeName"):
+            raise BadRequest(f"pod {route.name} does not have a host assigned")
+    raise ServiceUnavailable("the node's kubelet cannot be reached through this server")
 
 
 def _scale_answer(

@@ -64,7 +64,7 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     attributes = replace(write, name=admitted_as).attributes(CREATE, stored, None)
     await write.admission.mutate(attributes)
     if metadata.unique_owner_references(stored):
-        write.warn(DUPLICATE_OWNERS)
+        write.warn(duplicate_owners(is_patch=False))
     metadata.fill_system_fields(stored, write.now)
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = metadata.generate_name(meta["generateName"])
@@ -126,10 +126,13 @@ def refuse_revision(obj: JsonObject) -> None:
         return
 
 
-DUPLICATE_OWNERS = (
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references "
-    "in 1.20+, and may reject such requests as early as 1.24; please fix your requests"
-)
+def duplicate_owners(*, is_patch: bool) -> str:
+    when = " after mutating admission happens" if is_patch else ""
+    return (
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
+        "references in 1.20+, and may reject such requests as early as 1.24; "
+        "please fix your requests"
+    )
 
 
 def _exists(write: Write, name: str, current: bytes) -> AlreadyExists:

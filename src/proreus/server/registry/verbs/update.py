@@ -60,6 +60,7 @@ class Updating:
     uid: str | None = None
     may_create: bool = False
     tracks: bool = True
+    is_patch: bool = False
     is_created: bool = False
 
     async def run(self) -> Outcome:
@@ -127,7 +128,7 @@ class Updating:
         if self.tracks:
             track(write, live, stored)
         if metadata.unique_owner_references(stored):
-            write.warn(creation.DUPLICATE_OWNERS)
+            write.warn(creation.duplicate_owners(is_patch=self.is_patch))
         attributes = write.attributes(UPDATE, stored, live)
         await write.admission.mutate(attributes)
         self._check_revision(stored, live)

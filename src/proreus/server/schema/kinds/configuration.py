@@ -41,7 +41,7 @@ def _validate_config_map(obj: JsonObject) -> list[FieldError]:
     size = sum(len(value.encode()) for value in content.values())
     size += sum(map(_decoded_size, binary.values()))
     if size > _SIZE_MAX:
-        found.append(field_error.too_long("", _SIZE_MAX))
+        found.append(field_error.too_long("[]", _SIZE_MAX))
     return found
 
 

@@ -31,12 +31,25 @@ _MAY_CHANGE = (
 def _prepare_create(pod: JsonObject) -> None:
     spec = pod["spec"]
     pod["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+    if spec.get("schedulingGates"):
+        pod["status"]["conditions"] = [_gated()]
     add_default_tolerations(spec)
     _merge_label_keys(spec, pod["metadata"].get("labels") or {})
     name = spec.get("priorityClassName")
     if not name or name in SYSTEM_PRIORITIES:
         spec.setdefault("priority", SYSTEM_PRIORITIES.get(name or "", 0))
         spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _gated() -> JsonObject:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": None,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
 
 
 def _prepare_update(new: JsonObject, old: JsonObject) -> None:

@@ -174,8 +174,16 @@ def template_warnings(obj: JsonObject) -> list[str]:
     return pod_spec_warnings(template.get("spec") or {}, "spec.template.spec")
 
 
+def _keep_labels(new: JsonObject, old: JsonObject) -> None:
+    """Through its status a deployment's labels cannot be changed."""
+    new["metadata"].pop("labels", None)
+    if "labels" in old["metadata"]:
+        new["metadata"]["labels"] = old["metadata"]["labels"]
+
+
 DEPLOYMENT = Rules(
     default=_default_deployment,
+    prepare_status=_keep_labels,
     validate=_validate_deployment,
     validate_update=_deployment_update,
     validate_status=_deployment_status,
