@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from proreus.cli.logging import log_to_stderr
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.server.storage.interface import StorageError
@@ -62,6 +63,7 @@ def server(
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    log_to_stderr()
     try:
         run(serve(config))
     except (StorageError, OSError) as error:

@@ -109,17 +109,20 @@ def without_resource_version(obj: JsonObject) -> None:
     of(obj).pop("resourceVersion", None)
 
 
-def unique_owner_references(obj: JsonObject) -> bool:
-    """Drop exact duplicates; True if there were any."""
+def unique_owner_references(obj: JsonObject) -> list[str]:
+    """Drop exact duplicates; the uids that stood there twice."""
     owners = of(obj).get("ownerReferences")
     if not owners or len(owners) < 2:
-        return False
+        return []
     kept: list[Any] = []
+    doubled: dict[str, None] = {}
     for owner in owners:
-        if owner not in kept:
+        if owner in kept:
+            doubled[owner.get("uid") or ""] = None
+        else:
             kept.append(owner)
     of(obj)["ownerReferences"] = kept
-    return len(kept) < len(owners)
+    return sorted(doubled)
 
 
 def _content(obj: Mapping[str, Any]) -> dict[str, Any]:

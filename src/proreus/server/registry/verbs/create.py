@@ -63,8 +63,8 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     admitted_as = meta.get("name") or meta.get("generateName") or ""
     attributes = replace(write, name=admitted_as).attributes(CREATE, stored, None)
     await write.admission.mutate(attributes)
-    if metadata.unique_owner_references(stored):
-        write.warn(duplicate_owners(is_patch=False))
+    if doubled := metadata.unique_owner_references(stored):
+        write.warn(duplicate_owners(doubled, is_patch=False))
     metadata.fill_system_fields(stored, write.now)
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = metadata.generate_name(meta["generateName"])
@@ -126,12 +126,12 @@ def refuse_revision(obj: JsonObject) -> None:
         return
 
 
-def duplicate_owners(*, is_patch: bool) -> str:
+def duplicate_owners(uids: list[str], *, is_patch: bool) -> str:
     when = " after mutating admission happens" if is_patch else ""
     return (
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
         "references in 1.20+, and may reject such requests as early as 1.24; "
-        "please fix your requests"
+        f"please fix your requests; duplicate UID(s) observed: {', '.join(uids)}"
     )
 
 

@@ -127,8 +127,8 @@ class Updating:
         metadata.keep_server_fields(stored, live)
         if self.tracks:
             track(write, live, stored)
-        if metadata.unique_owner_references(stored):
-            write.warn(creation.duplicate_owners(is_patch=self.is_patch))
+        if doubled := metadata.unique_owner_references(stored):
+            write.warn(creation.duplicate_owners(doubled, is_patch=self.is_patch))
         attributes = write.attributes(UPDATE, stored, live)
         await write.admission.mutate(attributes)
         self._check_revision(stored, live)
