@@ -20,14 +20,14 @@ from proreus.api.patch.conflicts import conflict
 from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
 from proreus.api.patch.field_sets import EMPTY, Tree, difference, intersection, union
 from proreus.api.patch.field_walk import Comparison, fields_of
-from proreus.api.patch.managed_fields import APPLY, UNTRACKED, Manager, Managers, Owned
+from proreus.api.patch.managed_fields import APPLY, UNTRACKED, Owned, Owner, Owners
 from proreus.api.patch.ownership import (
     Endpoint,
     Object,
     Write,
     owners_before,
     owners_for_update,
-    without_managers,
+    without_owners,
 )
 from proreus.api.patch.typed_merge import merge, remove
 from proreus.api.typed import TypeNode
@@ -68,8 +68,8 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
     if not typed_check.fits(applied, node):
         found = typed_check.joined(list(typed_check.faults(applied, node)))
         raise UnmappedPatchError(f"failed to create typed patch object ({_who(applied)}): {found}")
-    before = without_managers(live or {**endpoint.empty, **_identity(applied)})
-    applier = Manager(manager, APPLY, "", subresource)
+    before = without_owners(live or {**endpoint.empty, **_identity(applied)})
+    applier = Owner(manager, APPLY, "", subresource)
     attempt = _Attempt(write, before, applied, owners, applier)
     allowed: Tree = {}
     if manager == last_applied.KUBECTL and not force:
@@ -77,7 +77,7 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
     result, managers = attempt.run(force=force, allowed=allowed)
     if manager == last_applied.KUBECTL:
         result = last_applied.kept_in_step(result, applied)
-    return managed_fields.keep_times(live, managed_fields.with_managers(result, managers))
+    return managed_fields.keep_times(live, managed_fields.with_owners(result, managers))
 
 
 def track_update(
@@ -94,19 +94,19 @@ def track_update(
     """``new`` with managedFields, after a create (``live`` None), an update or a patch."""
     write = Write(node, api_version, subresource, _time(int(now)), endpoint)
     owners = owners_for_update(live, new, subresource)
-    after = without_managers(new)
+    after = without_owners(new)
     if live is not None and not owners:
         return after  # untracked objects stay so until first applied
-    before = without_managers(live) if live is not None else dict(endpoint.empty)
+    before = without_owners(live) if live is not None else dict(endpoint.empty)
     managers = write.updated(before, after, owners, manager)
-    return managed_fields.keep_times(live, managed_fields.with_managers(after, managers))
+    return managed_fields.keep_times(live, managed_fields.with_owners(after, managers))
 
 
 class _Attempt:
     """One apply: merge, prune, then see whom it touches."""
 
     def __init__(
-        self, write: Write, live: Object, applied: Object, owners: Managers, applier: Manager
+        self, write: Write, live: Object, applied: Object, owners: Owners, applier: Owner
     ) -> None:
         self._write = write
         self._live = live
@@ -114,7 +114,7 @@ class _Attempt:
         self._owners = owners
         self._applier = applier
 
-    def run(self, *, force: bool, allowed: Tree) -> tuple[Object, Managers]:
+    def run(self, *, force: bool, allowed: Tree) -> tuple[Object, Owners]:
         write = self._write
         fields = difference(fields_of(self._applied, write.node), UNTRACKED)
         fields = field_sets.outside(fields, write.reset)
@@ -135,9 +135,9 @@ class _Attempt:
         return result, managers
 
     def _refuse_conflicts(
-        self, managers: Managers, result: Object, change: Comparison, allowed: Tree
+        self, managers: Owners, result: Object, change: Comparison, allowed: Tree
     ) -> None:
-        conflicts: list[tuple[Manager, Tree]] = []
+        conflicts: list[tuple[Owner, Tree]] = []
         for manager, owned in sorted(managers.items(), key=lambda item: item[0]):
             if manager == self._applier:
                 continue
@@ -156,7 +156,7 @@ class _Attempt:
         if left:
             raise conflict(left)
 
-    def _pruned(self, merged: Object, last: Owned, managers: Managers) -> Object:
+    def _pruned(self, merged: Object, last: Owned, managers: Owners) -> Object:
         """``merged`` without what this manager applied before and nobody owns any more."""
         write = self._write
         converted = self._in_version(merged, last.api_version)

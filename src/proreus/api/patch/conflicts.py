@@ -5,10 +5,10 @@ from __future__ import annotations
 from proreus.api import status
 from proreus.api.patch import field_sets
 from proreus.api.patch.field_sets import Tree
-from proreus.api.patch.managed_fields import Manager
+from proreus.api.patch.managed_fields import Owner
 
 
-def conflict(disputed: list[tuple[Manager, Tree]]) -> status.Conflict:
+def conflict(disputed: list[tuple[Owner, Tree]]) -> status.Conflict:
     """The 409 that names every disputed field and who owns it."""
     named = [(manager, path) for manager, tree in disputed for path in field_sets.paths(tree)]
     causes = [

@@ -12,20 +12,23 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from proreus.api import field_error, status
 from proreus.api.group_version import GroupKind
 
 
 class PatchError(Exception):
-    """``str(error)`` is the message of the Status."""
+    """``str(error)`` is the message of the Status; subclasses say which Status."""
+
+    becomes: ClassVar[type[status.ApiError]]
 
     def to_status(self) -> status.ApiError:
-        raise NotImplementedError
+        return self.becomes(str(self))
 
 
 class MalformedPatch(PatchError):
-    def to_status(self) -> status.ApiError:
-        return status.BadRequest(str(self))
+    becomes = status.BadRequest
 
 
 class RejectedPatch(PatchError):
@@ -49,16 +52,14 @@ class UndecodablePatch(PatchError):
 
 
 class TooManyOperations(PatchError):
+    becomes = status.TooLarge
+
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(
             "Request entity too large: The allowed maximum operations in a JSON patch "
             f"is {limit}, got {count}"
         )
 
-    def to_status(self) -> status.ApiError:
-        return status.TooLarge(str(self))
-
 
 class UnmappedPatchError(PatchError):
-    def to_status(self) -> status.ApiError:
-        return status.PlainError(str(self))
+    becomes = status.PlainError

@@ -1,7 +1,7 @@
 """metadata.managedFields: who owns which fields, decoded, changed by writes, encoded again.
 
 An applier is one manager whatever version it used; an updater is one per version. Entries of both
-are one per subresource. ``Managers`` is a plain dict that ``apply`` and ``track`` rebuild; field
+are one per subresource. ``Owners`` is a plain dict that ``apply`` and ``track`` rebuild; field
 sets in it are never changed in place.
 """
 
@@ -36,7 +36,7 @@ class ManagedFieldsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Manager:
+class Owner:
     """What makes an entry one; ``api_version`` is empty for appliers."""
 
     name: str
@@ -61,15 +61,15 @@ class Owned:
     time: str = ""
 
 
-Managers = dict[Manager, Owned]
+Owners = dict[Owner, Owned]
 
 
-def decode(entries: Any, *, stored: bool = False) -> Managers:
+def decode(entries: Any, *, stored: bool = False) -> Owners:
     """Raises ManagedFieldsError if one entry is not as a server would write it.
 
     Stored entries are taken as they are: their sets were read and sorted before they were stored.
     """
-    managers: Managers = {}
+    managers: Owners = {}
     for index, entry in enumerate(entries or ()):
         if not isinstance(entry, dict):
             raise ManagedFieldsError(f"entry {index} is no object")
@@ -79,7 +79,7 @@ def decode(entries: Any, *, stored: bool = False) -> Managers:
         if entry.get("fieldsType") != "FieldsV1":
             raise ManagedFieldsError(f"invalid fieldsType in managed fields entry {index}")
         version = entry.get("apiVersion") or ""
-        manager = Manager(
+        manager = Owner(
             entry.get("manager") or "",
             operation,
             version if operation == UPDATE else "",
@@ -99,7 +99,7 @@ def _parse(fields: Any, index: int) -> Tree:
         raise ManagedFieldsError(f"error decoding set from {index}: {bad}") from bad
 
 
-def encode(managers: Managers) -> list[dict[str, Any]]:
+def encode(managers: Owners) -> list[dict[str, Any]]:
     """The entries in the order a server keeps them."""
     ordered = sorted(
         managers.items(),
@@ -110,7 +110,7 @@ def encode(managers: Managers) -> list[dict[str, Any]]:
     return [_entry(manager, owned) for manager, owned in ordered]
 
 
-def with_managers(obj: Mapping[str, Any], managers: Managers) -> dict[str, Any]:
+def with_owners(obj: Mapping[str, Any], managers: Owners) -> dict[str, Any]:
     """A copy of the object with these managers; without the field if there are none."""
     metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}
     if managers:
@@ -127,14 +127,14 @@ def is_reset(entries: Any) -> bool:
     return entries in ([], [{}])
 
 
-def cap_updaters(managers: Managers) -> Managers:
+def cap_updaters(managers: Owners) -> Owners:
     """Join the oldest updaters of each version into one, until no more than ten are left."""
     updaters = [manager for manager in managers if manager.operation == UPDATE]
     excess = len(updaters) - MAX_UPDATERS
     if excess <= 0:
         return managers
     capped = dict(managers)
-    oldest: dict[str, Manager] = {}
+    oldest: dict[str, Owner] = {}
     for manager in sorted(updaters, key=lambda m: (managers[m].time, m)):
         if excess <= 0:
             break
@@ -142,7 +142,7 @@ def cap_updaters(managers: Managers) -> Managers:
         first = oldest.setdefault(owned.api_version, manager)
         if first is manager:
             continue
-        bucket = Manager(ANCIENT, UPDATE, owned.api_version)
+        bucket = Owner(ANCIENT, UPDATE, owned.api_version)
         earlier = capped.pop(bucket, None) or capped.pop(first)
         del capped[manager]
         capped[bucket] = replace(owned, fields=field_sets.union(owned.fields, earlier.fields))
@@ -164,7 +164,7 @@ def keep_times(live: Mapping[str, Any] | None, new: dict[str, Any]) -> dict[str,
     return kept if kept == live and _is_same(kept, live) else new
 
 
-def _entry(manager: Manager, owned: Owned) -> dict[str, Any]:
+def _entry(manager: Owner, owned: Owned) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "manager": manager.name,
         "operation": manager.operation,

@@ -18,9 +18,9 @@ from proreus.api.patch.managed_fields import (
     UNTRACKED,
     UPDATE,
     ManagedFieldsError,
-    Manager,
-    Managers,
     Owned,
+    Owner,
+    Owners,
 )
 from proreus.api.typed import TypeNode
 
@@ -62,9 +62,9 @@ class Write:
         self.endpoint = endpoint
         self.reset = field_sets.of_paths(endpoint.reset)
 
-    def updated(self, before: Object, after: Object, owners: Managers, name: str) -> Managers:
+    def updated(self, before: Object, after: Object, owners: Owners, name: str) -> Owners:
         """The owners once ``name`` has changed ``before`` into ``after``."""
-        updater = Manager(name, UPDATE, self.api_version, self.subresource)
+        updater = Owner(name, UPDATE, self.api_version, self.subresource)
         change = self.change(before, after)
         managers = self.without_changed(owners, before, after, change)
         taken = difference(union(change.added, change.modified), UNTRACKED)
@@ -79,15 +79,15 @@ class Write:
 
     def without_changed(
         self,
-        owners: Managers,
+        owners: Owners,
         before: Object,
         after: Object,
         change: Comparison,
         *,
-        but: Manager | None = None,
-    ) -> Managers:
+        but: Owner | None = None,
+    ) -> Owners:
         """The owners without what changed, each judged in the version it wrote in."""
-        kept: Managers = {}
+        kept: Owners = {}
         for manager, owned in owners.items():
             if manager == but:
                 kept[manager] = owned
@@ -120,7 +120,7 @@ class Write:
         return Comparison(*(field_sets.outside(part, self.reset) for part in parts))
 
 
-def owners_before(live: Object | None, write: Write) -> Managers:
+def owners_before(live: Object | None, write: Write) -> Owners:
     """The owners an apply finds; what nobody tracked is owned by "before-first-apply"."""
     if live is None:
         return {}
@@ -131,10 +131,10 @@ def owners_before(live: Object | None, write: Write) -> Managers:
     if owners:
         return owners
     empty = dict(write.endpoint.empty)
-    return write.updated(empty, without_managers(live), {}, BEFORE_FIRST_APPLY)
+    return write.updated(empty, without_owners(live), {}, BEFORE_FIRST_APPLY)
 
 
-def owners_for_update(live: Object | None, new: Object, subresource: str) -> Managers:
+def owners_for_update(live: Object | None, new: Object, subresource: str) -> Owners:
     """The writer's own list if it sends a readable one, else the stored; never by subresource."""
     given, kept = managed_fields.entries_of(new), managed_fields.entries_of(live)
     if not subresource and given is not kept and given != kept:
@@ -151,5 +151,5 @@ def owners_for_update(live: Object | None, new: Object, subresource: str) -> Man
         return {}
 
 
-def without_managers(obj: Mapping[str, Any]) -> Object:
-    return managed_fields.with_managers(obj, {})
+def without_owners(obj: Mapping[str, Any]) -> Object:
+    return managed_fields.with_owners(obj, {})

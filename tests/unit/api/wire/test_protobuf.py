@@ -172,6 +172,33 @@ def test_a_body_as_client_go_sends_it() -> None:
     assert encode(decode(body), CONFIG_MAP) == body + b"\x1a\x00\x22\x00"
 
 
+def test_a_deployment_as_kubectl_writes_it() -> None:
+    """kubectl 1.32: create deployment hex1 --image=nginx:1 --replicas=0 --port=80."""
+    body = bytes.fromhex(
+        "6b3873000a150a07617070732f7631120a4465706c6f796d656e7412be010a210a046865783112001a00"
+        "22002a003200380042005a0b0a03617070120468657831128a010800120d0a0b0a036170701204686578"
+        "311a6f0a1d0a0012001a0022002a003200380042005a0b0a03617070120468657831124e12300a056e67"
+        "696e7812076e67696e783a312a00320a0a001000185022002a0042006a007200800100880100900100a2"
+        "01001a00320042004a0052005800600068008201008a01009a0100c2010022020a00280038001a0c0800"
+        "100018002000280038001a002200"
+    )
+
+    found = decode(body)
+
+    assert found["metadata"] == {
+        "name": "hex1", "generateName": "", "namespace": "", "selfLink": "", "uid": "",
+        "resourceVersion": "", "generation": 0, "labels": {"app": "hex1"},
+    }  # fmt: skip
+    spec = found["spec"]
+    assert (spec["replicas"], spec["selector"]) == (0, {"matchLabels": {"app": "hex1"}})
+    assert "creationTimestamp" not in spec["template"]["metadata"]
+    container = spec["template"]["spec"]["containers"][0]
+    assert (container["name"], container["image"]) == ("nginx", "nginx:1")
+    assert container["ports"][0]["containerPort"] == 80
+    assert container["resources"] == {}
+    assert decode(encode(found, kind_of("apps.v1.Deployment"))) == found
+
+
 def test_options_and_status_belong_to_every_group() -> None:
     body = b'k8s\x00\n\x13\n\x02v1\x12\rDeleteOptions\x12\x08"\x06Orphan'
     apps = GroupVersionKind("apps", "v1", "DeleteOptions")
