@@ -23,7 +23,7 @@ from typing import Any, cast
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from proreus.aio.clock import Clock
+from proreus.aio.clock import Clock, deadline
 
 # aiohttp tells every broken request with a traceback; a hostile client must not fill the log.
 _protocol_log = logging.getLogger(f"{__name__}.protocol")
@@ -35,7 +35,8 @@ _LINE_BYTES_MAX = 64 * 1024
 _HEADERS_MAX = 200
 # Without this a client that opens connections and says nothing would hold them for an hour.
 _KEEPALIVE_S = 180.0
-_BUFFER_HIGH_BYTES = 16 * 1024 * 1024
+# As long as a request may take; who has not read its answer by then never will.
+_READ_PATIENCE_S = 60.0
 
 
 class BodyTooLarge(Exception):
@@ -171,8 +172,9 @@ class ChunkedStream:
 class _Written(web.StreamResponse):
     """Stands in for aiohttp's response: everything is one write, or written already."""
 
-    def __init__(self, data: bytes, *, keep_alive: bool) -> None:
+    def __init__(self, data: bytes, clock: Clock, *, keep_alive: bool) -> None:
         self._data_to_send = data
+        self._clock = clock
         self._is_kept = keep_alive
 
     @property
@@ -185,9 +187,16 @@ class _Written(web.StreamResponse):
             raise ConnectionResetError("the client is gone")
         if self._data_to_send:
             transport.write(self._data_to_send)
-            # A client that asks for much and reads slowly holds only its own connection.
-            if transport.get_write_buffer_size() > _BUFFER_HIGH_BYTES:
+        if not transport.get_write_buffer_size():
+            return
+        # A client that asks for much and reads slowly holds only its own connection, and not
+        # for ever.
+        try:
+            async with deadline(self._clock, _READ_PATIENCE_S):
                 await request.writer.drain()
+        except TimeoutError as error:
+            transport.abort()
+            raise ConnectionResetError("the client does not read its answer") from error
 
     async def write_eof(self, data: bytes = b"") -> None:
         return None
@@ -251,7 +260,8 @@ class HttpServer:
     async def _handle(self, request: Request) -> web.StreamResponse:
         answer = await self.handler(request)
         if isinstance(answer, Streamed):
-            return _Written(b"", keep_alive=answer.keep_alive and bool(request.keep_alive))
+            kept = answer.keep_alive and bool(request.keep_alive)
+            return _Written(b"", self.clock, keep_alive=kept)
         keep_alive = bool(request.keep_alive) and not answer.close
         head = _head(answer.status, answer.headers, self.date())
         if not keep_alive:
@@ -264,7 +274,7 @@ class HttpServer:
             data = b"%bContent-Length: %d\r\n\r\n" % (head, len(answer.body))
         else:
             data = b"%bContent-Length: %d\r\n\r\n%b" % (head, len(answer.body), answer.body)
-        return _Written(data, keep_alive=keep_alive)
+        return _Written(data, self.clock, keep_alive=keep_alive)
 
 
 def _head(status: int, headers: Iterable[tuple[str, str]], date: bytes) -> bytes:

@@ -27,6 +27,7 @@ _DAYS = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
 _NO_NAMES: dict[str, int] = {}
 _BOUNDS = ((0, 59, _NO_NAMES), (0, 23, _NO_NAMES), (1, 31, _NO_NAMES), (1, 12, _MONTHS),
            (0, 6, _DAYS))  # fmt: skip
+_DIGITS_MAX = 18
 _SEARCH_YEARS = 5  # 29 February on a given weekday may be years away; never is reported as None
 
 
@@ -143,9 +144,14 @@ def _range(part: str, low: int, high: int, words: dict[str, int]) -> range:
 def _number(text: str, words: dict[str, int]) -> int:
     if (named := words.get(text.lower())) is not None:
         return named
-    if not text.isascii() or not text.lstrip("+-").isdecimal():
+    digits = text.lstrip("+-")
+    if not text.isascii() or not digits.isdecimal() or len(text) - len(digits) > 1:
         raise CronError(
             f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax'
+        )
+    if len(digits) > _DIGITS_MAX:
+        raise CronError(
+            f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range'
         )
     if int(text) < 0:
         raise CronError(f"negative number ({int(text)}) not allowed: {text}")

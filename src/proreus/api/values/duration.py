@@ -14,7 +14,7 @@ _UNITS = {
     "m": 60.0,
     "h": 3600.0,
 }
-_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([a-zµμ]+)", re.ASCII)
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([a-zµμ]+)", re.ASCII)
 
 
 def parse_duration(text: str) -> float:

@@ -6,13 +6,14 @@ import re
 from math import ceil, floor
 
 _PERCENT = re.compile(r"[0-9]+%", re.ASCII)
+_DIGITS_MAX = 18  # far beyond every sensible share, and a number that can be computed with
 PERCENT_FORMAT = "a valid percent string must be a numeric string followed by an ending '%'"
 
 
 def percent(value: int | str) -> int | None:
     """The number before ``%``, None if the value is no percentage."""
     if isinstance(value, str) and _PERCENT.fullmatch(value):
-        return int(value[:-1])
+        return int(value[:-1].lstrip("0")[:_DIGITS_MAX] or "0")
     return None
 
 

@@ -37,6 +37,9 @@ _LARGEST = 2**63 - 1
 _SMALLEST_EXPONENT = -9  # nano
 _DIGITS_OF_INT64 = 18
 _CACHED = 8192
+# Amounts are exact: a longer number or a larger exponent would cost without bound.
+_DIGITS_MAX = 1000
+_EXPONENT_MAX = 1000
 
 
 class QuantityError(ValueError):
@@ -70,6 +73,8 @@ def parse(text: str) -> Quantity:
     spelling, base, exponent = _suffix(found["suffix"])
     negative = found["sign"] == "-"
     whole, fraction = found["whole"] or "0", found["fraction"] or ""
+    if len(whole) + len(fraction) > _DIGITS_MAX or abs(exponent) > _EXPONENT_MAX:
+        raise QuantityError(FORMAT_WRONG)
     if _fits_int64(whole, fraction, base, exponent):
         scale = exponent - len(fraction) if base == 10 else 0
         digits = whole + fraction
@@ -115,6 +120,8 @@ def _suffix(suffix: str) -> tuple[Format, int, int]:
     if (binary := _BINARY.get(suffix)) is not None:
         return Format.BINARY, 2, binary
     if exponent := _EXPONENT.fullmatch(suffix):
+        if len(exponent[1]) > _DIGITS_MAX:
+            raise QuantityError(SUFFIX_WRONG)
         return Format.EXPONENT, 10, int(exponent[1])
     raise QuantityError(SUFFIX_WRONG)
 

@@ -16,6 +16,7 @@ Query = Mapping[str, list[str]]
 
 _INT64 = 2**63
 _UINT64 = 2**64
+_DIGITS_MAX = 1000  # more than any number in range has; Python refuses to read much longer ones
 EMPTY: Query = {}
 
 
@@ -62,8 +63,7 @@ def parse_int64(text: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isascii() or not digits.isdigit():
         raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
-    value = int(text)
-    if not -_INT64 <= value < _INT64:
+    if len(digits) > _DIGITS_MAX or not -_INT64 <= (value := int(text)) < _INT64:
         raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
     return value
 
@@ -83,8 +83,7 @@ def parse_resource_version(text: str) -> int:
         return 0
     if not text.isascii() or not text.isdigit():
         raise RevisionError(text, "invalid syntax")
-    value = int(text)
-    if value >= _UINT64:
+    if len(text) > _DIGITS_MAX or (value := int(text)) >= _UINT64:
         raise RevisionError(text, "value out of range")
     return value
 

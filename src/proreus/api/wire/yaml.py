@@ -34,8 +34,10 @@ except ImportError:  # PyYAML built without libyaml: slower, the same results
     from yaml import SafeDumper as _Dumper  # type: ignore[assignment]
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
-# What a document of the largest accepted body could hold without aliases, ten times over.
-MAX_NODES = 3_000_000
+# Small documents may consist of aliases, large ones must not: a few lines would make billions.
+_ALIASED_FREE = 1_000
+_SMALL_NODES, _LARGE_NODES = 400_000, 4_000_000
+_SMALL_SHARE, _LARGE_SHARE = 0.99, 0.10
 MAX_DEPTH = 250  # less than the JSON encoder writes
 
 _OPEN = object()  # an anchor whose value is being read
@@ -107,6 +109,7 @@ class _Reader:
         self._next = parser.get_event
         self._anchors: dict[str, Any] = {}
         self._nodes = 0
+        self._aliased = 0
 
     def document(self) -> Any:
         self._next()  # StreamStart
@@ -119,7 +122,7 @@ class _Reader:
         if depth > MAX_DEPTH:
             raise YamlError("yaml: exceeded max depth")
         if isinstance(event, AliasEvent):
-            return self._alias(event)
+            return self._alias(event, depth)
         value: Any
         if isinstance(event, ScalarEvent):
             value = _json(_scalar(event))
@@ -134,24 +137,29 @@ class _Reader:
             self._anchors[event.anchor] = value
         return value
 
-    def _alias(self, event: AliasEvent) -> Any:
+    def _alias(self, event: AliasEvent, depth: int) -> Any:
         if event.anchor not in self._anchors:
             raise YamlError(f"yaml: unknown anchor '{event.anchor}' referenced")
         value = self._anchors[event.anchor]
         if value is _OPEN:
             raise YamlError(f"yaml: anchor '{event.anchor}' value contains itself")
-        return self._copy(value)
+        return self._copy(value, depth)
 
-    def _copy(self, value: Any) -> Any:
+    def _copy(self, value: Any, depth: int) -> Any:
         """Every use of an alias counts: ten levels of ten aliases are ten billion values."""
         self._nodes += 1
-        if self._nodes > MAX_NODES:
+        self._aliased += 1
+        if depth > MAX_DEPTH:
+            raise YamlError("yaml: exceeded max depth")
+        if self._aliased > _ALIASED_FREE and self._aliased > self._nodes * _aliased_share(
+            self._nodes
+        ):
             raise YamlError("yaml: document contains excessive aliasing")
         match value:
             case dict():
-                return {key: self._copy(child) for key, child in value.items()}
+                return {key: self._copy(child, depth + 1) for key, child in value.items()}
             case list():
-                return [self._copy(child) for child in value]
+                return [self._copy(child, depth + 1) for child in value]
             case _:
                 return value
 
@@ -177,7 +185,7 @@ class _Reader:
 
     def _key(self, event: NodeEvent) -> str:
         if isinstance(event, AliasEvent):
-            value = self._alias(event)
+            value = self._alias(event, 0)
         elif isinstance(event, ScalarEvent):
             value = _scalar(event)
             if event.anchor:
@@ -193,6 +201,12 @@ class _Reader:
                 return yaml_scalars.number_text(value)
             case _:
                 raise YamlError(f"Unsupported map key of type: {type(value).__name__}")
+
+
+def _aliased_share(nodes: int) -> float:
+    """How much of a document of this size may come from aliases."""
+    above = min(max(nodes - _SMALL_NODES, 0), _LARGE_NODES - _SMALL_NODES)
+    return _SMALL_SHARE - (_SMALL_SHARE - _LARGE_SHARE) * above / (_LARGE_NODES - _SMALL_NODES)
 
 
 def _merge_source(value: Any) -> dict[str, Any]:

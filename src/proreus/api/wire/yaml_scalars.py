@@ -26,6 +26,8 @@ _WORDS: dict[str, Scalar] = (
 )
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _INTEGER = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
+# 64 bits in base two and some zeros in front; Python refuses to read endless numbers.
+_INTEGER_CHARS_MAX = 256
 _SIXTY = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
 _DATE = re.compile(
     r"[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?"
@@ -84,9 +86,12 @@ def _resolve_plain(text: str) -> Scalar:
 
 def _integer(digits: str) -> int | None:
     matched = _INTEGER.fullmatch(digits)
-    if not matched:
+    # 64 binary digits and a prefix are the longest that can fit.
+    if not matched or len(digits) > 68:
         return None
     sign, hexadecimal, binary, octal, decimal = matched.groups()
+    if len(digits) > _INTEGER_CHARS_MAX:
+        return None
     for part, radix in ((hexadecimal, 16), (binary, 2), (octal, 8), (decimal, 10)):
         if part is not None:
             value = int(part, radix) * (-1 if sign == "-" else 1)

@@ -19,7 +19,11 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 def impersonated(headers: Iterable[tuple[str, str]]) -> User | None:
     """Whom the headers ask to act as, None if they do not. Raises InternalError."""
-    found = [(name.lower(), value) for name, value in headers if name[:11].lower() == "impersonate"]
+    found = [
+        (name.lower(), _text(value))
+        for name, value in headers
+        if name[:11].lower() == "impersonate"
+    ]
     if not found:
         return None
     names = [value for key, value in found if key == "impersonate-user"]
@@ -34,6 +38,11 @@ def impersonated(headers: Iterable[tuple[str, str]]) -> User | None:
         raise InternalError.of(f"requested {[*groups, *uids, *extra]} without impersonating a user")
     name = names[0]
     return User(name, tuple(_with_standing(name, groups)), uids[0] if uids else "", extra)
+
+
+def _text(value: str) -> str:
+    """Bytes that are no text arrive as lone surrogates, which no answer could repeat."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def _with_standing(name: str, groups: list[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import structlog
 from proreus.api.group_version import GroupResource
 from proreus.api.status import (
     ApiError,
+    BadRequest,
     InternalError,
     NotAcceptable,
     ResourceVersionTooLarge,
@@ -23,7 +24,12 @@ from proreus.net.http_server import Response
 from proreus.server.http.exchange import Exchange, Header
 from proreus.server.http.negotiation import PLAIN, Choice
 from proreus.server.http.representation import choose, encode_document
-from proreus.server.storage.interface import FutureRevision, StorageError, Unavailable
+from proreus.server.storage.interface import (
+    FutureRevision,
+    InvalidKey,
+    StorageError,
+    Unavailable,
+)
 
 _log = structlog.get_logger(__name__)
 _RETRY_UNAVAILABLE_S = 2
@@ -41,6 +47,8 @@ def to_api_error(exchange: Exchange, error: Exception) -> ApiError:
         case Unavailable() if isinstance(exchange.target, ApiPath):
             asked = GroupResource(exchange.target.group, exchange.target.resource)
             return ServerTimeout.of(asked, exchange.verb, _RETRY_UNAVAILABLE_S)
+        case InvalidKey():
+            return BadRequest(f"the request names what cannot exist: {error}")
         case StorageError():
             _log.error("storage failed", path=exchange.path, error=str(error))
             return InternalError.of(str(error))

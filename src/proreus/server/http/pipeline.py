@@ -58,8 +58,8 @@ class Pipeline:
             self.refuse_when_ending,
             self.authenticate,
             self.impersonate,
-            self.limit,
             self.set_deadline,
+            self.limit,
             self.authorize,
         )
 

@@ -11,6 +11,7 @@ from proreus.api.status import Forbidden, NotFound
 from proreus.api.wire import json, splice
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.write import CREATE, DELETE, Attributes
+from proreus.server.storage.interface import InvalidKey
 
 _NAMESPACES = GroupResource("", "namespaces")
 _IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
@@ -50,10 +51,13 @@ class NamespaceLifecycle:
             if b'"Terminating"' not in cached.item and b"deletionTimestamp" not in cached.item:
                 return _ALIVE
             return splice.decode_item(cached.item)
-        stored = await self._namespaces.store.get(name)
-        if stored is None:
-            await self._clock.sleep(_PATIENCE_S)
+        try:
             stored = await self._namespaces.store.get(name)
+            if stored is None:
+                await self._clock.sleep(_PATIENCE_S)
+                stored = await self._namespaces.store.get(name)
+        except InvalidKey:
+            return None  # no object can be called that
         if stored is None:
             return None
         found: dict[str, Any] = json.decode(stored.value)

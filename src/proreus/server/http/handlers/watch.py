@@ -138,6 +138,8 @@ async def _over_websocket(exchange: Exchange, subscriber: Subscriber, sink: Mess
             await asyncio.wait((served, left), return_when=asyncio.FIRST_COMPLETED)
             served.cancel()
             left.cancel()
+        if stream.buffered > _ABANDONED_BYTES:
+            stream.abort()
         await stream.close()
     finally:
         subscriber.close()

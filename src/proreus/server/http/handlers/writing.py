@@ -45,7 +45,8 @@ def begin_write(
 
 def manager_of(exchange: Exchange) -> str:
     """Who writes if nobody says: the program's name in its User-Agent."""
-    name = exchange.user_agent().partition("/")[0]
+    # Bytes that are no text arrive as lone surrogates, which nothing can write.
+    name = exchange.user_agent().partition("/")[0].encode("utf-8", "replace").decode()
     if len(name.encode()) > _MANAGER_MAX:
         name = name.encode()[:_MANAGER_MAX].decode("utf-8", "ignore")
     return "".join(char for char in name if char.isprintable()) or "unknown"

@@ -13,6 +13,7 @@ Json = Mapping[str, Any]
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
 _RULES_MAX = 20
+_DIGITS_MAX = 10  # of an index
 
 
 def check_pod_failure_policy(found: Findings, at: str, policy: Json, spec: Json) -> None:
@@ -148,7 +149,7 @@ def count_indexes(text: str, completions: int) -> int:
         for bound in bounds:
             if not bound.isdecimal():
                 raise ValueError(f'cannot convert string to integer for index: "{bound}"')
-            if int(bound) >= completions:
+            if len(bound) > _DIGITS_MAX or int(bound) >= completions:
                 raise ValueError(f'too large index: "{bound}"')
             numbers.append(int(bound))
         low, high = numbers[0], numbers[-1]

@@ -26,6 +26,7 @@ from proreus.server.schema.rules import JsonObject, Rules
 Json = Mapping[str, Any]
 _RETENTION = ("whenDeleted", "whenScaled")
 _GENERATION = "deprecated.daemonset.template.generation"
+_DIGITS_MAX = 18  # a counter of more is none of ours
 
 
 def _default_stateful_set(obj: JsonObject) -> None:
@@ -163,7 +164,7 @@ def _prepare_daemon_set(obj: JsonObject) -> None:
 def _prepare_daemon_set_update(new: JsonObject, old: JsonObject) -> None:
     """The old counter of template changes lives on as an annotation."""
     before = (old["metadata"].get("annotations") or {}).get(_GENERATION) or "0"
-    count = int(before) if before.isdecimal() else 0
+    count = int(before) if before.isdecimal() and len(before) < _DIGITS_MAX else 0
     if new["spec"].get("template") != old["spec"].get("template"):
         count += 1
     new["metadata"].setdefault("annotations", {})[_GENERATION] = str(count)
