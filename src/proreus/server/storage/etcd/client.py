@@ -18,7 +18,7 @@ from typing import Any
 
 import grpc
 
-from proreus.aio.clock import Clock, deadline
+from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.server.storage.etcd import messages
 from proreus.server.storage.etcd.config import EtcdConfig, address
 from proreus.server.storage.etcd.errors import (
@@ -27,10 +27,14 @@ from proreus.server.storage.etcd.errors import (
     translated,
     unavailable,
 )
-from proreus.server.storage.interface import Unavailable
+from proreus.server.storage.interface import AccessDenied, Unavailable
 
 _ROUND_PAUSE_S = 0.1
 _LEFTOVERS_S = 0.5
+
+Metadata = tuple[tuple[str, str], ...]
+# With it a member that lost its leader says so at once, before it does anything.
+_NO_TOKEN: Metadata = (("hasleader", "true"),)
 
 _OPTIONS = (
     # etcd limits what it takes; what it sends is paged by us and must not fail on a limit here.
@@ -79,7 +83,7 @@ class Endpoint:
         )
         self._calls: dict[str, Any] = {}
 
-    async def call(self, method: Method, request: Any, timeout_s: float, metadata: Any) -> Any:
+    async def call(self, method: Method, request: Any, timeout_s: float, metadata: Metadata) -> Any:
         call = self._calls.get(method.path)
         if call is None:
             call = self._calls[method.path] = self._channel.unary_unary(
@@ -92,7 +96,7 @@ class Endpoint:
         except grpc.aio.AioRpcError as failure:
             raise translated(failure) from failure
 
-    def watch_stream(self, metadata: Any) -> Any:
+    def watch_stream(self, metadata: Metadata) -> Any:
         """A stream of watch requests and responses, not yet started."""
         return self._channel.stream_stream(
             _WATCH_PATH,
@@ -117,8 +121,7 @@ class EtcdClient:
         self._endpoints = [Endpoint(url, credentials) for url in config.endpoints]
         # Servers that share an etcd spread over its members.
         self._preferred = random.randrange(len(self._endpoints))
-        # With it a member that lost its leader says so at once, before it does anything.
-        self.metadata: tuple[tuple[str, str], ...] = (("hasleader", "true"),)
+        self.metadata: Metadata = _NO_TOKEN
         self._login = asyncio.Lock()
         self._is_closed = False
 
@@ -135,19 +138,25 @@ class EtcdClient:
             for endpoint in client._endpoints:
                 await endpoint.close()
             with suppress(TimeoutError):
-                async with deadline(clock, _LEFTOVERS_S):
+                async with deadline(SystemClock(), _LEFTOVERS_S):
                     await _leftovers_end()
 
     async def call(self, method: Method, request: Any) -> Any:
         """Raises a StorageError, or RevisionCompacted or RevisionInFuture where they can be."""
         give_up_at = self._clock.monotonic() + self.config.request_timeout_s
         reasons: dict[str, str] = {}
+        is_logged_in = False
         while not self.is_closed():
-            endpoint, metadata = self._endpoints[self._preferred], self.metadata
+            endpoint = self._endpoints[self._preferred]
+            # An outdated token would make even the login fail.
+            metadata = _NO_TOKEN if method is LOGIN else self.metadata
             try:
                 return await endpoint.call(method, request, self.config.attempt_timeout_s, metadata)
-            except TokenExpired:
+            except TokenExpired as expired:
+                if is_logged_in or not self.config.username:
+                    raise AccessDenied(f"etcd refuses access: {expired}") from expired
                 await self.log_in(metadata)
+                is_logged_in = True
                 continue
             except asyncio.CancelledError:
                 # A closed channel cancels its calls, which is not the caller being cancelled.
@@ -189,7 +198,7 @@ class EtcdClient:
         if self._endpoints[self._preferred] is endpoint:
             self._preferred = (self._preferred + 1) % len(self._endpoints)
 
-    async def log_in(self, outdated: tuple[tuple[str, str], ...]) -> None:
+    async def log_in(self, outdated: Metadata) -> None:
         """Get a new token, unless somebody has got one since ``outdated``. Raises AccessDenied."""
         async with self._login:
             if self.metadata is not outdated:
@@ -198,7 +207,7 @@ class EtcdClient:
                 name=self.config.username, password=self.config.password
             )
             answer = await self.call(LOGIN, request)
-            self.metadata = (("hasleader", "true"), ("token", answer.token))
+            self.metadata = (*_NO_TOKEN, ("token", answer.token))
 
     def __repr__(self) -> str:
         others = len(self._endpoints) - 1

@@ -218,7 +218,7 @@ async def test_history_is_compacted_in_rounds(etcd: EtcdCluster, place: str) -> 
 
 async def test_a_closed_store_says_so(config: EtcdConfig, place: str) -> None:
     async with EtcdStorage.open(config, SystemClock()) as storage:
-        watching = storage.watch(place, after=await storage.current_revision())
+        watching = storage.watch(place + "quiet/", after=await storage.current_revision())
         watch = await watching.__aenter__()
         waiting = [
             asyncio.ensure_future(anext(watch)),
