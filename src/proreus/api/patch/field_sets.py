@@ -117,7 +117,7 @@ def outside(tree: Tree, fields: Tree) -> Tree:
         elif not has_self(cut):
             rest = outside(under, cut)
             if rest or not under:
-                kept[element] = rest
+                kept[element] = EMPTY if rest.keys() == {SELF} else rest
     return kept
 
 

@@ -53,7 +53,8 @@ def merge_in_order(
 
 
 def delete_values(original: Items, values: Items) -> Items:
-    return [item for item in original if item not in values]
+    gone = {_by_value(value) for value in values}
+    return [item for item in original if _by_value(item) not in gone]
 
 
 def _merge_objects(
@@ -79,14 +80,15 @@ def _merge_objects(
 def _obey_directives(original: Items, patch: Items, key: str) -> tuple[Items, Items]:
     """The server's elements left after ``$patch`` elements, and the patch's other elements."""
     kept: Items = []
+    gone: set[Hashable] = set()
     replace = False
+    identity = _by_key(key)
     for item in patch:
         match item.get(PATCH):
             case None:
                 kept.append(item)
             case "delete":
-                gone = _by_key(key)(item)
-                original = [other for other in original if other.get(key) != gone]
+                gone.add(identity(item))
             case "replace":
                 replace = True
             case "merge":
@@ -95,7 +97,10 @@ def _obey_directives(original: Items, patch: Items, key: str) -> tuple[Items, It
                 raise UnmappedPatchError(
                     f"unknown patch type: {go_text.plain(other)} in map: {go_text.plain(item)}"
                 )
-    return (kept, []) if replace else (original, kept)
+    if replace:
+        return kept, []
+    left = [item for item in original if identity(item) not in gone] if gone else original
+    return left, kept
 
 
 def _elements_are_objects(original: Items, patch: Items) -> bool:

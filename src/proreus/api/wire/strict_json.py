@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import codecs
 import json as slow_json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Never
@@ -95,7 +96,11 @@ class _Pairs(list[tuple[str, Any]]):
 def _read_slowly(text: bytes, found: dict[str, None], *, merge: bool) -> Any:
     try:
         pairs = slow_json.loads(
-            text, object_pairs_hook=_Pairs, parse_constant=_no_constant, parse_int=_integer
+            text,
+            object_pairs_hook=_Pairs,
+            parse_constant=_no_constant,
+            parse_int=_integer,
+            parse_float=_float,
         )
         return _fold(pairs, "", found, merge=merge)
     except RecursionError as deep:
@@ -104,8 +109,17 @@ def _read_slowly(text: bytes, found: dict[str, None], *, merge: bool) -> Any:
 
 def _integer(digits: str) -> int | float:
     """What fits no 64 bits is read as a float, here as by the fast decoder."""
-    fits = len(digits) < 19 or -(2**63) <= int(digits[:40]) < 2**64
-    return int(digits) if fits else float(digits)
+    if len(digits) < 19:
+        return int(digits)
+    fits = len(digits) < 21 and -(2**63) <= int(digits) < 2**64
+    return int(digits) if fits else _float(digits)
+
+
+def _float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise JsonError(f"json: cannot unmarshal number {digits} into Go value of type float64")
+    return value
 
 
 def _no_constant(name: str) -> Never:

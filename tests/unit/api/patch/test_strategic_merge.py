@@ -245,6 +245,15 @@ def test_contradictory_directives_are_errors_without_reason(patch: dict[str, Any
         patch_pod(containers("a", "b"), patch)
 
 
+def test_long_lists_merge_in_reasonable_time() -> None:
+    before = [{"name": f"c{n}"} for n in range(20_000)]
+    patch = [{"name": f"c{n}", "$patch": "delete"} for n in range(0, 20_000, 2)]
+
+    assert len(patch_pod({"containers": before}, {"containers": patch})["containers"]) == 10_000
+    values = [f"x{n}" for n in range(20_000)]
+    assert patch_metadata(values, {"$deleteFromPrimitiveList/finalizers": values}) == []
+
+
 def test_lists_of_lists_are_rejected() -> None:
     with pytest.raises(RejectedPatch):
         patch_pod({"containers": []}, {"containers": [["a"]]})

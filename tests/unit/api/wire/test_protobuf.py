@@ -118,7 +118,7 @@ def kinds() -> list[str]:
 def test_every_kind_survives_the_round_trip(message: str) -> None:
     kind = kind_of(message)
 
-    @settings(max_examples=8, deadline=None, database=None)
+    @settings(max_examples=5, deadline=None, database=None)
     @given(values(message, 0))
     def round_trip(obj: Any) -> None:
         obj.pop("kind", None)

@@ -132,6 +132,19 @@ def test_deep_documents_with_duplicates_are_refused_not_crashed_on() -> None:
         decode_strict(body)
 
 
+@pytest.mark.parametrize(
+    "body", [b'{"a":1e999}', b'{"a":1,"a":-1e999}', b'{"a":%b}' % (b"9" * 5000)]
+)
+def test_numbers_too_large_for_a_float_are_refused(body: bytes) -> None:
+    with pytest.raises(JsonError, match="cannot unmarshal number"):
+        decode_strict(body)
+
+
+def test_integers_beyond_64_bits_are_floats() -> None:
+    assert decode_strict(b'{"a":18446744073709551616}') == ({"a": 1.8446744073709552e19}, ())
+    assert decode_strict(b'{"a":1,"a":18446744073709551615}')[0] == {"a": 2**64 - 1}
+
+
 def test_faults_of_two_sources_are_sorted_by_place() -> None:
     document = {"metadata": {"odd": 1}, "spec": {"replicas": 2, "list": [{"foo": 1}]}}
     paths = ["spec.list[0].foo", "metadata.odd", "spec.replicas", "gone"]
