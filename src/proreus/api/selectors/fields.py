@@ -34,7 +34,7 @@ class FieldSelector:
     requirements: tuple[Requirement, ...]
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
-        self.requirements = tuple(requirements)
+        self.requirements = tuple(sorted(requirements, key=str))
         self.matches = _compile(self.requirements)
 
     @classmethod
