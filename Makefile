@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 .PHONY: up test check format bench constraints clean
 
 up: $(READY)
-	$(BIN)/proreus up
+	$(BIN)/proreus server
 
 test: check
 	$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
@@ -26,7 +26,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 # The pins are hashes of what was tested; no registry host is written down, pip's own setting decides.
-$(READY): constraints.txt pyproject.toml
+$(READY): constraints.txt pyproject.toml hatch_build.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

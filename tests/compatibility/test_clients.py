@@ -17,7 +17,6 @@ import pytest
 
 from tests.running_server import RunningServer
 
-
 # Other people's clients do not always close what they opened.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
