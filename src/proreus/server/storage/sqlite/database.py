@@ -152,8 +152,11 @@ class Database:
         try:
             with self._errors():
                 olds = self._read_all(old_of)
-                with self._transaction():
+                if len(rows) in statements.INSERT:  # one statement is a transaction of its own
                     self._insert(rows)
+                else:
+                    with self._transaction():
+                        self._insert(rows)
         except StorageFull:
             self._release_log()
             raise
