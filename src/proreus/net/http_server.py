@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -35,8 +35,11 @@ _LINE_BYTES_MAX = 64 * 1024
 _HEADERS_MAX = 200
 # Without this a client that opens connections and says nothing would hold them for an hour.
 _KEEPALIVE_S = 180.0
+# What waits in a transport that is fine; a small answer may still be in it when its turn ends.
+_UNREAD_BYTES = 64 * 1024
 # As long as a request may take; who has not read its answer by then never will.
 _READ_PATIENCE_S = 60.0
+_SLICE_BYTES = 256 * 1024
 
 
 class BodyTooLarge(Exception):
@@ -47,8 +50,7 @@ class BodyUnreadable(Exception):
     """The client broke off, or its chunks or compression are malformed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """A whole answer. ``headers`` without Content-Length and Date, which are added."""
 
     status: int
@@ -170,10 +172,15 @@ class ChunkedStream:
 
 
 class _Written(web.StreamResponse):
-    """Stands in for aiohttp's response: everything is one write, or written already."""
+    """Stands in for aiohttp's response: small answers are one write, large ones go in slices.
 
-    def __init__(self, data: bytes, clock: Clock, *, keep_alive: bool) -> None:
-        self._data_to_send = data
+    A slice is encrypted and sent before the next, so a list of many megabytes neither needs its
+    size again in buffers nor keeps everybody else waiting.
+    """
+
+    def __init__(self, head: bytes, body: bytes, clock: Clock, *, keep_alive: bool) -> None:
+        self._head_to_send = head
+        self._body_to_send = body
         self._clock = clock
         self._is_kept = keep_alive
 
@@ -185,18 +192,29 @@ class _Written(web.StreamResponse):
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client is gone")
-        if self._data_to_send:
-            transport.write(self._data_to_send)
-        if not transport.get_write_buffer_size():
+        body = self._body_to_send
+        if len(body) <= _SLICE_BYTES:
+            if self._head_to_send:
+                transport.write(self._head_to_send + body)
+            if transport.get_write_buffer_size() > _SLICE_BYTES:
+                await self._drain(request, transport)
             return
-        # A client that asks for much and reads slowly holds only its own connection, and not
-        # for ever.
+        transport.write(self._head_to_send)
+        view = memoryview(body)
+        for start in range(0, len(body), _SLICE_BYTES):
+            transport.write(view[start : start + _SLICE_BYTES])
+            await self._drain(request, transport)
+
+    async def _drain(self, request: web.BaseRequest, transport: asyncio.Transport) -> None:
+        """A client that reads slowly holds only its own connection, and not for ever."""
         try:
             async with deadline(self._clock, _READ_PATIENCE_S):
                 await request.writer.drain()
         except TimeoutError as error:
             transport.abort()
             raise ConnectionResetError("the client does not read its answer") from error
+        if transport.is_closing():
+            raise ConnectionResetError("the client is gone")
 
     async def write_eof(self, data: bytes = b"") -> None:
         return None
@@ -261,7 +279,7 @@ class HttpServer:
         answer = await self.handler(request)
         if isinstance(answer, Streamed):
             kept = answer.keep_alive and bool(request.keep_alive)
-            return _Written(b"", self.clock, keep_alive=kept)
+            return _Written(b"", b"", self.clock, keep_alive=kept)
         keep_alive = bool(request.keep_alive) and not answer.close
         head = _head(answer.status, answer.headers, self.date())
         if not keep_alive:
@@ -269,12 +287,10 @@ class HttpServer:
         elif request.version < (1, 1):
             head += b"Connection: keep-alive\r\n"
         if answer.status in (204, 304):
-            data = head + b"\r\n"
-        elif request.method == "HEAD":
-            data = b"%bContent-Length: %d\r\n\r\n" % (head, len(answer.body))
-        else:
-            data = b"%bContent-Length: %d\r\n\r\n%b" % (head, len(answer.body), answer.body)
-        return _Written(data, self.clock, keep_alive=keep_alive)
+            return _Written(head + b"\r\n", b"", self.clock, keep_alive=keep_alive)
+        head = b"%bContent-Length: %d\r\n\r\n" % (head, len(answer.body))
+        body = b"" if request.method == "HEAD" else answer.body
+        return _Written(head, body, self.clock, keep_alive=keep_alive)
 
 
 def _head(status: int, headers: Iterable[tuple[str, str]], date: bytes) -> bytes:

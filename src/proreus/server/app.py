@@ -37,6 +37,7 @@ from proreus.server.credentials import (
 from proreus.server.discovery.aggregated import Aggregated
 from proreus.server.discovery.legacy import Legacy
 from proreus.server.http.body import ObjectDecoder
+from proreus.server.http.deadlines import Deadlines
 from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.documents import Documents
 from proreus.server.http.health import Health
@@ -122,11 +123,12 @@ class ApiServer:
         collections = Collections(stores, caches, kinds, _convert)
         collections.serve_all(self.catalog)
         self._credentials = self._make_credentials()
+        deadlines = Deadlines(self.clock)
         services = self._services(collections, stores, kinds)
-        pipeline = self._pipeline = self._make_pipeline(services)
+        pipeline = self._pipeline = self._make_pipeline(services, deadlines)
         # Before the caches: what a server makes of itself is no history to be watched.
         await make_system_objects(services)
-        await parts.enter_async_context(background(caches.run()))
+        await parts.enter_async_context(background(caches.run(), deadlines.run()))
         await caches.wait_ready()
         self._http = HttpServer(
             pipeline.handle,
@@ -165,6 +167,7 @@ class ApiServer:
         accounts = ServiceAccountTokens(
             collections.named("", "v1", "serviceaccounts"), self.clock, self._key_file()
         )
+        users = self._users()
         return Services(
             clock=self.clock,
             catalog=self.catalog,
@@ -173,7 +176,7 @@ class ApiServer:
             decoder=ObjectDecoder(kinds),
             representations=Representations(self.clock, _convert),
             admission=standard_admission(collections, stores, self.clock),
-            authentication=Authentication([StaticTokens(self._users()).check, accounts.check]),
+            authentication=Authentication([StaticTokens(users).check, accounts.check], users),
             authorization=Authorization([allow_masters, allow_public, allow_authenticated]),
             service_accounts=accounts,
             date=self._date,
@@ -190,7 +193,7 @@ class ApiServer:
         folder = self.config.data_dir
         return folder / "service-accounts.key" if folder is not None else None
 
-    def _make_pipeline(self, services: Services) -> Pipeline:
+    def _make_pipeline(self, services: Services, deadlines: Deadlines) -> Pipeline:
         documents = Documents(
             catalog=self.catalog,
             health=self._health(services.collections),
@@ -206,6 +209,7 @@ class ApiServer:
             authorization=services.authorization,
             metrics=RequestMetrics(self.metrics),
             dispatch=Dispatch(services, documents),
+            deadlines=deadlines,
         )
 
     def _health(self, collections: Collections) -> Health:

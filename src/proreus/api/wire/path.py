@@ -7,7 +7,7 @@ Cost: one pass over the path; no allocation besides its parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from proreus.api.group_version import GroupVersion
@@ -19,9 +19,8 @@ class BadPathEscape(ValueError):
     """A ``%`` that is not followed by two hexadecimal digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class ApiPath:
-    """A path below a group version. An absent part is ""."""
+class ApiPath(NamedTuple):
+    """A path below a group version. An absent part is "". Made per request, so a cheap tuple."""
 
     group: str
     version: str
@@ -45,8 +44,7 @@ class ApiPath:
         return "/".join([root, *(quote(part, safe="") for part in parts if part)])
 
 
-@dataclass(frozen=True, slots=True)
-class OtherPath:
+class OtherPath(NamedTuple):
     """A path that names no resource: discovery, health, version, unknown."""
 
     parts: tuple[str, ...]

@@ -14,6 +14,7 @@ from proreus.server.registry.user import (
 )
 
 _EXTRA = "impersonate-extra-"
+IMPERSONATION_HEADERS = ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid")
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 

@@ -14,9 +14,9 @@ from proreus.api.status import Forbidden
 from proreus.server.registry.user import User
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Action:
-    """``path`` is set for what is no resource."""
+    """``path`` is set for what is no resource. One is made per request, so it is not frozen."""
 
     user: User
     verb: str

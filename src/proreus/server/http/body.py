@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from proreus.api.group_version import GroupVersion, GroupVersionKind
-from proreus.api.status import BadRequest, TooLarge, UnsupportedMediaType
+from proreus.api import field_error
+from proreus.api.group_version import GroupKind, GroupVersion, GroupVersionKind
+from proreus.api.status import BadRequest, Invalid, TooLarge, UnsupportedMediaType
 from proreus.api.wire import json, strict_json
 from proreus.net.http_server import BodyTooLarge, BodyUnreadable
 from proreus.server.http.exchange import Exchange
@@ -87,7 +88,10 @@ class ObjectDecoder:
             checked = check(node, value, parsed.text)
         except DecodeError as error:
             raise _cannot(gvk, expected.kind, str(error)) from error
-        faults = _faults(value, parsed, checked.unknown_fields)
+        if node.decode is not None:
+            faults = _in_given_order(parsed, checked.unknown_fields)
+        else:
+            faults = _faults(value, parsed, checked.unknown_fields)
         if faults and validation == "Strict":
             raise _cannot(gvk, expected.kind, f"strict decoding error: {_joined(faults, parsed)}")
         if validation != "Ignore":

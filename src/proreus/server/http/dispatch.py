@@ -68,8 +68,10 @@ class Dispatch:
         route = self._router.route(exchange.method, target)
         if isinstance(route, PageNotFound):
             return exchange.text(404, "404 page not found\n")
+        if route.resource.deprecation_warning:
+            exchange.warn(route.resource.deprecation_warning)
         accept = exchange.headers.get("Accept", "")
-        if accept:
+        if accept and not route.resource.custom:
             check_routed(accept, is_collection=route.verb == "list")
         answer = await _handler(route)(self._services, exchange, route)
         return await compressed(exchange, answer) if isinstance(answer, Response) else answer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import random
 from collections.abc import Mapping
 
 from proreus.api.wire.path import ApiPath, Path, split, unescape
@@ -12,6 +12,8 @@ from proreus.server.registry.user import ANONYMOUS, User
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+_STREAMS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+_VARIANT = "89ab"
 _JSON = ("Content-Type", "application/json")
 _NO_CACHE = ("Cache-Control", "no-cache, private")
 _WARNING_BUDGET = 4096
@@ -27,6 +29,7 @@ class Exchange:
         "_query",
         "audit_id",
         "headers",
+        "is_long_running",
         "method",
         "path",
         "request",
@@ -47,6 +50,10 @@ class Exchange:
         self.audit_id = ""
         self._query: Query | None = None
         self.verb = self._verb()
+        # Not bound by the deadline, nor by the limits on requests in progress.
+        self.is_long_running = self.verb == "watch" or (
+            isinstance(self.target, ApiPath) and self.target.subresource in _STREAMS
+        )
 
     @property
     def query(self) -> Query:
@@ -57,14 +64,6 @@ class Exchange:
     @property
     def is_read(self) -> bool:
         return self.method in _READ_METHODS
-
-    @property
-    def is_long_running(self) -> bool:
-        """Not bound by the deadline or the limits on requests in progress."""
-        return self.verb == "watch" or (
-            isinstance(self.target, ApiPath)
-            and self.target.subresource in ("log", "exec", "attach", "portforward", "proxy")
-        )
 
     def warn(self, text: str) -> None:
         if text not in self.warnings:
@@ -111,7 +110,12 @@ class Exchange:
 
 
 def new_audit_id() -> str:
-    return str(uuid.uuid4())
+    """A random uuid. It only tells requests apart, so it need not be unguessable."""
+    digits = f"{random.getrandbits(128):032x}"
+    return (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-"
+        f"{_VARIANT[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
+    )
 
 
 def _warning_headers(warnings: list[str]) -> list[Header]:

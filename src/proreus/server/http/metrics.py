@@ -25,7 +25,11 @@ from proreus.server.http.exchange import Exchange
 _BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _LABELS = ("verb", "group", "version", "resource", "subresource", "scope")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_KEYS_MAX = 5000  # unknown paths must not grow the table without end
+# Unknown paths must not grow the table without end, nor keep what is served out of it.
+_KEYS_MAX = 5000
+_REFUSED_KEYS_MAX = 1000
+_LABEL_CHARS_MAX = 100
+_REFUSED = frozenset({400, 401, 403, 404, 405})
 
 Labels = tuple[str, ...]
 
@@ -48,8 +52,10 @@ class RequestMetrics(Collector):
     def observe(self, exchange: Exchange, code: int, seconds: float) -> None:
         labels = _labels(exchange)
         key = (labels, code)
-        if key not in self._codes and len(self._codes) >= _KEYS_MAX:
-            return
+        room = _REFUSED_KEYS_MAX if code in _REFUSED else _KEYS_MAX
+        if key not in self._codes and len(self._codes) >= room:
+            labels = ("other", "", "", "", "", "")
+            key = (labels, code)
         self._codes[key] = self._codes.get(key, 0) + 1
         if exchange.is_long_running:
             return
@@ -61,7 +67,11 @@ class RequestMetrics(Collector):
 
     def long_running(self, exchange: Exchange, step: int) -> None:
         labels = _labels(exchange)
-        self._long_running[labels] = self._long_running.get(labels, 0) + step
+        count = self._long_running.get(labels, 0) + step
+        if count:
+            self._long_running[labels] = count
+        else:
+            del self._long_running[labels]
 
     def collect(self) -> Iterator[Metric]:
         yield self._totals()
@@ -110,4 +120,7 @@ def _labels(exchange: Exchange) -> Labels:
         return (method, "", "", "", "", "")
     verb = {"list": "LIST", "watch": "WATCH"}.get(exchange.verb, method)
     scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
-    return (verb, target.group, target.version, target.resource, target.subresource, scope)
+    labels = (verb, target.group, target.version, target.resource, target.subresource, scope)
+    if max(map(len, labels)) > _LABEL_CHARS_MAX:
+        return (verb, "", "", "other", "", scope)
+    return labels

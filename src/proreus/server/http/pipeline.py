@@ -1,13 +1,15 @@
 """The ordered stages of a request. Start reading at ``Pipeline.stages``.
 
-A stage gets the exchange and what comes after it; it may answer itself, raise, or go on. Failures
-become answers in one stage, ``tell_failures``; what is outside it cannot fail.
+A stage learns something about the exchange or refuses it by raising; one that has nothing to wait
+for returns None. Failures become answers in one place, ``handle``; nothing outside it can fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
@@ -18,16 +20,17 @@ from proreus.api.wire.path import ApiPath, BadPathEscape
 from proreus.api.wire.query import first
 from proreus.net.http_server import Answer, Request, Response
 from proreus.server.authn.chain import Authentication, Credentials
-from proreus.server.authn.impersonation import impersonated
+from proreus.server.authn.impersonation import IMPERSONATION_HEADERS, impersonated
 from proreus.server.authz.authorizer import Action, Authorization
 from proreus.server.http import errors
+from proreus.server.http.deadlines import Deadlines
 from proreus.server.http.exchange import Exchange, new_audit_id
 from proreus.server.http.limits import InFlight, TooBusy
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.registry.user import User
 
 Next = Callable[[Exchange], Awaitable[Answer]]
-Stage = Callable[[Exchange, Next], Awaitable[Answer]]
+Stage = Callable[[Exchange], Awaitable[None] | None]
 
 _log = structlog.get_logger(__name__)
 _TIMEOUT_S = 60.0
@@ -45,40 +48,115 @@ class Pipeline:
     authorization: Authorization
     metrics: RequestMetrics
     dispatch: Next
+    deadlines: Deadlines
     reads: InFlight = field(default_factory=lambda: InFlight(400, 4000))
     writes: InFlight = field(default_factory=lambda: InFlight(200, 4000))
     is_ending: bool = False
-    _entry: Next | None = None
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        return (
-            self.measure,
-            self.tell_failures,
-            self.refuse_when_ending,
-            self.authenticate,
-            self.impersonate,
-            self.set_deadline,
-            self.limit,
-            self.authorize,
-        )
+        """What a request passes, in this order, before it is dispatched."""
+        return (self.refuse_when_ending, self.authenticate, self.impersonate, self.authorize)
 
     async def handle(self, request: Request) -> Answer:
-        """The server's handler: every request enters here."""
+        """The server's handler: every request enters here and is measured, whatever becomes of it.
+
+        Around the stages: failures become answers, work in progress is limited, time too.
+        """
+        begun = self.clock.monotonic()
         try:
             exchange = Exchange(request)
         except BadPathEscape:
             content = ("Content-Type", "text/plain; charset=utf-8")
             return Response(400, (content,), b"400 Bad Request", close=True)
         exchange.audit_id = request.headers.get("Audit-Id") or new_audit_id()
-        if self._entry is None:
-            self._entry = _composed(self.stages, self.dispatch)
-        return await self._entry(exchange)
+        try:
+            answer = await (
+                self._streamed(exchange) if exchange.is_long_running else self._limited(exchange)
+            )
+        except ConnectionError:
+            raise  # nobody is left to be told
+        except Exception as error:
+            answer = errors.answer(exchange, errors.to_api_error(exchange, error))
+        self._measure(exchange, answer, self.clock.monotonic() - begun)
+        return answer
 
-    async def measure(self, exchange: Exchange, go_on: Next) -> Answer:
-        begun = self.clock.monotonic()
-        answer = await go_on(exchange)
-        took = self.clock.monotonic() - begun
+    async def _streamed(self, exchange: Exchange) -> Answer:
+        self.metrics.long_running(exchange, 1)
+        try:
+            return await self._staged(exchange)
+        finally:
+            self.metrics.long_running(exchange, -1)
+
+    async def _limited(self, exchange: Exchange) -> Answer:
+        line = self.reads if exchange.is_read else self.writes
+        limit_s = _TIMEOUT_S if exchange.is_read else _WRITE_TIMEOUT_S
+        entry = self.deadlines.begin(limit_s)
+        try:
+            await line.enter()
+        except TooBusy:
+            self.deadlines.end(entry)
+            self.metrics.rejected += 1
+            text = "Too many requests, please try again later.\n"
+            return exchange.text(429, text, ("Retry-After", "1"))
+        try:
+            if "timeout" in exchange.request.raw_query:
+                async with deadline(self.clock, _asked_timeout(exchange, limit_s)):
+                    return await self._staged(exchange)
+            return await self._staged(exchange)
+        except TimeoutError as error:
+            raise _too_late() from error
+        except asyncio.CancelledError:
+            if self.deadlines.is_cause(entry):
+                raise _too_late() from None
+            raise
+        finally:
+            line.leave()
+            self.deadlines.end(entry)
+
+    async def _staged(self, exchange: Exchange) -> Answer:
+        for stage in self.stages:
+            pending = stage(exchange)
+            if pending is not None:
+                await pending
+        return await self.dispatch(exchange)
+
+    def refuse_when_ending(self, exchange: Exchange) -> None:
+        if self.is_ending and exchange.path not in _STILL_SERVED:
+            raise ServiceUnavailable("apiserver is shutting down", details={"retryAfterSeconds": 1})
+
+    def authenticate(self, exchange: Exchange) -> Awaitable[None] | None:
+        certificate = exchange.request.peer_certificate
+        authorization = exchange.headers.get("Authorization", "")
+        if certificate is None and (user := self.authentication.remembered(authorization)):
+            exchange.user = user
+            return None
+        return self._authenticate(exchange, authorization, certificate)
+
+    async def _authenticate(
+        self, exchange: Exchange, authorization: str, certificate: Mapping[str, Any] | None
+    ) -> None:
+        protocol = exchange.headers.get("Sec-WebSocket-Protocol", "")
+        given = Credentials(authorization, protocol, certificate)
+        exchange.user = await self.authentication.user(given)
+
+    def impersonate(self, exchange: Exchange) -> Awaitable[None] | None:
+        headers = exchange.headers
+        if not any(name in headers for name in IMPERSONATION_HEADERS):
+            return None
+        return self._impersonate(exchange)
+
+    async def _impersonate(self, exchange: Exchange) -> None:
+        wanted = impersonated(exchange.request.headers.items())
+        if wanted is not None:
+            for action in _impersonations(exchange, wanted):
+                await self.authorization.check(action)
+            exchange.user = wanted
+
+    def authorize(self, exchange: Exchange) -> Awaitable[None]:
+        return self.authorization.check(action_of(exchange))
+
+    def _measure(self, exchange: Exchange, answer: Answer, took: float) -> None:
         code = answer.status if isinstance(answer, Response) else 200
         self.metrics.observe(exchange, code, took)
         if took > _SLOW_S and not exchange.is_long_running:
@@ -91,82 +169,11 @@ class Pipeline:
                 user=exchange.user.name,
                 audit_id=exchange.audit_id,
             )
-        return answer
 
-    async def tell_failures(self, exchange: Exchange, go_on: Next) -> Answer:
-        try:
-            return await go_on(exchange)
-        except ConnectionError:
-            raise  # nobody is left to be told
-        except Exception as error:
-            return errors.answer(exchange, errors.to_api_error(exchange, error))
 
-    async def refuse_when_ending(self, exchange: Exchange, go_on: Next) -> Answer:
-        if self.is_ending and exchange.path not in _STILL_SERVED:
-            error = ServiceUnavailable(
-                "apiserver is shutting down", details={"retryAfterSeconds": 1}
-            )
-            answer = errors.answer(exchange, error)
-            return Response(answer.status, answer.headers, answer.body, close=True)
-        return await go_on(exchange)
-
-    async def authenticate(self, exchange: Exchange, go_on: Next) -> Answer:
-        request = exchange.request
-        exchange.user = await self.authentication.user(
-            Credentials(
-                exchange.headers.get("Authorization", ""),
-                exchange.headers.get("Sec-WebSocket-Protocol", ""),
-                request.peer_certificate,
-            )
-        )
-        return await go_on(exchange)
-
-    async def impersonate(self, exchange: Exchange, go_on: Next) -> Answer:
-        wanted = impersonated(exchange.request.headers.items())
-        if wanted is not None:
-            for action in _impersonations(exchange, wanted):
-                await self.authorization.check(action)
-            exchange.user = wanted
-        return await go_on(exchange)
-
-    async def limit(self, exchange: Exchange, go_on: Next) -> Answer:
-        if exchange.is_long_running:
-            self.metrics.long_running(exchange, 1)
-            try:
-                return await go_on(exchange)
-            finally:
-                self.metrics.long_running(exchange, -1)
-        kind = "readOnly" if exchange.is_read else "mutating"
-        line = self.reads if exchange.is_read else self.writes
-        try:
-            await line.enter()
-        except TooBusy:
-            self.metrics.rejected += 1
-            text = "Too many requests, please try again later.\n"
-            return exchange.text(429, text, ("Retry-After", "1"))
-        self.metrics.in_flight[kind] += 1
-        try:
-            return await go_on(exchange)
-        finally:
-            self.metrics.in_flight[kind] -= 1
-            line.leave()
-
-    async def set_deadline(self, exchange: Exchange, go_on: Next) -> Answer:
-        if exchange.is_long_running:
-            return await go_on(exchange)
-        limit_s = _TIMEOUT_S if exchange.is_read else _WRITE_TIMEOUT_S
-        if "timeout" in exchange.request.raw_query:
-            limit_s = _asked_timeout(exchange, limit_s)
-        try:
-            async with deadline(self.clock, limit_s):
-                return await go_on(exchange)
-        except TimeoutError as error:
-            text = "Timeout: request did not complete within the allotted timeout"
-            raise Timeout(text, details={}) from error
-
-    async def authorize(self, exchange: Exchange, go_on: Next) -> Answer:
-        await self.authorization.check(action_of(exchange))
-        return await go_on(exchange)
+def _too_late() -> Timeout:
+    text = "Timeout: request did not complete within the allotted timeout"
+    return Timeout(text, details={})
 
 
 def action_of(exchange: Exchange) -> Action:
@@ -183,20 +190,6 @@ def action_of(exchange: Exchange) -> Action:
         namespace=target.namespace,
         name=target.name,
     )
-
-
-def _composed(stages: tuple[Stage, ...], last: Next) -> Next:
-    entry = last
-    for stage in reversed(stages):
-        entry = _before(stage, entry)
-    return entry
-
-
-def _before(stage: Stage, go_on: Next) -> Next:
-    def entry(exchange: Exchange) -> Awaitable[Answer]:
-        return stage(exchange, go_on)
-
-    return entry
 
 
 def _asked_timeout(exchange: Exchange, limit_s: float) -> float:

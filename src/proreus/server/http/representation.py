@@ -123,7 +123,7 @@ class Representations:
     def _view(self, resource: Resource, choice: Choice, include: IncludeObject) -> ResponseView:
         match choice.kind:
             case "Table":
-                printer = printer_for(resource.stored_gvk.group_kind)
+                printer = resource.printer or printer_for(resource.stored_gvk.group_kind)
                 whole = self._whole(resource)
                 return TableView(
                     printer, whole, self._clock, include=include, version=choice.version
@@ -135,7 +135,7 @@ class Representations:
 
     def _whole(self, resource: Resource) -> JsonView | ConvertedView:
         view = JsonView(resource)
-        if resource.stored_gvk == resource.gvk:
+        if resource.stored_gvk == resource.gvk and not resource.refresh_before:
             return view
         return ConvertedView(resource, view, self._convert)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from proreus.api.status import MethodNotAllowed, NotFound
+from proreus.api.status import BadRequest, MethodNotAllowed, NotFound
 from proreus.api.wire.path import ApiPath
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.resource import Resource, Subresource
@@ -19,8 +20,7 @@ class PageNotFound:
     """Outside everything the API serves: answered in plain text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceRoute:
+class ResourceRoute(NamedTuple):
     """``verb`` is what the method means here; list covers watch, which is an option of it."""
 
     resource: Resource
@@ -42,9 +42,11 @@ class Router:
         """Raises NotFound or MethodNotAllowed."""
         resource = self._catalog.lookup(path.group, path.version, path.resource)
         if resource is None or path.rest:
-            if path.group and not self._catalog.has_group(path.group):
+            if path.group and not self._catalog.has_builtin_group(path.group):
                 return PageNotFound()
             raise NotFound.path()
+        if resource.custom:
+            return _custom(resource, method, path)
         match _place(resource, path):
             case "collection":
                 return _collection(resource, method, path)
@@ -54,6 +56,32 @@ class Router:
                 return _below(resource, method, path)
             case _:
                 raise NotFound.path()
+
+
+def _custom(resource: Resource, method: str, path: ApiPath) -> Route:
+    """Custom resources are routed by hand in Kubernetes, with other answers in odd places."""
+    place = _place(resource, path)
+    if not place or (not path.watch and _is_across(resource, method, path)):
+        return PageNotFound()
+    if place == "subresource":
+        sub = resource.subresource(path.subresource)
+        if sub is None:
+            raise NotFound.of(resource.group_resource, path.name)
+        verb = _SUBRESOURCE_VERBS.get(method, "")
+        if verb not in sub.verbs:
+            raise MethodNotAllowed.of(resource.group_resource, verb or method.lower())
+        return ResourceRoute(resource, verb, path.namespace, path.name, sub)
+    if place == "item" and method == "POST":
+        return ResourceRoute(resource, "create", path.namespace, "")
+    if place == "collection" and method in ("PUT", "PATCH"):
+        raise BadRequest("name must be provided")
+    go = _collection if place == "collection" else _item
+    return go(resource, method, path)
+
+
+def _is_across(resource: Resource, method: str, path: ApiPath) -> bool:
+    """A write to all namespaces at once."""
+    return resource.namespaced and not path.scoped and not path.name and method != "GET"
 
 
 def _place(resource: Resource, path: ApiPath) -> str:
@@ -70,25 +98,25 @@ def _place(resource: Resource, path: ApiPath) -> str:
 
 
 def _collection(resource: Resource, method: str, path: ApiPath) -> ResourceRoute:
-    verbs = set(resource.verbs)
+    verbs = resource.verbs
     if path.watch:
         if "watch" not in verbs:
             raise NotFound.path()
         if method != "GET":
             raise MethodNotAllowed.default()
         return ResourceRoute(resource, "list", path.namespace, "", is_legacy_watch=True)
-    if not verbs & {"list", "create", "deletecollection", "watch"}:
-        raise NotFound.path()
     verb = _COLLECTION_VERBS.get(method, "")
     # Across all namespaces one can only look.
     if verb not in verbs or (resource.namespaced and not path.scoped and verb != "list"):
+        if not any(other in verbs for other in ("list", "create", "deletecollection", "watch")):
+            raise NotFound.path()
         raise MethodNotAllowed.default()
     namespace = path.namespace if resource.namespaced else ""
     return ResourceRoute(resource, verb, namespace, "")
 
 
 def _item(resource: Resource, method: str, path: ApiPath) -> ResourceRoute:
-    verbs = set(resource.verbs)
+    verbs = resource.verbs
     namespace = path.namespace if resource.namespaced else ""
     if path.watch:
         if "watch" not in verbs:
@@ -96,10 +124,10 @@ def _item(resource: Resource, method: str, path: ApiPath) -> ResourceRoute:
         if method != "GET":
             raise MethodNotAllowed.default()
         return ResourceRoute(resource, "list", namespace, path.name, is_legacy_watch=True)
-    if not verbs & set(_ITEM_VERBS.values()):
-        raise NotFound.path()
     verb = _ITEM_VERBS.get(method, "")
     if verb not in verbs:
+        if not any(other in verbs for other in _ITEM_VERBS.values()):
+            raise NotFound.path()
         raise MethodNotAllowed.default()
     return ResourceRoute(resource, verb, namespace, path.name)
 

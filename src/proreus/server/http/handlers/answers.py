@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from proreus.api.status import NotAcceptable
+from proreus.api.status import NotAcceptable, PlainError
 from proreus.net.http_server import Response
 from proreus.server.http.exchange import Exchange, Header
 from proreus.server.http.negotiation import PLAIN
@@ -50,6 +50,13 @@ def list_answer(exchange: Exchange, shown: Representation, body: bytes) -> Respo
 def refuse_list_form(shown: Representation, resource: Resource, *, is_list: bool) -> None:
     """PartialObjectMetadata is for one object, …List for many."""
     kind = shown.choice.kind
+    if resource.custom and not is_list and kind == "PartialObjectMetadataList":
+        raise PlainError("content is not a list")
+    if resource.custom and is_list and kind == "PartialObjectMetadata":
+        raise NotAcceptable(
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            "(*unstructured.UnstructuredList)"
+        )
     package = resource.group.partition(".")[0] or "core"
     if is_list and kind == "PartialObjectMetadata":
         raise NotAcceptable(

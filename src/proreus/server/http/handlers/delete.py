@@ -64,7 +64,7 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
     collection = services.collection(resource)
     listing = await read_list(collection, list_query(selection, scope, list_options), list_options)
     for found in listing.objects:
-        at = replace(route, name=found.name, namespace=found.namespace)
+        at = route._replace(name=found.name, namespace=found.namespace)
         write = begin_write(services, exchange, at, WriteOptions(dry_run=options.dry_run))
         try:
             await delete_object(write, options)

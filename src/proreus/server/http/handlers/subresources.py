@@ -70,6 +70,9 @@ async def _rescale(
 
     async def wanted(live: JsonObject | None) -> JsonObject:
         assert live is not None, "scale never creates"
+        if (own := resource.scale) is not None:
+            scale = await make(own.lenient(live))
+            return own.scaled(live, scale, resource.group_resource, route.name)
         scale = await make(scale_of(live))
         return scaled(live, scale, resource.group_resource, route.name)
 
@@ -89,7 +92,7 @@ async def create_binding(services: Services, exchange: Exchange, route: Resource
         raise BadRequest("name in URL does not match name in Binding object")
     _check_namespace(binding, route.namespace)
     pods = services.collections.named("", "v1", "pods")
-    at = replace(route, name=name)
+    at = route._replace(name=name)
     write = replace(begin_write(services, exchange, at, options, pods), subresource="binding")
     await bind(write, binding)
     return status_answer(exchange, _DONE, 201)
@@ -130,7 +133,8 @@ def _scale_answer(
     services: Services, exchange: Exchange, route: ResourceRoute, obj: JsonObject
 ) -> Answer:
     shown = services.representations.scale(exchange, route.resource)
-    return document_answer(exchange, shown, scale_of(obj))
+    own = route.resource.scale
+    return document_answer(exchange, shown, own.of(obj) if own else scale_of(obj))
 
 
 def _check_namespace(obj: JsonObject, namespace: str) -> None:
