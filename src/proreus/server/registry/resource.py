@@ -6,9 +6,9 @@ built-in kinds are declared in ``builtin/``, custom ones are built from their de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from proreus.api.group_version import (
     GroupKind,
@@ -29,6 +29,18 @@ class Subresource:
     name: str
     kind: GroupVersionKind
     verbs: tuple[str, ...]
+
+
+class CustomScale(Protocol):
+    """How ``/scale`` of a custom kind reads and writes its objects."""
+
+    def of(self, obj: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def lenient(self, obj: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def scaled(
+        self, live: dict[str, Any], scale: dict[str, Any], resource: GroupResource, name: str
+    ) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,30 +94,36 @@ class Resource:
     cached: bool = True  # events are served without a watch cache
     ttl_s: float | None = None
     name_rule: str = "dns-subdomain"  # or dns-label, dns-1035-label, path-segment
+    # of custom kinds, whose definition says it
+    told_verbs: tuple[str, ...] = ()  # what discovery says, if that is not all there is
+    printer: Any = None  # a printer of ``views``; None: the one of the built-in kind
+    scale: CustomScale | None = None  # None: spec.replicas
+    deprecation_warning: str = ""
+    refresh_before: int = 0  # what was stored up to this revision is brought up to date when read
+    delete: Callable[..., Awaitable[Any]] | None = None  # its own way to delete (definitions)
+    # what it is called, put together once: every request asks
+    group_version: GroupVersion = field(init=False)
+    gvk: GroupVersionKind = field(init=False)
+    gvr: GroupVersionResource = field(init=False)
+    group_resource: GroupResource = field(init=False)
+    group_kind: GroupKind = field(init=False)
+    api_version: str = field(init=False)
+    stored_gvk: GroupVersionKind = field(init=False)
 
-    @property
-    def group_version(self) -> GroupVersion:
-        return GroupVersion(self.group, self.version)
-
-    @property
-    def gvk(self) -> GroupVersionKind:
-        return GroupVersionKind(self.group, self.version, self.kind)
-
-    @property
-    def gvr(self) -> GroupVersionResource:
-        return GroupVersionResource(self.group, self.version, self.plural)
-
-    @property
-    def group_resource(self) -> GroupResource:
-        return GroupResource(self.group, self.plural)
-
-    @property
-    def group_kind(self) -> GroupKind:
-        return GroupKind(self.group, self.kind)
-
-    @property
-    def api_version(self) -> str:
-        return str(self.group_version)
+    def __post_init__(self) -> None:
+        group, version, kind = self.group, self.version, self.kind
+        stored_group = group if self.storage_group is None else self.storage_group
+        for name, value in (
+            ("group_version", GroupVersion(group, version)),
+            ("gvk", GroupVersionKind(group, version, kind)),
+            ("gvr", GroupVersionResource(group, version, self.plural)),
+            ("group_resource", GroupResource(group, self.plural)),
+            ("group_kind", GroupKind(group, kind)),
+            ("api_version", str(GroupVersion(group, version))),
+            # The type of what storage keeps; another one is served only through conversion.
+            ("stored_gvk", GroupVersionKind(stored_group, self.stored_version, kind)),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def prefix(self) -> str:
@@ -115,12 +133,6 @@ class Resource:
     @property
     def stored_version(self) -> str:
         return self.storage_version or self.version
-
-    @property
-    def stored_gvk(self) -> GroupVersionKind:
-        """The type of what storage keeps; another one is served only through conversion."""
-        group = self.group if self.storage_group is None else self.storage_group
-        return GroupVersionKind(group, self.stored_version, self.kind)
 
     @property
     def kind_of_list(self) -> str:

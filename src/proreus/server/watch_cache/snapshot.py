@@ -73,6 +73,13 @@ class Snapshot:
                 return
             yield objects[first:]
 
+    def everything_in(self, namespace: str) -> list[CachedObject]:
+        """All objects of a namespace, of all for "". Costs nothing where there are none."""
+        if not self._size:
+            return []
+        low, high = (f"{namespace}/", f"{namespace}0") if namespace else ("", "")
+        return [obj for run in self.runs(low, high) for obj in run]
+
     def runs_with(self, exact: str, low: str, high: str) -> Iterator[list[CachedObject]]:
         """Like ``runs``, only objects whose exact field has this value."""
         keys = self._by_exact.get(exact, [])
