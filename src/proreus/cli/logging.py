@@ -7,8 +7,18 @@ from __future__ import annotations
 
 import logging
 import sys
+from types import ModuleType
+from typing import cast
 
-import structlog
+# structlog takes in rich where it is installed, for tracebacks in colour: 0.1 s and 10 MB that a
+# server whose log is a file would carry for nothing.
+_without_rich = "rich" not in sys.modules and not sys.stderr.isatty()
+if _without_rich:
+    sys.modules["rich"] = cast(ModuleType, None)
+import structlog  # noqa: E402
+
+if _without_rich:
+    del sys.modules["rich"]
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:

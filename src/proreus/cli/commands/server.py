@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from proreus.cli.logging import log_to_stderr
+from proreus.cli.tuning import collect_seldom, keep_small_buffers
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.server.storage.interface import StorageError
@@ -80,11 +81,13 @@ async def serve(config: ServerConfig) -> None:
         click.echo(f"kubeconfig: {config.kubeconfig}")
         click.echo(f"export KUBECONFIG={config.kubeconfig}")
         sys.stdout.flush()
+        collect_seldom()
         await ending.wait()
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     """On uvloop where it is installed."""
+    keep_small_buffers()
     try:
         import uvloop
     except ImportError:

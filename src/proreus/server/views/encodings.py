@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
-from proreus.api.wire import json, protobuf, yaml
+from proreus.api.wire import json
 
 
 def indented(body: bytes) -> bytes:
@@ -15,11 +15,15 @@ def indented(body: bytes) -> bytes:
 
 
 def to_yaml(body: bytes) -> bytes:
+    from proreus.api.wire import yaml  # few ask for it, and it is slow to load
+
     return yaml.encode(json.decode(body))
 
 
 def to_protobuf(body: bytes) -> bytes:
     """With the envelope. Raises ProtobufError for kinds without a message: Table, custom ones."""
+    from proreus.api.wire import protobuf
+
     obj = json.decode(body)
     return protobuf.encode(obj, type_of(obj))
 
