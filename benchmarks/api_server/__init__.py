@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import re
 import statistics
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks.api_server._load import Connection, Target, closed_loop
@@ -31,7 +33,14 @@ _REVISION = rb'"resourceVersion":"(\d+)",'
 
 
 def run() -> list[Row]:
-    with running_server() as server:
+    with tempfile.TemporaryDirectory() as bytecode:
+        with running_server(Path(bytecode)):
+            pass  # compiles every module
+        return _answers(Path(bytecode))
+
+
+def _answers(bytecode: Path) -> list[Row]:
+    with running_server(bytecode) as server:
         time.sleep(0.2)  # what a start leaves running belongs to no question
         rows = [
             Row("ready after start, empty store", server.ready_s, "s", 0.5),

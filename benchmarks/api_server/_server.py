@@ -33,12 +33,19 @@ class ServerProcess:
 
 
 @contextmanager
-def running_server() -> Iterator[ServerProcess]:
+def running_server(bytecode: Path | None = None) -> Iterator[ServerProcess]:
+    """``bytecode``: where compiled modules are kept, as an installed package has them."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    if bytecode is not None:
+        environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "proreus.cli.main", "server"]
         begun = time.monotonic()
         process = subprocess.Popen(
-            [*command, "--data-dir", folder, "--port", "0"], stdout=subprocess.PIPE, text=True
+            [*command, "--data-dir", folder, "--port", "0"],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
         try:
             assert process.stdout is not None
