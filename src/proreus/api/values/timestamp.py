@@ -45,7 +45,13 @@ class TimeError(ValueError):
 
 
 def format_time(unix_s: float) -> str:
-    return datetime.fromtimestamp(int(unix_s), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _format_second(int(unix_s))
+
+
+@lru_cache(maxsize=8)
+def _format_second(second: int) -> str:
+    """Remembered, because everything a server writes within a second has the same time."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def format_micro_time(unix_s: float) -> str:

@@ -15,7 +15,7 @@ from proreus.server.watch_cache.object import CachedObject
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Attributes:
     """What admission is asked about. ``obj`` may be changed by the mutating half."""
 
@@ -66,14 +66,21 @@ class Write:
             self.warnings.append(text)
 
     def attributes(
-        self, operation: str, obj: JsonObject | None, old: JsonObject | None, options: Any = None
+        self,
+        operation: str,
+        obj: JsonObject | None,
+        old: JsonObject | None,
+        options: Any = None,
+        *,
+        name: str = "",
     ) -> Attributes:
+        """``name`` where the write has none yet: the prefix a name will be made from."""
         return Attributes(
             operation=operation,
             resource=self.collection.resource,
             subresource=self.subresource,
             namespace=self.namespace,
-            name=self.name,
+            name=name or self.name,
             user=self.user,
             dry_run=self.dry_run,
             obj=obj,

@@ -6,7 +6,6 @@ admitted again, written. Each step may refuse; nothing is stored before all have
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from proreus.api.status import AlreadyExists, BadRequest, Invalid, PlainError
@@ -43,8 +42,6 @@ async def create(write: Write, obj: JsonObject) -> Outcome:
 
 async def _attempt(write: Write, obj: JsonObject) -> Outcome:
     prepared = await prepare(write, obj)
-    name = metadata.of(prepared)["name"]
-    write = replace(write, name=name)
     return await store(write, prepared)
 
 
@@ -61,7 +58,7 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
         track(write, None, stored)
     meta = metadata.of(stored)
     admitted_as = meta.get("name") or meta.get("generateName") or ""
-    attributes = replace(write, name=admitted_as).attributes(CREATE, stored, None)
+    attributes = write.attributes(CREATE, stored, None, name=admitted_as)
     await write.admission.mutate(attributes)
     if doubled := metadata.unique_owner_references(stored):
         write.warn(duplicate_owners(doubled, is_patch=False))
