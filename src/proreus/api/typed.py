@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 
 class Shape(StrEnum):
@@ -64,6 +65,8 @@ class TypeNode:
     format: str = ""  # int32, int64, double, ...
     enum: tuple[str, ...] = ()
     default: object = field(default=None)  # the schema's own default, None: none
+    # custom kinds: a body → the object and its unknown fields, by rules of their own
+    decode: Callable[[Any], tuple[dict[str, Any], list[str]]] | None = None
 
     def field_of(self, key: str) -> TypeNode | None:
         """The node below ``key``, None if the key is not declared here."""

@@ -34,6 +34,9 @@ from proreus.server.credentials import (
     admin_token,
     write_kubeconfig,
 )
+from proreus.server.custom.conversion import Conversions
+from proreus.server.custom.openapi import PublishedSchemas
+from proreus.server.custom.parts import CustomResources, with_definition_rules
 from proreus.server.discovery.aggregated import Aggregated
 from proreus.server.discovery.legacy import Legacy
 from proreus.server.http.body import ObjectDecoder
@@ -120,16 +123,24 @@ class ApiServer:
         caches = self._caches = WatchCaches(storage, self.clock, self.metrics)
         kinds = KnownKinds(self.catalog)
         stores = StorageFactory(storage)
-        collections = Collections(stores, caches, kinds, _convert)
+        conversions, schemas = Conversions(_convert), PublishedSchemas()
+        with_definition_rules(self.catalog)
+        collections = Collections(stores, caches, kinds, conversions.convert)
         collections.serve_all(self.catalog)
         self._credentials = self._make_credentials()
         deadlines = Deadlines(self.clock)
-        services = self._services(collections, stores, kinds)
-        pipeline = self._pipeline = self._make_pipeline(services, deadlines)
+        services = self._services(collections, stores, kinds, conversions)
+        pipeline = self._pipeline = self._make_pipeline(services, deadlines, schemas)
+        custom = CustomResources(
+            self.catalog, collections, kinds, conversions, self.clock, schemas=schemas,
+            forget_views=services.representations.forget,
+        )  # fmt: skip
         # Before the caches: what a server makes of itself is no history to be watched.
         await make_system_objects(services)
         await parts.enter_async_context(background(caches.run(), deadlines.run()))
         await caches.wait_ready()
+        await custom.controller.start()
+        await parts.enter_async_context(background(custom.controller.run()))
         self._http = HttpServer(
             pipeline.handle,
             self.clock,
@@ -162,7 +173,11 @@ class ApiServer:
         return AdminCredentials(admin_token(config.data_dir), files)
 
     def _services(
-        self, collections: Collections, stores: StorageFactory, kinds: KnownKinds
+        self,
+        collections: Collections,
+        stores: StorageFactory,
+        kinds: KnownKinds,
+        conversions: Conversions,
     ) -> Services:
         accounts = ServiceAccountTokens(
             collections.named("", "v1", "serviceaccounts"), self.clock, self._key_file()
@@ -174,7 +189,7 @@ class ApiServer:
             collections=collections,
             kinds=kinds,
             decoder=ObjectDecoder(kinds),
-            representations=Representations(self.clock, _convert),
+            representations=Representations(self.clock, conversions.convert),
             admission=standard_admission(collections, stores, self.clock),
             authentication=Authentication([StaticTokens(users).check, accounts.check], users),
             authorization=Authorization([allow_masters, allow_public, allow_authenticated]),
@@ -193,11 +208,13 @@ class ApiServer:
         folder = self.config.data_dir
         return folder / "service-accounts.key" if folder is not None else None
 
-    def _make_pipeline(self, services: Services, deadlines: Deadlines) -> Pipeline:
+    def _make_pipeline(
+        self, services: Services, deadlines: Deadlines, schemas: PublishedSchemas
+    ) -> Pipeline:
         documents = Documents(
             catalog=self.catalog,
             health=self._health(services.collections),
-            openapi=OpenApi(self.catalog, self.clock),
+            openapi=OpenApi(self.catalog, self.clock, schemas),
             metrics=self.metrics,
             address=self._address,
             legacy=Legacy(self.catalog),

@@ -58,7 +58,7 @@ def _resource(resource: Resource) -> dict[str, Any]:
         "responseKind": _kind(resource.gvk, home),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": list(resource.verbs),
+        "verbs": list(resource.told_verbs or resource.verbs),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)

@@ -87,7 +87,7 @@ def _entries(resource: Resource) -> list[dict[str, Any]]:
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": list(resource.verbs),
+        "verbs": list(resource.told_verbs or resource.verbs),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)

@@ -72,7 +72,7 @@ class OpenApiV3:
         home = group_version_of(key)
         body = {
             "openapi": "3.0.0",
-            "info": {"title": "Kubernetes", "version": GIT_VERSION},
+            "info": _info(_resources(served, key)),
             "paths": {item.path: _path_item(item) for item in items},
             "components": {
                 "schemas": {name: _at_home(schema, home) for name, schema in schemas.items()},
@@ -80,6 +80,12 @@ class OpenApiV3:
             },
         }
         return Document(json.encode(body), quoted(_hashes(served)[key]))
+
+
+def _info(resources: list[Resource]) -> dict[str, str]:
+    if resources and all(resource.custom for resource in resources):
+        return {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+    return {"title": "Kubernetes", "version": GIT_VERSION}
 
 
 def _index(served: Served) -> Document:
@@ -139,7 +145,8 @@ def _pair(group_version: GroupVersion) -> tuple[str, str]:
 def _fingerprint(resource: Resource) -> list[Any]:
     """Everything about a resource that its paths depend on."""
     subresources = [[sub.name, str(sub.kind), sub.verbs] for sub in resource.subresources]
-    flags = [resource.namespaced, resource.custom, resource.returns_deleted]
+    flags = [resource.namespaced, resource.custom, resource.returns_deleted,
+             resource.refresh_before]  # fmt: skip
     names = [resource.plural, resource.kind, resource.kind_of_list]
     return [*names, *flags, resource.verbs, subresources]
 

@@ -80,8 +80,11 @@ class ObjectDecoder:
             gvk = _declared(value, expected)
         except _Unreadable as error:
             raise _unrecognized(expected.kind, body, str(error)) from error
-        self._check_kind(gvk, expected)
         node = self._kinds.node(expected)
+        if node is not None and node.decode is not None:
+            _check_custom_kind(gvk, expected, value)
+        else:
+            self._check_kind(gvk, expected)
         if node is None:
             return {**value, "kind": expected.kind, "apiVersion": expected.api_version}
         try:
@@ -143,6 +146,27 @@ class ObjectDecoder:
             f"the API version in the data ({gvk.api_version}) does not match the expected API "
             f"version ({expected.api_version})"
         )
+
+
+def _check_custom_kind(gvk: GroupVersionKind, expected: GroupVersionKind, value: Any) -> None:
+    """A custom kind is checked like a field. Raises Invalid."""
+    wrong = [
+        field_error.invalid(field, given, f"must be {wanted}")
+        for field, given, wanted in (
+            ("kind", gvk.kind, expected.kind),
+            ("apiVersion", gvk.api_version, expected.api_version),
+        )
+        if given != wanted
+    ]
+    if wrong:
+        metadata = value.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else ""
+        raise Invalid.of(GroupKind(gvk.group, gvk.kind), name or "", wrong)
+
+
+def _in_given_order(parsed: _Parsed, unknown: list[str]) -> list[str]:
+    words = [f'duplicate field "{path}"' for path in parsed.duplicates]
+    return [*parsed.faults, *words, *(f'unknown field "{path}"' for path in unknown)]
 
 
 def _parse(body: bytes, media: Media) -> _Parsed:

@@ -14,6 +14,7 @@ from proreus.server.http.negotiation import accepted_type
 from proreus.server.registry.catalog import Catalog
 
 if TYPE_CHECKING:
+    from proreus.server.discovery.openapi.schemas import SchemaSource
     from proreus.server.discovery.openapi_v2 import OpenApiV2
     from proreus.server.discovery.openapi_v3 import OpenApiV3
 
@@ -29,9 +30,10 @@ _IMMUTABLE = ("Cache-Control", "public, immutable")
 class OpenApi:
     """The documents are built, off the loop, when somebody first asks for them."""
 
-    def __init__(self, catalog: Catalog, clock: Clock) -> None:
+    def __init__(self, catalog: Catalog, clock: Clock, schemas: SchemaSource) -> None:
         self._catalog = catalog
         self._clock = clock
+        self._schemas = schemas
         self._v2: OpenApiV2 | None = None
         self._v3: OpenApiV3 | None = None
 
@@ -95,15 +97,13 @@ class OpenApi:
     def _third(self) -> OpenApiV3:
         if self._v3 is None:
             from proreus.server.discovery.openapi_v3 import OpenApiV3
-            from proreus.server.schema.definitions import Definitions
 
-            self._v3 = OpenApiV3(self._catalog, Definitions.load())
+            self._v3 = OpenApiV3(self._catalog, self._schemas)
         return self._v3
 
     def _as_v2(self) -> OpenApiV2:
         if self._v2 is None:
             from proreus.server.discovery.openapi_v2 import OpenApiV2
-            from proreus.server.schema.definitions import Definitions
 
-            self._v2 = OpenApiV2(self._catalog, Definitions.load())
+            self._v2 = OpenApiV2(self._catalog, self._schemas)
         return self._v2

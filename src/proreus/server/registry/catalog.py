@@ -57,6 +57,12 @@ class Catalog:
     def has_group(self, group: str) -> bool:
         return group in self._groups
 
+    def has_builtin_group(self, group: str) -> bool:
+        """A group of which something is built in; others answer unlike it where nothing is."""
+        return group in self._groups and any(
+            resource.group == group and not resource.custom for resource in self
+        )
+
     def has_group_version(self, group_version: GroupVersion) -> bool:
         return any(resource.group_version == group_version for resource in self)
 

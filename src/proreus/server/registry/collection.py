@@ -8,12 +8,13 @@ and converts on the way in and out; for all others conversion costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from proreus.api.group_version import GroupVersionKind
+from proreus.api.patch.ownership import Endpoint
 from proreus.api.status import BadRequest
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, splice
@@ -38,6 +39,7 @@ class Collection:
     cache: WatchCache
     find_node: Callable[[GroupVersionKind], TypeNode | None]
     convert: Convert
+    endpoints: dict[str, Endpoint] = field(default_factory=dict)  # by subresource, kept here
     _node: TypeNode | None = None
 
     @property
@@ -72,7 +74,8 @@ class Collection:
         value: JsonObject = json.decode(stored.value)
         value["metadata"]["resourceVersion"] = str(stored.revision)
         gvk = self.resource.stored_gvk
-        return {"kind": gvk.kind, "apiVersion": gvk.api_version, **value}
+        obj = {"kind": gvk.kind, "apiVersion": gvk.api_version, **value}
+        return self.convert(obj, gvk) if stored.revision <= self.resource.refresh_before else obj
 
     def to_served(self, obj: JsonObject) -> JsonObject:
         return self.convert(obj, self.resource.gvk) if self.is_converted else obj

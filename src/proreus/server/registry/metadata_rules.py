@@ -33,7 +33,7 @@ def violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldErr
     found += label_violations(metadata.get("labels") or {}, "metadata.labels")
     found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
     found += _owner_violations(metadata.get("ownerReferences") or ())
-    found += _finalizer_violations(metadata.get("finalizers") or ())
+    found += _finalizer_violations(metadata.get("finalizers") or (), resource)
     return found
 
 
@@ -67,7 +67,7 @@ def update_violations(
     found += label_violations(metadata.get("labels") or {}, "metadata.labels")
     found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
     found += _owner_violations(metadata.get("ownerReferences") or ())
-    found += _finalizer_violations(metadata.get("finalizers") or ())
+    found += _finalizer_violations(metadata.get("finalizers") or (), resource)
     return found
 
 
@@ -155,7 +155,7 @@ def _owner_violations(owners: Any) -> list[FieldError]:
     return found
 
 
-def _finalizer_violations(finalizers: Any) -> list[FieldError]:
+def _finalizer_violations(finalizers: Any, resource: Resource) -> list[FieldError]:
     field = "metadata.finalizers"
     found = [
         field_error.invalid(field, name, why)
@@ -177,6 +177,6 @@ def _finalizer_violations(finalizers: Any) -> list[FieldError]:
             "name is neither a standard finalizer name nor is it fully qualified",
         )
         for index, name in enumerate(finalizers)
-        if "/" not in name and name not in _STANDARD_FINALIZERS
+        if "/" not in name and name not in _STANDARD_FINALIZERS and not resource.custom
     ]
     return found

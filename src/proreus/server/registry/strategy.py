@@ -71,7 +71,7 @@ def status_strategy(resource: Resource) -> UpdateStrategy:
         prepare=resource.rules.prepare_status,
         validate=resource.rules.validate_status,
         may_end_deletion=_ends_namespace if is_namespaces(resource) else _ends,
-        is_main=False,
+        is_main=resource.custom,
     )
 
 

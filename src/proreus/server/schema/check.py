@@ -37,6 +37,8 @@ class Checked:
 
 def check(node: TypeNode, value: Any, raw: bytes = b"") -> Checked:
     """Decode ``value`` as ``node``. ``raw``, the JSON it came from, lets errors quote numbers."""
+    if node.decode is not None:
+        return Checked(*node.decode(value))
     seen: Seen = []
     try:
         result = _walk_of(node)(value, seen)
@@ -50,6 +52,8 @@ def check(node: TypeNode, value: Any, raw: bytes = b"") -> Checked:
 
 def zero(node: TypeNode) -> dict[str, Any]:
     """What a server writes for a struct nobody gave: mostly ``{}``."""
+    if node.decode is not None:
+        return {"metadata": {}}
     result: dict[str, Any] = _walk_of(node)({}, [])
     return result
 

@@ -26,11 +26,12 @@ Convert = Callable[[dict[str, Any], GroupVersionKind], dict[str, Any]]
 class ConvertedView:
     """``convert`` gets an object with kind and apiVersion of the stored type."""
 
-    __slots__ = ("_convert", "_from", "_to", "_view")
+    __slots__ = ("_convert", "_from", "_to", "_until", "_view")
 
     def __init__(self, resource: Resource, view: JsonView, convert: Convert) -> None:
         self._from = resource.stored_gvk
         self._to = resource.gvk
+        self._until = resource.refresh_before
         self._view = view
         self._convert = convert
 
@@ -66,6 +67,8 @@ class ConvertedView:
         return self._view.empty_object(metadata)
 
     def converted(self, obj: CachedObject) -> CachedObject:
+        if self._from == self._to and obj.revision > self._until:
+            return obj
         stored = splice.decode_item(obj.item)
         stored |= {"kind": self._from.kind, "apiVersion": self._from.api_version}
         served = self._convert(stored, self._to)

@@ -26,6 +26,9 @@ async def delete_object(write: Write, options: DeleteOptions) -> Outcome:
     """Raises NotFound, Conflict, or what admission says."""
     if is_namespaces(write.collection.resource):
         return await _delete_namespace(write, options)
+    if (own := write.collection.resource.delete) is not None:
+        outcome: Outcome = await own(write, options)
+        return outcome
     return await Deleting(write, options).run()
 
 

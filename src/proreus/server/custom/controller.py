@@ -1,0 +1,264 @@
+"""Follows the definitions: accepts names, serves what is defined, cleans up what is deleted.
+
+    watch cache of definitions → Changes (names) → one definition at a time:
+      deleting  → its instances go, then its finalizer
+      otherwise → names decided, kind served, status written, in this order: who sees
+                  Established=True finds the kind served
+
+Level-triggered: it looks at the present state of a definition, not at events, so several servers on
+one store come to the same end; status is written by compare-and-swap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from proreus.aio.clock import Clock
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.status import ApiError, NotFound
+from proreus.api.wire import splice
+from proreus.api.wire.options import DeleteOptions
+from proreus.server.custom import conditions, names
+from proreus.server.custom.changes import Changes, KeyView
+from proreus.server.custom.deletion import FINALIZER, without_finalizer
+from proreus.server.custom.serving import CustomKinds
+from proreus.server.registry.collection import Collection
+from proreus.server.registry.rules import JsonObject
+from proreus.server.registry.user import SYSTEM
+from proreus.server.registry.verbs.delete import delete_object
+from proreus.server.registry.write import Admission, Write
+from proreus.server.storage.interface import KeyNotFound, StorageError, StoredValue
+from proreus.server.storage.resource_store import Preconditions, Update
+from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.query import Any as AnyState
+from proreus.server.watch_cache.query import ListQuery, WatchQuery
+
+_DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_LOOK_AGAIN_S = 0.5  # while instances with finalizers hold up a deletion
+
+
+class DefinitionController:
+    """``start`` before requests are taken, ``run`` beside them."""
+
+    def __init__(self, definitions: Collection, kinds: CustomKinds, clock: Clock) -> None:
+        self._definitions = definitions
+        self._kinds = kinds
+        self._clock = clock
+        self._changes = Changes()
+        self._known: dict[str, JsonObject] = {}  # every definition, as last seen
+        self._waiting: set[str] = set()  # definitions whose instances are not gone yet
+
+    async def start(self) -> None:
+        """Serve what was defined before, all at once: caches fill side by side."""
+        listing = await self._definitions.cache.list(ListQuery())
+        for found in listing.objects:
+            obj = _decoded(found)
+            self._known[obj["metadata"]["name"]] = obj
+        ready = [
+            self._kinds.prepare(obj, _revision(obj))
+            for obj in self._known.values()
+            if conditions.is_true(obj, conditions.ESTABLISHED)
+        ]
+        for kind in ready:
+            await self._kinds.wait_ready(kind)
+            self._kinds.publish(kind)
+
+    async def run(self) -> None:
+        """For ever: a watch that ends is begun again."""
+        async with asyncio.TaskGroup() as parts:
+            parts.create_task(self._follow(), name="custom resources: follow definitions")
+            parts.create_task(self._work(), name="custom resources: work on definitions")
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                query = WatchQuery(state=AnyState(), send_initial=True)
+                subscriber = await self._definitions.cache.watch(query, KeyView(), self._changes)
+            except ApiError:
+                await self._clock.sleep(_LOOK_AGAIN_S)
+                continue
+            try:
+                await subscriber.wait_closed()
+            finally:
+                subscriber.close()
+            # What went away meanwhile is not told again.
+            for name in self._known:
+                self._changes.add(name)
+
+    async def _work(self) -> None:
+        while True:
+            await self._wait()
+            for name in [*self._changes.take(), *self._waiting]:
+                try:
+                    await self._reconcile(name)
+                except (ApiError, StorageError):
+                    # Storage or a race: the definition is looked at again.
+                    self._waiting.add(name)
+
+    async def _wait(self) -> None:
+        if not self._waiting:
+            await self._changes.wait_any()
+            return
+        async with asyncio.TaskGroup() as either:
+            told = either.create_task(self._changes.wait_any())
+            later = either.create_task(self._clock.sleep(_LOOK_AGAIN_S))
+            await asyncio.wait((told, later), return_when=asyncio.FIRST_COMPLETED)
+            told.cancel()
+            later.cancel()
+
+    async def _reconcile(self, name: str) -> None:
+        self._waiting.discard(name)
+        found = self._definitions.cache.peek(name)
+        if found is None:
+            gone = self._known.pop(name, None)
+            self._kinds.withdraw(name)
+            if gone is not None:
+                self._look_at_refused(gone)
+            return
+        obj = _decoded(found)
+        before = self._known.get(name)
+        self._known[name] = obj
+        if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
+            self._kinds.withdraw(name)
+        if obj["metadata"].get("deletionTimestamp"):
+            await self._finalize(obj)
+            return
+        status = names.decided(obj, self._others(obj), self._clock.now())
+        decided = {**obj, "status": status}
+        if conditions.is_true(decided, conditions.ESTABLISHED):
+            await self._serve(decided)
+        if status != obj.get("status"):
+            await self._write(name, obj["metadata"]["uid"], status)
+        if before is not None and _names(before) != _names(decided):
+            self._look_at_refused(obj)
+
+    async def _serve(self, obj: JsonObject) -> None:
+        if self._kinds.is_current(obj):
+            return
+        kind = self._kinds.prepare(obj, _revision(obj))
+        await self._kinds.wait_ready(kind)
+        self._kinds.publish(kind)
+
+    def _others(self, obj: JsonObject) -> Iterable[JsonObject]:
+        group, name = obj["spec"].get("group"), obj["metadata"]["name"]
+        return [
+            other
+            for other in self._known.values()
+            if other["spec"].get("group") == group and other["metadata"]["name"] != name
+        ]
+
+    def _look_at_refused(self, obj: JsonObject) -> None:
+        """Names became free: others of the group may want them."""
+        for other in self._others(obj):
+            if not conditions.is_true(other, conditions.NAMES_ACCEPTED):
+                self._changes.add(other["metadata"]["name"])
+
+    async def _write(self, name: str, uid: str, status: JsonObject) -> None:
+        collection = self._definitions
+        seen = self._known[name]
+
+        async def update(current: StoredValue | None) -> Update:
+            assert current is not None, "a missing key is an error before"
+            obj = collection.decode(current)
+            if obj["spec"] == seen["spec"]:
+                stored = (obj.get("status") or {}).get("storedVersions")
+                obj["status"] = {**status, "storedVersions": stored}
+            return Update(splice.stored_from_object(obj))
+
+        try:
+            done = await collection.store.guaranteed_update(
+                name, update, preconditions=Preconditions(uid=uid)
+            )
+        except KeyNotFound:
+            return
+        self._known[name] = collection.decode(done.new)
+
+    async def _finalize(self, obj: JsonObject) -> None:
+        name = obj["metadata"]["name"]
+        if FINALIZER not in (obj["metadata"].get("finalizers") or ()):
+            return
+        if conditions.is_true(obj, conditions.ESTABLISHED):
+            await self._serve(obj)
+            told = conditions.find(obj, conditions.TERMINATING) or {}
+            if told.get("reason") != "InstanceDeletionInProgress":
+                await self._tell_progress(obj)
+            if not await self._delete_instances(name):
+                self._waiting.add(name)
+                return
+        await self._finish(name, obj["metadata"]["uid"])
+
+    async def _tell_progress(self, obj: JsonObject) -> None:
+        status = {**obj["status"]}
+        conditions.put(
+            status,
+            conditions.make(
+                conditions.TERMINATING,
+                True,
+                "InstanceDeletionInProgress",
+                "CustomResource deletion is in progress",
+                self._clock.now(),
+            ),
+        )
+        await self._write(obj["metadata"]["name"], obj["metadata"]["uid"], status)
+
+    async def _delete_instances(self, name: str) -> bool:
+        """Whether none is left."""
+        collection = self._kinds.collection(name)
+        if collection is None:
+            return True
+        for found in (await collection.cache.list(ListQuery())).objects:
+            if b'"deletionTimestamp"' in found.item:
+                continue
+            write = Write(
+                collection=collection,
+                namespace=found.namespace,
+                name=found.name,
+                user=SYSTEM,
+                now=self._clock.now(),
+                field_manager="proreus",
+                admission=Admission(),
+            )
+            try:
+                await delete_object(write, DeleteOptions())
+            except NotFound:
+                continue
+        return not (await collection.cache.list(ListQuery(limit=1))).objects
+
+    async def _finish(self, name: str, uid: str) -> None:
+        """Take the finalizer off; without another one the definition goes."""
+        store = self._definitions.store
+        held = True
+
+        async def update(current: StoredValue | None) -> Update:
+            nonlocal held
+            assert current is not None, "a missing key is an error before"
+            obj = self._definitions.decode(current)
+            without_finalizer(obj)
+            held = bool(obj["metadata"].get("finalizers"))
+            return Update(splice.stored_from_object(obj) if held else current.value)
+
+        wanted = Preconditions(uid=uid)
+        try:
+            await store.guaranteed_update(name, update, preconditions=wanted)
+            if not held:
+                await store.delete(name, preconditions=wanted)
+        except KeyNotFound:
+            return
+
+    def __repr__(self) -> str:
+        return f"<DefinitionController of {len(self._known)} definitions, {self._kinds!r}>"
+
+
+def _decoded(found: CachedObject) -> JsonObject:
+    obj: dict[str, Any] = splice.decode_item(found.item)
+    return {**obj, "kind": _DEFINITION.kind, "apiVersion": _DEFINITION.api_version}
+
+
+def _revision(obj: JsonObject) -> int:
+    return int(obj["metadata"]["resourceVersion"])
+
+
+def _names(obj: JsonObject) -> Any:
+    return (obj.get("status") or {}).get("acceptedNames")

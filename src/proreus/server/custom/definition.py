@@ -1,0 +1,224 @@
+"""The rules of a CustomResourceDefinition: defaults, status, what it must look like (§9.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.values import names
+from proreus.server.custom import conditions
+from proreus.server.custom.definition_versions import versions_violations
+from proreus.server.custom.formats import KNOWN
+from proreus.server.custom.schema_rules import children
+from proreus.server.registry.rules import JsonObject, Rules
+
+APPROVED = "api-approved.kubernetes.io"
+_SCOPES = ("Cluster", "Namespaced")
+_REMAIN = (
+    "missing from spec.versions; {0} was previously a storage version, and must remain in "
+    "spec.versions until a storage migration ensures no data remains persisted in {0} and removes "
+    "{0} from status.storedVersions"
+)
+
+
+def _default(obj: JsonObject) -> None:
+    spec = obj.setdefault("spec", {})
+    given = spec.setdefault("names", {})
+    kind = given.get("kind") or ""
+    if kind and not given.get("singular"):
+        given["singular"] = kind.lower()
+    if kind and not given.get("listKind"):
+        given["listKind"] = f"{kind}List"
+    if not spec.get("conversion"):
+        spec["conversion"] = {"strategy": "None"}
+    elif not spec["conversion"].get("strategy"):
+        spec["conversion"]["strategy"] = "None"
+    for version in spec.get("versions") or ():
+        version.setdefault("served", False)
+        version.setdefault("storage", False)
+    if spec.get("preserveUnknownFields") is False:
+        del spec["preserveUnknownFields"]
+
+
+def _prepare_create(obj: JsonObject) -> None:
+    obj["status"] = {
+        "acceptedNames": {"kind": "", "plural": ""},
+        "conditions": None,
+        "storedVersions": None,
+    }
+    _note_stored_version(obj)
+
+
+def _prepare_update(new: JsonObject, old: JsonObject) -> None:
+    _note_stored_version(new)
+
+
+def _note_stored_version(obj: JsonObject) -> None:
+    """What objects are stored in from now on may be found in storage for ever."""
+    storage = [v.get("name") for v in obj["spec"].get("versions") or () if v.get("storage")]
+    if len(storage) != 1:
+        return
+    status = obj["status"] = {**(obj.get("status") or {})}
+    stored = list(status.get("storedVersions") or ())
+    if storage[0] not in stored:
+        stored.append(storage[0])
+    status["storedVersions"] = stored
+
+
+def _prepare_status(new: JsonObject, old: JsonObject) -> None:
+    status = new["status"] = {**(new.get("status") or {})}
+    if not status.get("storedVersions"):
+        _note_stored_version(new)
+    status = new["status"]
+    status.setdefault("acceptedNames", {"kind": "", "plural": ""})
+    status.setdefault("conditions", None)
+    status.setdefault("storedVersions", None)
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    spec = obj["spec"]
+    name = obj["metadata"].get("name") or ""
+    found: list[FieldError] = []
+    plural, group = spec.get("names", {}).get("plural") or "", spec.get("group") or ""
+    if name and name != f"{plural}.{group}":
+        found.append(
+            field_error.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+        )
+    found += _spec_violations(obj)
+    found += _stored_violations(obj)
+    return found
+
+
+def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = _immutable(new, old)
+    return (found or _spec_violations(new)) + _stored_violations(new)
+
+
+def _immutable(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    spec, before = new["spec"], old["spec"]
+    fixed = [("spec.group", spec.get("group"), before.get("group"))]
+    if conditions.is_true(old, conditions.ESTABLISHED):
+        fixed += [
+            ("spec.scope", spec.get("scope"), before.get("scope")),
+            ("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind")),
+        ]
+    fixed.append(("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural")))
+    return [
+        field_error.invalid(field, value, "field is immutable")
+        for field, value, former in fixed
+        if value != former
+    ]
+
+
+def _spec_violations(obj: JsonObject) -> list[FieldError]:
+    spec = obj["spec"]
+    found = _group_violations(spec.get("group") or "", obj)
+    scope = spec.get("scope") or ""
+    if not scope:
+        found.append(field_error.required("spec.scope"))
+    elif scope not in _SCOPES:
+        found.append(field_error.not_supported("spec.scope", scope, _SCOPES))
+    if spec.get("preserveUnknownFields"):
+        found.append(
+            field_error.invalid(
+                "spec.preserveUnknownFields",
+                True,
+                "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+                "spec.versions[*].schema instead",
+            )
+        )
+    early, late = versions_violations(spec)
+    return found + early + _names_violations(spec.get("names") or {}) + late
+
+
+def _group_violations(group: str, obj: JsonObject) -> list[FieldError]:
+    if not group:
+        return [field_error.required("spec.group")]
+    if wrong := names.dns_subdomain(group):
+        return [field_error.invalid("spec.group", group, why) for why in wrong]
+    if "." not in group:
+        return [
+            field_error.invalid("spec.group", group, "should be a domain with at least one dot")
+        ]
+    if not group.endswith((".k8s.io", ".kubernetes.io")):
+        return []
+    if (obj["metadata"].get("annotations") or {}).get(APPROVED):
+        return []
+    return [
+        field_error.required(
+            f"metadata.annotations[{APPROVED}]",
+            f'protected groups must have approval annotation "{APPROVED}", see '
+            "https://github.com/kubernetes/enhancements/pull/1111",
+        )
+    ]
+
+
+def _names_violations(given: JsonObject) -> list[FieldError]:
+    at = "spec.names"
+    found: list[FieldError] = []
+    for field in ("plural", "singular", "kind", "listKind"):
+        value = given.get(field) or ""
+        if not value:
+            found.append(field_error.required(f"{at}.{field}"))
+            continue
+        is_kind = field in ("kind", "listKind")
+        for why in names.dns_1035_label(value.lower() if is_kind else value):
+            text = f"may have mixed case, but should otherwise match: {why}" if is_kind else why
+            found.append(field_error.invalid(f"{at}.{field}", value, text))
+    kind = given.get("kind")
+    if kind and kind == given.get("listKind"):
+        found.append(
+            field_error.invalid(f"{at}.listKind", kind, "kind and listKind may not be the same")
+        )
+    for field in ("shortNames", "categories"):
+        for index, value in enumerate(given.get(field) or ()):
+            found += [
+                field_error.invalid(f"{at}.{field}[{index}]", value, why)
+                for why in names.dns_1035_label(value)
+            ]
+    return found
+
+
+def _stored_violations(obj: JsonObject) -> list[FieldError]:
+    at = "status.storedVersions"
+    stored = (obj.get("status") or {}).get("storedVersions")
+    if not stored:
+        return [field_error.invalid(at, stored, "must have at least one stored version")]
+    known = {version.get("name") for version in obj["spec"].get("versions") or ()}
+    return [
+        field_error.invalid(f"{at}[{index}]", version, _REMAIN.format(version))
+        for index, version in enumerate(stored)
+        if version not in known
+    ]
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    found: dict[str, None] = {}
+    for version in obj["spec"].get("versions") or ():
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if isinstance(schema, dict):
+            for form in _formats(schema):
+                if form not in KNOWN:
+                    found[f'unrecognized format "{form}"'] = None
+    return list(found)
+
+
+def _formats(schema: JsonObject) -> Iterator[str]:
+    form: Any = schema.get("format")
+    if form:
+        yield form
+    for child, _ in children(schema, ""):
+        yield from _formats(dict(child))
+
+
+DEFINITION = Rules(
+    default=_default,
+    prepare_create=_prepare_create,
+    prepare_update=_prepare_update,
+    prepare_status=_prepare_status,
+    validate=_validate,
+    validate_update=_validate_update,
+    warnings=_warnings,
+)

@@ -1,0 +1,198 @@
+"""A definition as what it makes the server serve: one Resource per served version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
+from proreus.api.typed import TypeNode
+from proreus.api.wire import json
+from proreus.server.custom import conditions
+from proreus.server.custom.conversion import Convert
+from proreus.server.custom.jsonpath import JsonPath
+from proreus.server.custom.openapi import definition_name
+from proreus.server.custom.printer import ColumnPrinter
+from proreus.server.custom.rules import CustomRules, Decode
+from proreus.server.custom.scale import CustomScale
+from proreus.server.custom.structural import Structural, parse, type_node
+from proreus.server.registry.resource import Resource, SelectableFields, Subresource
+from proreus.server.registry.subresources.scale import SCALE
+
+VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_TERMINATING_VERBS = ("delete", "deletecollection", "get", "list", "watch")
+_PART_VERBS = ("get", "patch", "update")
+
+
+@dataclass(frozen=True, slots=True)
+class CustomKind:
+    """Everything one definition serves. ``print`` tells definitions apart that serve otherwise."""
+
+    name: str
+    kind: GroupKind
+    resources: tuple[Resource, ...]
+    nodes: Mapping[GroupVersionKind, TypeNode]
+    schemas: Mapping[str, Structural]
+    print: bytes
+    selectable: tuple[str, ...]
+
+
+def fingerprint(definition: Mapping[str, Any]) -> bytes:
+    accepted = (definition.get("status") or {}).get("acceptedNames")
+    is_deleting = bool(definition["metadata"].get("deletionTimestamp"))
+    uid = definition["metadata"].get("uid")
+    return json.encode([definition["spec"], accepted, is_deleting, uid])
+
+
+def build(definition: Mapping[str, Any], convert: Convert, revision: int) -> CustomKind:
+    """``revision``: objects written after it were written under this schema."""
+    spec = definition["spec"]
+    accepted = definition["status"]["acceptedNames"]
+    kind = GroupKind(spec["group"], accepted["kind"])
+    versions = spec["versions"]
+    schemas = {v["name"]: parse(v["schema"]["openAPIV3Schema"]) for v in versions}
+    storage = next(version for version in versions if version.get("storage"))
+    resources: list[Resource] = []
+    nodes: dict[GroupVersionKind, TypeNode] = {}
+    for version in versions:
+        if not version.get("served"):
+            continue
+        gvk = GroupVersionKind(kind.group, version["name"], kind.kind)
+        schema = schemas[version["name"]]
+        nodes[gvk] = replace(type_node(schema, definition_name(gvk)), decode=Decode(schema))
+        resources.append(_resource(definition, version, storage, schemas, convert, revision))
+    # Stored versions first: their fields are what the shared cache reads.
+    resources.sort(key=lambda resource: resource.gvk != resource.stored_gvk)
+    return CustomKind(
+        name=definition["metadata"]["name"],
+        kind=kind,
+        resources=tuple(resources),
+        nodes=nodes,
+        schemas=schemas,
+        print=fingerprint(definition),
+        selectable=_selectable_paths(storage),
+    )
+
+
+def _resource(
+    definition: Mapping[str, Any],
+    version: Mapping[str, Any],
+    storage: Mapping[str, Any],
+    schemas: Mapping[str, Structural],
+    convert: Convert,
+    revision: int,
+) -> Resource:
+    spec, names = definition["spec"], definition["status"]["acceptedNames"]
+    gvk = GroupVersionKind(spec["group"], version["name"], names["kind"])
+    parts = version.get("subresources") or {}
+    is_stored = version is storage
+    stored_schema = schemas[storage["name"]]
+    is_deleting = bool(definition["metadata"].get("deletionTimestamp"))
+    rules = CustomRules(
+        gvk,
+        schemas[version["name"]],
+        stored_schema,
+        parts.get("status") is not None,
+        None if is_stored else lambda obj: convert(obj, gvk),
+        GroupResource(gvk.group, names["plural"]),
+        is_deleting,
+    )
+    return Resource(
+        group=spec["group"],
+        version=version["name"],
+        plural=names["plural"],
+        singular=names.get("singular") or "",
+        kind=names["kind"],
+        namespaced=spec["scope"] == "Namespaced",
+        list_kind=names.get("listKind") or "",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        verbs=VERBS,
+        told_verbs=_TERMINATING_VERBS if is_deleting else (),
+        subresources=_subresources(parts, gvk),
+        storage_prefix=f"{spec['group']}/{names['plural']}",
+        storage_version=storage["name"],
+        selectable=_selectable(_selectable_paths(version)),
+        rules=rules.rules(),
+        custom=True,
+        tracks_generation=True,
+        unconditional_update=False,
+        printer=ColumnPrinter(version.get("additionalPrinterColumns") or ()),
+        scale=_scale(parts.get("scale"), gvk),
+        deprecation_warning=_deprecation(version, spec, gvk),
+        refresh_before=revision,
+    )
+
+
+def _subresources(parts: Mapping[str, Any], gvk: GroupVersionKind) -> tuple[Subresource, ...]:
+    found: list[Subresource] = []
+    if parts.get("status") is not None:
+        found.append(Subresource(name="status", kind=gvk, verbs=_PART_VERBS))
+    if parts.get("scale") is not None:
+        found.append(Subresource(name="scale", kind=SCALE, verbs=_PART_VERBS))
+    return tuple(found)
+
+
+def _scale(given: Mapping[str, Any] | None, gvk: GroupVersionKind) -> CustomScale | None:
+    if given is None:
+        return None
+    return CustomScale(
+        GroupKind(gvk.group, gvk.kind),
+        given["specReplicasPath"],
+        given["statusReplicasPath"],
+        given.get("labelSelectorPath") or "",
+    )
+
+
+def _selectable_paths(version: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(field["jsonPath"] for field in version.get("selectableFields") or ())
+
+
+def _selectable(paths: tuple[str, ...]) -> SelectableFields:
+    named = {path.removeprefix("."): JsonPath(path) for path in paths}
+
+    def read(obj: Mapping[str, Any]) -> dict[str, str]:
+        return {name: _as_text(path.first(obj)) for name, path in named.items()}
+
+    return SelectableFields(
+        names=tuple(named), read=read, unknown_field="field label not supported: {}"
+    )
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def _deprecation(version: Mapping[str, Any], spec: Mapping[str, Any], gvk: GroupVersionKind) -> str:
+    if not version.get("deprecated"):
+        return ""
+    if text := version.get("deprecationWarning"):
+        return str(text)
+    said = f"{gvk.api_version} {gvk.kind} is deprecated"
+    better = _better(version["name"], spec["versions"])
+    return f"{said}; use {gvk.group}/{better} {gvk.kind}" if better else said
+
+
+def _better(name: str, versions: list[Mapping[str, Any]]) -> str:
+    """The most mature version that is served, not deprecated, and newer than this one."""
+    fine = [v["name"] for v in versions if v.get("served") and not v.get("deprecated")]
+    ordered = sorted([*fine, name], key=version_rank, reverse=True)
+    return str(ordered[0]) if ordered[0] != name else ""
+
+
+def version_rank(version: str) -> tuple[int, int, int]:
+    """Stable over beta over alpha, newer over older, odd names last."""
+    import re
+
+    found = re.fullmatch(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?", version)
+    if found is None:
+        return (-1, 0, 0)
+    stage = {None: 2, "beta": 1, "alpha": 0}[found[2]]
+    return (stage, int(found[1]), int(found[3] or 0))
+
+
+def is_served(definition: Mapping[str, Any]) -> bool:
+    return conditions.is_true(definition, conditions.ESTABLISHED)

@@ -1,0 +1,46 @@
+"""Custom resources, put together for the server's ``app``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from proreus.aio.clock import Clock
+from proreus.server.custom.controller import DefinitionController
+from proreus.server.custom.conversion import Conversions
+from proreus.server.custom.definition import DEFINITION
+from proreus.server.custom.deletion import delete_definition
+from proreus.server.custom.openapi import PublishedSchemas
+from proreus.server.custom.serving import CustomKinds
+from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.collections import Collections
+from proreus.server.registry.kinds import KnownKinds
+from proreus.server.registry.resource import Resource
+
+_WHERE = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+
+def with_definition_rules(catalog: Catalog) -> None:
+    """Definitions are built in, but what they must obey lives here."""
+    resource = catalog.lookup(*_WHERE)
+    assert resource is not None, "definitions are built in"
+    catalog.add(replace(resource, rules=DEFINITION, delete=delete_definition))
+
+
+class CustomResources:
+    """``kinds`` admits, ``controller`` starts and runs, ``schemas`` are for OpenAPI."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        collections: Collections,
+        known: KnownKinds,
+        conversions: Conversions,
+        clock: Clock,
+        *,
+        schemas: PublishedSchemas,
+        forget_views: Callable[[Resource], None],
+    ) -> None:
+        self.kinds = CustomKinds(catalog, collections, known, conversions, schemas, forget_views)
+        definitions = collections.named(*_WHERE)
+        self.controller = DefinitionController(definitions, self.kinds, clock)

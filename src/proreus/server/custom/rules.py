@@ -1,0 +1,159 @@
+"""What objects of a custom kind obey: pruned, defaulted and checked by their schema (§9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.group_version import GroupResource, GroupVersionKind
+from proreus.api.patch.json_patch import same
+from proreus.api.status import Forbidden
+from proreus.server.custom.default import default
+from proreus.server.custom.prune import prune, with_plain_numbers
+from proreus.server.custom.structural import MISSING, Structural
+from proreus.server.custom.validate import validate, validate_object
+from proreus.server.registry.rules import JsonObject, Rules
+from proreus.server.schema.check import DecodeError, check
+from proreus.server.schema.definitions import OBJECT_META, Definitions
+
+_STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """A body or a patched object → an object of the kind, and the fields it does not have."""
+
+    schema: Structural
+
+    def __call__(self, value: Any) -> tuple[JsonObject, list[str]]:
+        obj: JsonObject = with_plain_numbers(value)
+        unknown = prune(obj, self.schema)
+        odd: list[str] = []
+        _coerce(obj, "", odd)
+        _coerce_embedded(obj, self.schema, "", odd)
+        default(obj, self.schema, is_root=True)
+        return obj, [*unknown, *odd]
+
+
+def _coerce(obj: JsonObject, path: str, unknown: list[str]) -> None:
+    """Metadata is typed, wherever it stands."""
+    meta = obj.get("metadata")
+    if meta is None:
+        obj.pop("metadata", None)
+        return
+    at = f"{path}.metadata" if path else "metadata"
+    node = Definitions.load().named(OBJECT_META)
+    try:
+        checked = check(node, meta)
+    except DecodeError as error:
+        why = f"{at}: Invalid value: {field_error.quote(meta)}: {error}"
+        raise DecodeError(why.replace("struct field .", "struct field ObjectMeta.")) from error
+    unknown += [f"{at}.{field}" for field in checked.unknown_fields]
+    obj["metadata"] = {k: v for k, v in checked.value.items() if v is not None}
+
+
+def _coerce_embedded(value: Any, schema: Structural, path: str, unknown: list[str]) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            child = schema.child(key)
+            if child is None or not isinstance(item, dict | list):
+                continue
+            below = f"{path}.{key}" if path else key
+            if child.is_embedded and isinstance(item, dict):
+                _coerce(item, below, unknown)
+            _coerce_embedded(item, child, below, unknown)
+    elif isinstance(value, list) and schema.items is not None:
+        for index, item in enumerate(value):
+            if schema.items.is_embedded and isinstance(item, dict):
+                _coerce(item, f"{path}[{index}]", unknown)
+            _coerce_embedded(item, schema.items, f"{path}[{index}]", unknown)
+
+
+Convert = Callable[[JsonObject], JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRules:
+    """The rules of one served version. Objects come in the stored version."""
+
+    gvk: GroupVersionKind
+    schema: Structural
+    stored_schema: Structural
+    has_status: bool
+    to_served: Convert | None  # None: this is the stored version
+    resource: GroupResource
+    is_ending: bool  # the definition is being deleted
+
+    def rules(self) -> Rules:
+        return Rules(
+            default=self._default,
+            prepare_create=self._prepare_create,
+            prepare_update=self._prepare_update,
+            validate=self._validate,
+            validate_update=self._validate_update,
+            validate_status=self._validate_status,
+            warnings=_warnings,
+        )
+
+    def _default(self, obj: JsonObject) -> None:
+        default(obj, self.stored_schema, is_root=True)
+
+    def _prepare_create(self, obj: JsonObject) -> None:
+        if self.is_ending:
+            raise Forbidden.of(
+                self.resource,
+                obj["metadata"].get("name") or "",
+                "create not allowed while custom resource definition is terminating",
+            )
+        self._default(obj)
+
+    def _prepare_update(self, new: JsonObject, old: JsonObject) -> None:
+        if not self.has_status and not same(new.get("status"), old.get("status")):
+            new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+        new["metadata"].setdefault("generation", 1)
+
+    def _validate(self, obj: JsonObject) -> list[FieldError]:
+        return self._judge(self._served(obj), MISSING)
+
+    def _validate_update(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
+        return self._judge(self._served(new), self._served(old))
+
+    def _validate_status(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
+        """Only status is looked at; messages name places inside of it."""
+        schema = self.schema.properties.get("status")
+        if schema is None:
+            return []
+        mine, before = self._served(new), self._served(old)
+        if "status" not in mine:
+            if "status" not in before:
+                return []
+            return validate(None, schema, at="status")
+        former = before.get("status", MISSING)
+        found = validate(mine["status"], schema, former, at="status")
+        return found + self._run(mine, before, found)
+
+    def _judge(self, obj: JsonObject, old: Any) -> list[FieldError]:
+        found = validate_object(obj, self.schema, old)
+        return found + self._run(obj, old, found)
+
+    def _run(self, obj: JsonObject, old: Any, found: list[FieldError]) -> list[FieldError]:
+        if not self.schema.has_rules:
+            return []
+        from proreus.server.custom.cel.program import blocked_by, run_rules
+
+        return blocked_by(found) or list(run_rules(obj, self.schema, old, is_root=True))
+
+    def _served(self, obj: JsonObject) -> JsonObject:
+        return obj if self.to_served is None else self.to_served(obj)
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    return [
+        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name to avoid '
+        "accidental conflicts with other finalizer writers"
+        for name in obj["metadata"].get("finalizers") or ()
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
