@@ -106,6 +106,8 @@ class Request(web.BaseRequest):
             return b""
         if (self.content_length or 0) > limit:
             raise BodyTooLarge
+        if self.headers.get("Expect", "").lower() == "100-continue" and self.transport:
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         pieces: list[bytes] = []
         size = 0
         try:

@@ -7,7 +7,7 @@ a microsecond.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry
@@ -45,7 +45,7 @@ class RequestMetrics(Collector):
         self._codes: dict[tuple[Labels, int], int] = {}
         self._durations: dict[Labels, _Durations] = {}
         self._long_running: dict[Labels, int] = {}
-        self.in_flight = {"readOnly": 0, "mutating": 0}
+        self.in_flight: Mapping[str, Callable[[], int]] = {}  # by kind, asked when scraped
         self.rejected = 0
         registry.register(self)
 
@@ -85,8 +85,8 @@ class RequestMetrics(Collector):
         current = GaugeMetricFamily(
             "apiserver_current_inflight_requests", "Requests at work.", labels=("request_kind",)
         )
-        for kind, count in self.in_flight.items():
-            current.add_metric((kind,), count)
+        for kind, count_now in self.in_flight.items():
+            current.add_metric((kind,), count_now())
         yield current
         yield CounterMetricFamily(
             "apiserver_dropped_requests", "Requests turned away with 429.", value=self.rejected

@@ -53,6 +53,12 @@ class Pipeline:
     writes: InFlight = field(default_factory=lambda: InFlight(200, 4000))
     is_ending: bool = False
 
+    def __post_init__(self) -> None:
+        self.metrics.in_flight = {
+            "readOnly": lambda: self.reads.active,
+            "mutating": lambda: self.writes.active,
+        }
+
     @property
     def stages(self) -> tuple[Stage, ...]:
         """What a request passes, in this order, before it is dispatched."""
@@ -89,21 +95,13 @@ class Pipeline:
             self.metrics.long_running(exchange, -1)
 
     async def _limited(self, exchange: Exchange) -> Answer:
-        line = self.reads if exchange.is_read else self.writes
         limit_s = _TIMEOUT_S if exchange.is_read else _WRITE_TIMEOUT_S
         entry = self.deadlines.begin(limit_s)
         try:
-            await line.enter()
-        except TooBusy:
-            self.deadlines.end(entry)
-            self.metrics.rejected += 1
-            text = "Too many requests, please try again later.\n"
-            return exchange.text(429, text, ("Retry-After", "1"))
-        try:
             if "timeout" in exchange.request.raw_query:
                 async with deadline(self.clock, _asked_timeout(exchange, limit_s)):
-                    return await self._staged(exchange)
-            return await self._staged(exchange)
+                    return await self._in_line(exchange)
+            return await self._in_line(exchange)
         except TimeoutError as error:
             raise _too_late() from error
         except asyncio.CancelledError:
@@ -111,8 +109,20 @@ class Pipeline:
                 raise _too_late() from None
             raise
         finally:
-            line.leave()
             self.deadlines.end(entry)
+
+    async def _in_line(self, exchange: Exchange) -> Answer:
+        line = self.reads if exchange.is_read else self.writes
+        try:
+            await line.enter()
+        except TooBusy:
+            self.metrics.rejected += 1
+            text = "Too many requests, please try again later.\n"
+            return exchange.text(429, text, ("Retry-After", "1"))
+        try:
+            return await self._staged(exchange)
+        finally:
+            line.leave()
 
     async def _staged(self, exchange: Exchange) -> Answer:
         for stage in self.stages:
