@@ -135,11 +135,14 @@ class Watch:
     subscriber: Subscriber
     sink: RecordingSink
     view: LinesView
+    _events: list[Event] = field(default_factory=list)
 
     @property
     def events(self) -> list[Event]:
-        parsed = [json.loads(frame) for frame in self.sink.frames]
-        return [Event(e["type"], e["object"], e.get("first", False)) for e in parsed]
+        for frame in self.sink.frames[len(self._events) :]:
+            read = json.loads(frame)
+            self._events.append(Event(read["type"], read["object"], read.get("first", False)))
+        return self._events
 
     @property
     def told(self) -> list[str]:
@@ -254,12 +257,14 @@ class InterruptibleStorage:
         self._list_error: StorageError | None = None
         self._lists, self._changes = Gate(is_open=True), Gate(is_open=True)
         self.progress_requests = 0
+        self.is_broken = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._storage, name)
 
     def interrupt(self, error: StorageError) -> None:
-        """The open stream of changes fails with ``error``."""
+        """The open stream of changes fails with ``error``; ``is_broken`` until there is another."""
+        self.is_broken = True
         self._lost.put_nowait(error)
 
     def fail_lists(self, error: StorageError | None) -> None:
@@ -290,6 +295,7 @@ class InterruptibleStorage:
     @asynccontextmanager
     async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
         async with self._storage.watch(prefix, after=after) as batches:
+            self.is_broken = not self._lost.empty()
             yield self._until_lost(batches)
 
     async def _until_lost(self, batches: AsyncIterator[ChangeBatch]) -> AsyncIterator[ChangeBatch]:

@@ -32,8 +32,8 @@ from proreus.server.watch_cache.subscriber import (
 )
 from proreus.server.watch_cache.view import ADDED
 
-_EVENTS_MAX = 100
-_BYTES_MAX = 256 * 1024
+EVENTS_MAX = 100
+BYTES_MAX = 256 * 1024
 _POLL_FIRST_S = 0.005
 _POLL_MAX_S = 0.1
 
@@ -131,10 +131,10 @@ class CatchUp:
     def _write_initial(self, subscriber: Subscriber, starting: Starting) -> None:
         frames: list[bytes] = []
         size = 0
-        for obj in starting.objects[starting.written : starting.written + _EVENTS_MAX]:
+        for obj in starting.objects[starting.written : starting.written + EVENTS_MAX]:
             frames.append(subscriber.frame(ADDED, obj))
             size += len(frames[-1])
-            if size > _BYTES_MAX:
+            if size > BYTES_MAX:
                 break
         starting.written += len(frames)
         self.initial_events += len(frames)
@@ -147,7 +147,7 @@ class CatchUp:
 
     def _write_history(self, subscriber: Subscriber, replaying: Replaying) -> None:
         try:
-            transitions = self._history.read(replaying.position, _EVENTS_MAX)
+            transitions = self._history.read(replaying.position, EVENTS_MAX)
         except Overtaken:
             subscriber.end("overtaken by history")
             return
@@ -159,7 +159,7 @@ class CatchUp:
             if event is not None:
                 frames.append(subscriber.frame(*event))
                 size += len(frames[-1])
-                if size > _BYTES_MAX:
+                if size > BYTES_MAX:
                     break
         if frames:
             subscriber.write(frames)

@@ -131,10 +131,13 @@ class FanOut:
                 self._flush_group(group)
 
     def write_bookmark(self, subscriber: Subscriber, revision: int) -> None:
-        """``revision`` is how far changes have been dispatched."""
+        """Tell a live watcher that it has been written everything up to ``revision``.
+
+        One that is catching up, or that this very flush finds too slow, gets none.
+        """
         self.flush()
         if subscriber not in self.watchers:
-            return  # found too slow by this very flush
+            return
         if not subscriber.has_received:
             frame = subscriber.view.first_bookmark(revision, initial_events_end=False)
             self._settle(subscriber)

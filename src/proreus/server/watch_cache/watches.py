@@ -20,7 +20,6 @@ from proreus.server.watch_cache.slow_watchers import SlowWatchers
 from proreus.server.watch_cache.state import CacheState, Surroundings
 from proreus.server.watch_cache.subscriber import (
     Ending,
-    Live,
     Parked,
     Phase,
     Replaying,
@@ -134,9 +133,8 @@ class Watches:
             )
 
     def _bookmark(self, subscriber: Subscriber) -> None:
-        """Mark how far the feed is, for a watcher that has been written all of it."""
         revision = self._freshness.revision
-        if isinstance(subscriber.phase, Live) and revision > subscriber.floor:
+        if revision > subscriber.floor:
             self._fan_out.write_bookmark(subscriber, revision)
         if not subscriber.is_closed:
             self._schedule_bookmark(subscriber)

@@ -1,0 +1,49 @@
+"""The promises hold on every storage."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from hypothesis import settings
+
+from proreus.server.storage.interface import Storage
+from proreus.server.storage.memory import MemoryStorage
+from proreus.server.storage.sqlite import SqliteStorage
+from proreus.server.watch_cache import catch_up
+from proreus.testing.virtual_clock import VirtualClock
+from tests.guarantees.story import Store
+
+Open = Callable[[VirtualClock], AbstractAsyncContextManager[Storage]]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    many = settings().max_examples
+    match request.param:
+        case "memory":
+            return Store(MemoryStorage.open, max(5, many // 5))
+        case "sqlite":
+            return Store(_on_files(tmp_path), max(2, many // 30))
+        case unknown:
+            raise AssertionError(unknown)
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six objects shall take as many turns to write as thousands would."""
+    monkeypatch.setattr(catch_up, "EVENTS_MAX", 3)
+
+
+def _on_files(folder: Path) -> Open:
+    @asynccontextmanager
+    async def opened(clock: VirtualClock) -> AsyncIterator[Storage]:
+        async with SqliteStorage.open(
+            folder / f"{uuid4().hex}.db", clock, synchronous="NORMAL"
+        ) as storage:
+            yield storage
+
+    return opened
