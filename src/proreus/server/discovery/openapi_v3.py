@@ -76,16 +76,20 @@ class OpenApiV3:
             "paths": {item.path: _path_item(item) for item in items},
             "components": {
                 "schemas": {name: _at_home(schema, home) for name, schema in schemas.items()},
-                "securitySchemes": SECURITY,
+                **({} if _is_custom(_resources(served, key)) else {"securitySchemes": SECURITY}),
             },
         }
         return Document(json.encode(body), quoted(_hashes(served)[key]))
 
 
 def _info(resources: list[Resource]) -> dict[str, str]:
-    if resources and all(resource.custom for resource in resources):
+    if _is_custom(resources):
         return {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
     return {"title": "Kubernetes", "version": GIT_VERSION}
+
+
+def _is_custom(resources: list[Resource]) -> bool:
+    return bool(resources) and all(resource.custom for resource in resources)
 
 
 def _index(served: Served) -> Document:

@@ -62,8 +62,6 @@ class Documents:
             case ("apis", group):
                 return self._group(exchange, group)
             case ("apis", group, version):
-                if not self.catalog.has_group(group):
-                    return _page_not_found(exchange)
                 return self._resources(exchange, GroupVersion(group, version))
             case ("api", *_):
                 if parts[-1:] == ("watch",) and len(parts) == 3:
@@ -103,6 +101,8 @@ class Documents:
     def _resources(self, exchange: Exchange, group_version: GroupVersion) -> Answer:
         found = self.legacy.resources(group_version)
         if found is None:
+            if not self.catalog.has_builtin_group(group_version.group):
+                return _page_not_found(exchange)
             raise NotFound.path()
         _get_only(exchange)
         _check_content(exchange)

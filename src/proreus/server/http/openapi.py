@@ -65,7 +65,8 @@ class OpenApi:
     async def _document(self, exchange: Exchange, key: str) -> Answer:
         wanted = await asyncio.to_thread(lambda: self._third().hash_of(key))
         if wanted is None:
-            return Response(404, exchange.head(content=_PLAIN), b"")
+            head = exchange.head()
+            return Response(404, tuple(h for h in head if h[0] != "Content-Type"), b"")
         vary = ("Vary", "Accept")
         asked = first(exchange.query, "hash")
         if asked and asked != wanted:

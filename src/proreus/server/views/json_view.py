@@ -56,7 +56,7 @@ class JsonView:
         return b"".join((self._head, memoryview(obj.item)[1:]))
 
     def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
-        metadata = list_metadata(listing, continue_token)
+        metadata = list_metadata(listing, continue_token, is_custom=bool(self._item_head))
         start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
         if not listing.objects:
             return start + _LIST_END

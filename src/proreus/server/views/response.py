@@ -23,9 +23,14 @@ class ResponseView(View, Protocol):
         ...
 
 
-def list_metadata(listing: Listing, continue_token: str) -> bytes:
-    """The ``metadata`` of a list or table; the count is only told with a token (spec §2.5)."""
+def list_metadata(listing: Listing, continue_token: str, *, is_custom: bool = False) -> bytes:
+    """The ``metadata`` of a list or table; the count is only told with a token (spec §2.5).
+
+    Lists of custom resources tell the token even if there is none.
+    """
     metadata: dict[str, Any] = {"resourceVersion": str(listing.revision)}
+    if is_custom:
+        metadata["continue"] = ""
     if continue_token:
         metadata["continue"] = continue_token
         if listing.remaining is not None:

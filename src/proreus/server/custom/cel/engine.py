@@ -12,8 +12,10 @@ from typing import Any
 
 _OLD_SELF = re.compile(r"\boldSelf\b")
 _AS_OPTIONAL = "(hasOld ? optional.of(old) : optional.none())"
-_MISSING_KEY = re.compile(r"(?i)key not found in map\s*:\s*\"?([^\"]*?)\"?$")
-_INDEX = re.compile(r"(?i)index\D*out of bounds\D*(-?\d+)?.*?(-?\d+)?")
+_CODE = re.compile(r"^[A-Z_]+: (?:ERROR: )?")
+_MISSING_KEY = re.compile(r'Key not found in map : "?(.*?)"?$')
+_INDEX = re.compile(r"Index error: index=(-?\d+)")
+_OVERLOAD = re.compile(r"No matching overloads found : (\S+)\(")
 
 
 class CelError(Exception):
@@ -39,7 +41,7 @@ class Program:
         try:
             result = self._expression.eval(data=data)
             shown = result.plain_value()
-            failed = result.type().name() == "*error*"
+            failed = result.type().name() == "ERROR"
         except Exception as error:  # the library raises whatever its C++ side says
             raise CelError(_worded(str(error))) from error
         if failed:
@@ -54,7 +56,7 @@ def compile_rule(text: str, *, optional_old: bool = False) -> Program:
     try:
         return Program(_environment().compile(expression), optional_old=optional_old)
     except Exception as error:  # as above
-        raise CelError(str(error)) from error
+        raise CelError(_worded(str(error))) from error
 
 
 @lru_cache(maxsize=1)
@@ -76,10 +78,11 @@ def _environment() -> Any:
 
 def _worded(text: str) -> str:
     """As cel-go says it."""
-    text = text.removeprefix("NOT_FOUND: ").removeprefix("INVALID_ARGUMENT: ")
+    text = _CODE.sub("", text).removesuffix(" [INVALID_ARGUMENT]")
     if found := _MISSING_KEY.search(text):
         return f"no such key: {found[1]}"
-    if "out of bounds" in text.lower():
-        number = re.search(r"-?\d+", text)
-        return f"index out of bounds: {number[0]}" if number else text
-    return text
+    if found := _INDEX.search(text):
+        return f"index out of bounds: {found[1]}"
+    if found := _OVERLOAD.search(text):
+        return f"no such overload: {found[1]}"
+    return "division by zero" if text == "divide by zero" else text
