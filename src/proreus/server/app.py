@@ -8,6 +8,7 @@ There is no module-level state: several servers live in one process without know
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -108,7 +109,12 @@ class ApiServer:
         trace: TracebackType | None,
     ) -> None:
         self.begin_shutdown()
-        await self._running.__aexit__(kind, error, trace)
+        if isinstance(error, asyncio.CancelledError):
+            await self._running.__aexit__(kind, error, trace)
+        else:
+            # The body's own failure stays what it is; given to the task groups inside, it would
+            # come out wrapped.
+            await self._running.aclose()
 
     def begin_shutdown(self) -> None:
         """No new work; open watches end at once, so that clients go elsewhere (§5.6)."""

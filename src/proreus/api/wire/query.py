@@ -29,9 +29,10 @@ def parse_query(raw: str) -> Query:
             continue
         key, _, value = pair.partition("=")
         try:
-            found.setdefault(_text(key), []).append(_text(value))
+            name, text = _text(key), _text(value)
         except BadPathEscape:
             continue
+        found.setdefault(name, []).append(text)
     return found
 
 

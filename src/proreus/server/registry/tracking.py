@@ -43,6 +43,13 @@ def track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
 
 def endpoint_of(write: Write) -> Endpoint:
     """What the endpoint puts back, so that nobody comes to own it there."""
+    found = write.collection.endpoints.get(write.subresource)
+    if found is None:
+        found = write.collection.endpoints[write.subresource] = _endpoint(write)
+    return found
+
+
+def _endpoint(write: Write) -> Endpoint:
     collection = write.collection
     if write.subresource == "status":
         reset = tuple((field,) for field in ("spec",))

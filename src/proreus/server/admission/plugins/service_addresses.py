@@ -152,14 +152,17 @@ class ServiceAddresses:
         self, attributes: Attributes, claims: ResourceStore, value: str, holds: Holds
     ) -> None:
         """Raises _Taken."""
-        owner = f"{attributes.namespace}/{attributes.name}"
+        assert attributes.obj is not None
+        owner = f"{attributes.namespace}/{attributes.obj['metadata']['name']}"
         claim = json.encode({"metadata": {"owner": owner, "since": self._clock.now()}})
         if attributes.dry_run:
             return
         try:
             await claims.create(value, claim)
         except KeyExists as found:
-            if await self._is_held(json.decode(found.current.value)["metadata"], value, holds):
+            held_by = json.decode(found.current.value)["metadata"]
+            # A service made anew under its old name takes up what it had before.
+            if held_by["owner"] != owner and await self._is_held(held_by, value, holds):
                 raise _Taken from found
             expected = found.current.revision
 

@@ -1,0 +1,52 @@
+"""The server that tests of others are built on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proreus.client import NotFound
+from proreus.server.config import ServerConfig
+from proreus.testing.server import running_server
+
+
+async def test_a_client_reaches_it() -> None:
+    async with running_server() as server, server.client() as client:
+        made = await client.core_v1.configmaps("default").create(
+            {"metadata": {"name": "a"}, "data": {"k": "v"}}
+        )
+
+    assert made["data"]["k"] == "v"
+
+
+async def test_two_servers_in_one_process_are_two_worlds() -> None:
+    async with (
+        running_server() as one,
+        running_server() as other,
+        one.client() as here,
+        other.client() as there,
+    ):
+        await here.core_v1.configmaps("default").create({"metadata": {"name": "a"}})
+
+        with pytest.raises(NotFound):
+            await there.core_v1.configmaps("default").get("a")
+
+
+async def test_a_second_start_on_the_same_folder_finds_all_data(tmp_path: Path) -> None:
+    config = ServerConfig(data_dir=tmp_path, tls=True)
+    async with running_server(config) as first, first.client() as client:
+        await client.core_v1.configmaps("default").create({"metadata": {"name": "a"}})
+        token = first.token
+
+    async with running_server(config) as second, second.client() as client:
+        found = await client.core_v1.configmaps("default").get("a")
+
+    assert found.name == "a"
+    assert second.token == token
+
+
+async def test_a_failure_in_the_body_comes_out_as_it_is() -> None:
+    with pytest.raises(LookupError, match="mine"):
+        async with running_server():
+            raise LookupError("mine")
