@@ -20,6 +20,7 @@ from benchmarks.api_server._load import Connection, Target, closed_loop
 from benchmarks.api_server._server import ServerProcess, running_server
 from benchmarks.report import Row
 from proreus.api.wire import json
+from proreus.cli.tuning import keep_small_buffers
 
 PODS = 10_000
 NODES = 500
@@ -33,6 +34,7 @@ _REVISION = rb'"resourceVersion":"(\d+)",'
 
 
 def run() -> list[Row]:
+    keep_small_buffers()  # the load reads as the server does
     with tempfile.TemporaryDirectory() as bytecode:
         with running_server(Path(bytecode)):
             pass  # compiles every module

@@ -22,6 +22,7 @@ from proreus.api.wire import json
 from proreus.api.wire.json_syntax import explain
 
 _KEY = re.compile(rb'"[ \t\r\n]*:')
+_SPACED = (b" :", b"\t:", b"\r:", b"\n:")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -86,6 +87,8 @@ def _encode(value: Any, data: bytes) -> bytes:
 
 def _keys(text: bytes) -> int:
     unescaped = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if not any(space in unescaped for space in _SPACED):
+        return unescaped.count(b'":')
     return len(_KEY.findall(unescaped))
 
 

@@ -77,6 +77,13 @@ class Collection:
         obj = {"kind": gvk.kind, "apiVersion": gvk.api_version, **value}
         return self.convert(obj, gvk) if stored.revision <= self.resource.refresh_before else obj
 
+    def at_hand(self, key: str) -> StoredValue | None:
+        """The newest state of an object, if it is known without asking storage for it."""
+        cached = self.cache.peek(key)
+        if cached is None or not self.store.is_newest(key, cached.revision):
+            return None
+        return StoredValue(key, splice.stored_from_item(cached.item), cached.revision)
+
     def to_served(self, obj: JsonObject) -> JsonObject:
         return self.convert(obj, self.resource.gvk) if self.is_converted else obj
 

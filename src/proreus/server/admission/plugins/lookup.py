@@ -27,14 +27,18 @@ async def find(collection: Collection, key: str) -> dict[str, Any] | None:
     return found
 
 
-async def each(collection: Collection, namespace: str = "") -> Iterator[dict[str, Any]]:
+async def each(
+    collection: Collection, namespace: str = "", *, having: bytes = b""
+) -> Iterator[dict[str, Any]]:
     """All objects of a namespace (or of all), in key order. Decodes as it is read.
+
+    ``having``: those whose bytes do not contain this are passed over unread.
 
     Every create asks several times, mostly where there is nothing: that costs a microsecond.
     """
     at_hand = collection.cache.peek_all(namespace)
     if at_hand is not None:
-        return (splice.decode_item(obj.item) for obj in at_hand)
+        return (splice.decode_item(obj.item) for obj in at_hand if having in obj.item)
     query = ListQuery(selection=Selection(namespace=namespace), state=Whatever())
     listing = await collection.cache.list(query)
-    return (splice.decode_item(obj.item) for obj in listing.objects)
+    return (splice.decode_item(obj.item) for obj in listing.objects if having in obj.item)

@@ -44,7 +44,8 @@ class PodClasses:
 
     async def _default_priority(self) -> dict[str, Any] | None:
         """The lowest of the classes marked as the cluster's default."""
-        marked = [c for c in await lookup.each(self._priorities) if c.get("globalDefault")]
+        classes = await lookup.each(self._priorities, having=b'"globalDefault":true')
+        marked = [c for c in classes if c.get("globalDefault")]
         return min(marked, key=lambda c: int(c.get("value") or 0), default=None)
 
 

@@ -75,6 +75,7 @@ class Updating:
                     key,
                     self._attempt,
                     preconditions=preconditions,
+                    cached=collection.at_hand(key),
                     ignore_not_found=self.may_create,
                 )
             except _Emptied as emptied:

@@ -75,8 +75,11 @@ def _containers(spec: Json, at: str) -> Iterator[str]:
 
 
 def _repeated_variables(container: Json, at: str) -> Iterator[str]:
+    env = container.get("env") or ()
+    if len({variable.get("name") for variable in env}) == len(env):
+        return  # nearly always
     seen: set[str] = set()
-    for where, variable in items(container.get("env"), f"{at}.env"):
+    for where, variable in items(env, f"{at}.env"):
         name = variable.get("name") or ""
         # A later value that refers to the earlier one is meant to extend it.
         if name in seen and f"$({name})" not in (variable.get("value") or ""):

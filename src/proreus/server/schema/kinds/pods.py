@@ -124,7 +124,7 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
             found.forbid(f"spec.{key}", "pod updates may not add or remove containers")
             return found
     _check_deadline(found, spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
-    if _without_changeable(spec, before) != before:
+    if spec != before and _without_changeable(spec, before) != before:
         found.forbid("spec", _MAY_CHANGE)
     return found
 
