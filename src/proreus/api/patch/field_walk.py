@@ -78,10 +78,16 @@ def _everything(value: Any, plan: Plan) -> Tree:
     tree: Tree = {SELF: EMPTY}
     if type(value) is dict:
         if plan.is_struct:
-            steps = plan.steps
-            for key in sorted(value):
+            keys = tuple(value)
+            if (known := plan.flat_trees.get(keys)) is not None:
+                return known
+            steps, is_flat = plan.steps, True
+            for key in sorted(keys):
                 element, below, _ = steps[key]
+                is_flat = is_flat and below.is_leaf
                 tree[element] = EMPTY if below.is_leaf else _everything(value[key], below)
+            if is_flat:
+                plan.remember(keys, tree)
         else:
             below = plan.inner
             for key in sorted(value):

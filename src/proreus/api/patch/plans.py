@@ -14,6 +14,7 @@ from proreus.api.typed import ListType, Shape, TypeNode
 
 # Keys of list elements that the server fills in; the built-in definitions do not carry defaults.
 _KEY_DEFAULTS = {"protocol": "TCP"}
+_FLAT_TREES_MAX = 64  # a client could send any selection of a struct's fields
 
 
 _NOTHING = frozenset({type(None)})
@@ -60,10 +61,14 @@ class Plan:
     ``is_leaf``: the value is one path whatever is in it. A plan that is none walks dictionaries by
     ``steps`` (a struct) or by ``inner`` (a map), and lists, if ``is_list``, by element and
     ``inner``. Values of another type than the plan's are leaves. ``types``: the JSON types that fit
-    without a look inside.
+    without a look inside. ``flat_trees``: a struct whose fields are leaves has the same tree
+    whatever is in it, such as an environment variable; found by its keys.
     """
 
-    __slots__ = ("_inner", "_keys", "_steps", "is_leaf", "is_list", "is_struct", "node", "types")
+    __slots__ = (
+        "_inner", "_keys", "_steps", "flat_trees", "is_leaf", "is_list", "is_struct", "node",
+        "types",
+    )  # fmt: skip
 
     def __init__(self, node: TypeNode | None) -> None:
         shape = node.shape if node is not None else Shape.ANY
@@ -77,6 +82,7 @@ class Plan:
         self.types = _TYPES[shape]
         self._steps: _Steps | None = None
         self._inner: Plan | None = None
+        self.flat_trees: dict[tuple[str, ...], field_sets.Tree] = {}
         self._keys: tuple[tuple[str, Any], ...] | None = None
 
     @property
@@ -94,6 +100,10 @@ class Plan:
             known = node is not None and node.element is not None
             self._inner = plan_of(node.element()) if known else OPEN  # type: ignore[union-attr,misc]
         return self._inner
+
+    def remember(self, keys: tuple[str, ...], tree: field_sets.Tree) -> None:
+        if len(self.flat_trees) < _FLAT_TREES_MAX:
+            self.flat_trees[keys] = tree
 
     def step(self, key: str) -> tuple[str, Plan]:
         """The path element and plan of a dictionary's key."""
