@@ -1,0 +1,1 @@
+"""Programs that keep a cluster alive: controllers, scheduler, kubelet; only on ``client``."""

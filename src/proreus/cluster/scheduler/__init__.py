@@ -1,0 +1,1 @@
+"""Which node a pod runs on: queue → cycle (filters, scores) → binding."""

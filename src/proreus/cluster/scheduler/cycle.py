@@ -1,0 +1,90 @@
+"""One scheduling decision: pod and nodes in, a node or the reasons why not out. Pure."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from proreus.cluster.scheduler import scores
+from proreus.cluster.scheduler.filters import filter_for
+from proreus.cluster.scheduler.node import NodeState
+from proreus.cluster.scheduler.pod import PodView
+
+_EXAMINE_ALL_BELOW = 100
+_SHARE_MIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unschedulable:
+    """``message`` is what the FailedScheduling event says."""
+
+    message: str
+
+
+Decision = Placed | Unschedulable
+
+
+class Cycle:
+    """Looks at nodes in turns: with many nodes, each pod starts where the last one stopped."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._next = 0
+
+    def decide(self, pod: PodView, nodes: Sequence[NodeState]) -> Decision:
+        refusals: Counter[str] = Counter()
+        feasible = self._feasible(pod, nodes, refusals)
+        if not feasible:
+            return Unschedulable(_explain(len(nodes), refusals))
+        if len(feasible) == 1:
+            return Placed(feasible[0].name)
+        totals = scores.total(pod, feasible)
+        best = max(totals)
+        ties = [node for node, score in zip(feasible, totals, strict=True) if score == best]
+        return Placed(self._chance.choice(ties).name)
+
+    def _feasible(
+        self, pod: PodView, nodes: Sequence[NodeState], refusals: Counter[str]
+    ) -> list[NodeState]:
+        refuse = filter_for(pod)
+        wanted = nodes_to_find(len(nodes))
+        feasible: list[NodeState] = []
+        for position, node in self._in_turn(nodes):
+            reason = refuse(node)
+            if reason is not None:
+                refusals[reason] += 1
+                continue
+            feasible.append(node)
+            if len(feasible) >= wanted:
+                self._next = position + 1
+                break
+        return feasible
+
+    def _in_turn(self, nodes: Sequence[NodeState]) -> Iterator[tuple[int, NodeState]]:
+        count = len(nodes)
+        start = self._next % count if count else 0
+        for offset in range(count):
+            position = (start + offset) % count
+            yield position, nodes[position]
+
+
+def nodes_to_find(count: int) -> int:
+    """How many feasible nodes are enough: all of a small cluster, a shrinking share of a large."""
+    if count < _EXAMINE_ALL_BELOW:
+        return count
+    share = max(_SHARE_MIN, 50 - count // 125)
+    return max(_EXAMINE_ALL_BELOW, count * share // 100)
+
+
+def _explain(count: int, refusals: Counter[str]) -> str:
+    if not count:
+        return "no nodes available to schedule pods"
+    reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(refusals.items()))
+    return f"0/{count} nodes are available: {reasons}."

@@ -1,0 +1,44 @@
+"""Whether a pod can run on a node at all. All filters must pass; the first refusal is the reason.
+
+A filter is made for one pod, so that what depends only on the pod is worked out once, and is then
+called for each node. Order: cheap and likely to refuse first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from proreus.cluster.scheduler.filters import (
+    node_affinity,
+    node_name,
+    ports,
+    resources_fit,
+    taints,
+    unschedulable,
+)
+from proreus.cluster.scheduler.node import NodeState
+from proreus.cluster.scheduler.pod import PodView
+
+NodeFilter = Callable[[NodeState], str | None]  # the reason of a refusal, None: it fits
+
+_FILTERS: tuple[Callable[[PodView], NodeFilter | None], ...] = (
+    node_name.node_filter,
+    unschedulable.node_filter,
+    taints.node_filter,
+    node_affinity.node_filter,
+    ports.node_filter,
+    resources_fit.node_filter,
+)
+
+
+def filter_for(pod: PodView) -> NodeFilter:
+    """All filters that concern this pod as one."""
+    filters = [made for make in _FILTERS if (made := make(pod)) is not None]
+
+    def refuse(node: NodeState) -> str | None:
+        for node_filter in filters:
+            if (reason := node_filter(node)) is not None:
+                return reason
+        return None
+
+    return refuse

@@ -1,0 +1,48 @@
+"""A taint keeps away the pods that do not tolerate it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from proreus.cluster.scheduler.node import NodeState
+from proreus.cluster.scheduler.pod import PodView
+
+_HARD = ("NoSchedule", "NoExecute")
+
+
+def node_filter(pod: PodView) -> Callable[[NodeState], str | None] | None:
+    tolerations = pod.tolerations
+
+    def refuse(node: NodeState) -> str | None:
+        for taint in untolerated(node.taints, tolerations, _HARD):
+            return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
+        return None
+
+    return refuse
+
+
+def untolerated(
+    taints: Iterable[Mapping[str, Any]],
+    tolerations: Sequence[Mapping[str, Any]],
+    effects: Sequence[str],
+) -> Iterable[Mapping[str, Any]]:
+    for taint in taints:
+        if taint.get("effect") in effects and not tolerates(tolerations, taint):
+            yield taint
+
+
+def tolerates(tolerations: Iterable[Mapping[str, Any]], taint: Mapping[str, Any]) -> bool:
+    return any(_matches(toleration, taint) for toleration in tolerations)
+
+
+def _matches(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    effect, key = toleration.get("effect"), toleration.get("key")
+    if effect and effect != taint.get("effect"):
+        return False
+    if key and key != taint["key"]:
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    # An empty key is only meaningful with Exists; validation refuses it otherwise.
+    return bool(key) and (toleration.get("value") or "") == (taint.get("value") or "")

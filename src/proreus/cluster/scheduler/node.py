@@ -1,0 +1,87 @@
+"""A node and what is on it, pods assumed but not yet bound included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.cluster.scheduler import resources
+from proreus.cluster.scheduler.pod import HostPort, PodView
+
+
+class NodeState:
+    """Sums are kept up to date pod by pod, so that looking at a node costs nothing per pod."""
+
+    __slots__ = (
+        "_by_owner", "allocatable", "host_ports", "labels", "name", "pods", "requested", "spec",
+        "supposed", "taints",
+    )  # fmt: skip
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.labels: Mapping[str, str] = {}
+        self.spec: Mapping[str, Any] = {}
+        self.taints: list[Mapping[str, Any]] = []
+        self.allocatable: Mapping[str, int] = {}
+        self.pods: dict[str, PodView] = {}  # by uid
+        self.requested: dict[str, int] = {}
+        self.supposed: dict[str, int] = {}
+        self.host_ports: list[HostPort] = []
+        self._by_owner: dict[str, int] = {}
+
+    def update(self, node: KubeObject) -> None:
+        """Take over what the node object says; pods stay."""
+        content = node.to_dict()
+        self.labels = dict(node.labels)
+        self.spec = content.get("spec") or {}
+        self.taints = self.spec.get("taints") or []
+        status = content.get("status") or {}
+        self.allocatable = resources.read(status.get("allocatable") or status.get("capacity"))
+
+    @property
+    def is_unschedulable(self) -> bool:
+        return bool(self.spec.get("unschedulable"))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the node object was seen; pods may arrive before it."""
+        return bool(self.allocatable)
+
+    def add(self, pod: PodView) -> None:
+        if pod.uid in self.pods:
+            self.remove(pod.uid)
+        self.pods[pod.uid] = pod
+        self._count(pod, 1)
+        self.host_ports.extend(pod.host_ports)
+
+    def remove(self, uid: str) -> PodView | None:
+        pod = self.pods.pop(uid, None)
+        if pod is not None:
+            self._count(pod, -1)
+            for port in pod.host_ports:
+                self.host_ports.remove(port)
+        return pod
+
+    def free(self, resource: str) -> int:
+        if resource == resources.PODS:
+            return self.allocatable.get(resource, 0) - len(self.pods)
+        return self.allocatable.get(resource, 0) - self.requested.get(resource, 0)
+
+    def pods_of(self, owner_uid: str) -> int:
+        """How many pods here belong to this controller."""
+        return self._by_owner.get(owner_uid, 0)
+
+    def _count(self, pod: PodView, sign: int) -> None:
+        if pod.owner_uid:
+            left = self._by_owner.get(pod.owner_uid, 0) + sign
+            self._by_owner[pod.owner_uid] = left
+            if not left:
+                del self._by_owner[pod.owner_uid]
+        for name, units in pod.requests.items():
+            self.requested[name] = self.requested.get(name, 0) + sign * units
+        for name, units in pod.supposed_requests.items():
+            self.supposed[name] = self.supposed.get(name, 0) + sign * units
+
+    def __repr__(self) -> str:
+        return f"<NodeState {self.name} with {len(self.pods)} pods>"

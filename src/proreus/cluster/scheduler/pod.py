@@ -1,0 +1,100 @@
+"""A pod as the scheduler sees it: read once, looked at once per node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.cluster.scheduler import resources
+
+DEFAULT_SCHEDULER = "default-scheduler"
+_PROTOCOL, _ANY_ADDRESS = "TCP", "0.0.0.0"
+# What a container without requests counts for when nodes are compared (not when filtered).
+_SUPPOSED = {resources.CPU: 100, resources.MEMORY: 200 * 1024 * 1024}
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    address: str
+    protocol: str
+    port: int
+
+    def collides_with(self, other: HostPort) -> bool:
+        return (
+            self.port == other.port
+            and self.protocol == other.protocol
+            and (self.address == other.address or _ANY_ADDRESS in (self.address, other.address))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    key: str
+    uid: str
+    namespace: str
+    name: str
+    node_name: str
+    priority: int
+    labels: Mapping[str, str]
+    requests: Mapping[str, int]
+    supposed_requests: Mapping[str, int]
+    host_ports: tuple[HostPort, ...]
+    spec: Mapping[str, Any]
+    owner_uid: str
+
+    @classmethod
+    def read(cls, pod: KubeObject) -> PodView:
+        content = pod.to_dict()
+        spec: dict[str, Any] = content.get("spec") or {}
+        requests = resources.requests_of(spec)
+        owners = content["metadata"].get("ownerReferences") or ()
+        owner = next((o["uid"] for o in owners if o.get("controller")), "")
+        return cls(
+            key=pod.key,
+            uid=pod.uid,
+            namespace=pod.namespace,
+            name=pod.name,
+            node_name=spec.get("nodeName") or "",
+            priority=spec.get("priority") or 0,
+            labels=dict(pod.labels),
+            requests=requests,
+            supposed_requests={**_SUPPOSED, **requests},
+            host_ports=_host_ports(spec),
+            spec=spec,
+            owner_uid=owner,
+        )
+
+    @property
+    def tolerations(self) -> list[Mapping[str, Any]]:
+        return self.spec.get("tolerations") or []
+
+
+def _host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
+    return tuple(
+        HostPort(
+            port.get("hostIP") or _ANY_ADDRESS, port.get("protocol") or _PROTOCOL, port["hostPort"]
+        )
+        for container in spec.get("containers") or ()
+        for port in container.get("ports") or ()
+        if port.get("hostPort")
+    )
+
+
+def wants_scheduling(pod: KubeObject, scheduler_name: str) -> bool:
+    """Whether a pod waits for this scheduler: not placed, not going, not held back by gates."""
+    spec = pod.spec
+    return bool(
+        spec is not None
+        and not spec.nodeName
+        and (spec.schedulerName or DEFAULT_SCHEDULER) == scheduler_name
+        and not pod.metadata.deletionTimestamp
+        and not spec.schedulingGates
+        and not is_finished(pod)
+    )
+
+
+def is_finished(pod: KubeObject) -> bool:
+    """A finished pod holds nothing on its node."""
+    return pod.status is not None and pod.status.phase in ("Succeeded", "Failed")

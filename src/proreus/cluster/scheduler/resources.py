@@ -1,0 +1,73 @@
+"""What a pod asks for and a node has, as integers: CPU in thousandths, the rest in units.
+
+A pod's request is the larger of what its containers need together and what the neediest moment of
+its init containers needs; init containers that restart always (sidecars) stay and count with both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from proreus.api.values import quantity
+
+Resources = Mapping[str, int]
+
+CPU = "cpu"
+MEMORY = "memory"
+PODS = "pods"
+
+
+@lru_cache(8192)
+def _units(name: str, text: str) -> int:
+    amount = quantity.parse(text).amount * (1000 if name == CPU else 1)
+    return -int(-amount // 1)  # rounded up: a fraction of a unit is still needed
+
+
+def read(amounts: Mapping[str, Any] | None) -> dict[str, int]:
+    """A resource list of an object as integers."""
+    return {name: _units(name, str(value)) for name, value in (amounts or {}).items()}
+
+
+def requests_of(pod_spec: Mapping[str, Any]) -> dict[str, int]:
+    """What the scheduler must find free on a node for this pod, without counting the pod itself."""
+    running: dict[str, int] = {}
+    for container in pod_spec.get("containers") or ():
+        _add(running, _requests(container))
+    sidecars: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for container in pod_spec.get("initContainers") or ():
+        needed = _requests(container)
+        if container.get("restartPolicy") == "Always":
+            _add(sidecars, needed)
+            needed = {}
+        _raise_to(peak, _sum((needed, sidecars)))
+    total = _sum((running, sidecars))
+    _raise_to(total, peak)
+    _add(total, read(pod_spec.get("overhead")))
+    return total
+
+
+def _requests(container: Mapping[str, Any]) -> dict[str, int]:
+    resources = container.get("resources") or {}
+    # A limit without a request is the request; the API server defaults it, others may not.
+    return {**read(resources.get("limits")), **read(resources.get("requests"))}
+
+
+def _sum(amounts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for amount in amounts:
+        _add(total, amount)
+    return total
+
+
+def _add(total: dict[str, int], amount: Mapping[str, int]) -> None:
+    for name, units in amount.items():
+        total[name] = total.get(name, 0) + units
+
+
+def _raise_to(total: dict[str, int], floor: Mapping[str, int]) -> None:
+    for name, units in floor.items():
+        if units > total.get(name, 0):
+            total[name] = units

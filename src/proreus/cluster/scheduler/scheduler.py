@@ -1,0 +1,212 @@
+"""The scheduler: informers → queue → cycle → assume → binding, several bindings in flight.
+
+Receives: pods and nodes, from two informers.  Hands on: bindings, conditions and events.
+One loop decides, one pod after the other, on the believed state of the cluster; only writing is
+concurrent. Invariant: between taking a pod and assuming it there is no await, so no two decisions
+use the same room. At most ``_WRITES_MAX`` writes are under way; then deciding waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Coroutine
+
+from proreus.aio.clock import Clock, deadline
+from proreus.aio.gate import Gate
+from proreus.aio.tasks import background
+from proreus.api.object import KubeObject
+from proreus.api.status import ApiError
+from proreus.client import Client, TransportError
+from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
+from proreus.client.informer import (
+    Notification,
+    SharedInformer,
+    SharedInformerFactory,
+    drop_managed_fields,
+)
+from proreus.cluster.scheduler import binding
+from proreus.cluster.scheduler.cluster_state import ClusterState
+from proreus.cluster.scheduler.cycle import Cycle, Placed
+from proreus.cluster.scheduler.pod import (
+    DEFAULT_SCHEDULER,
+    PodView,
+    is_finished,
+    wants_scheduling,
+)
+from proreus.cluster.scheduler.queue import SchedulingQueue
+
+log = logging.getLogger(__name__)
+
+_WRITES_MAX = 32
+_LOOK_AGAIN_S = 30.0  # how often pods that are parked for too long are looked for
+
+
+class Scheduler:
+    """Places the pods that name ``name`` as their scheduler. ``run`` it once."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        name: str = DEFAULT_SCHEDULER,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._name = name
+        self._cycle = Cycle(chance or random.Random())
+        self._state = ClusterState()
+        self._queue = SchedulingQueue()
+        self._news = Gate()
+        self._writes = asyncio.Semaphore(_WRITES_MAX)
+        self._recorder = EventRecorder(client.core_v1.events, name, clock=clock)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with (
+            background(self._recorder.run()),
+            SharedInformerFactory(
+                self._client, transform=drop_managed_fields, clock=self._clock
+            ) as informers,
+        ):
+            nodes, pods = informers.informer("nodes"), informers.informer("pods")
+            handlers = [
+                nodes.add_handler(on_notification=self._node_changed, name="scheduler"),
+                pods.add_handler(on_notification=self._pod_changed, name="scheduler"),
+            ]
+            informers.start()
+            # Deciding on half a cluster would put pods where there is no room.
+            for handler in handlers:
+                await handler.wait_synced()
+            async with asyncio.TaskGroup() as writes:
+                await self._schedule(pods, writes)
+
+    # What happens in the cluster
+
+    def _node_changed(self, notification: Notification) -> None:
+        old, new = notification.old, notification.new
+        if new is None:
+            self._state.remove_node(notification.object.name)
+        elif old is None or _offer(old) != _offer(new):
+            self._state.put_node(new)
+        else:
+            return  # a heartbeat
+        self._cluster_changed()
+
+    def _pod_changed(self, notification: Notification) -> None:
+        old, new = notification.old, notification.new
+        if old is not None and (new is None or new.uid != old.uid):
+            self._queue.forget(old.key)
+            if self._state.remove_pod(old.uid):
+                self._cluster_changed()
+            old = None
+        if new is None or (old is not None and _asks_the_same(old, new)):
+            return
+        if is_finished(new):
+            self._queue.forget(new.key)
+            if self._state.remove_pod(new.uid):
+                self._cluster_changed()
+        elif new.spec is not None and new.spec.nodeName:
+            self._queue.forget(new.key)
+            self._state.put_pod(PodView.read(new))
+            self._cluster_changed()  # it may be the company that another pod waits for
+        elif wants_scheduling(new, self._name):
+            self._queue.add(new.key, new.spec.priority or 0, self._clock.monotonic())
+            self._news.open()
+        else:
+            self._queue.forget(new.key)
+
+    def _cluster_changed(self) -> None:
+        self._queue.cluster_changed()
+        self._news.open()
+
+    # What is done about it
+
+    async def _schedule(self, pods: SharedInformer, writes: asyncio.TaskGroup) -> None:
+        while True:
+            await self._writes.acquire()
+            try:
+                pod = await self._next_pod(pods)
+            except BaseException:
+                self._writes.release()
+                raise
+            write = writes.create_task(self._place(pod), name=f"place {pod.key}")
+            write.add_done_callback(lambda _: self._writes.release())
+
+    async def _next_pod(self, pods: SharedInformer) -> KubeObject:
+        """Waits as long as there is nothing to place."""
+        while True:
+            self._news.shut()
+            now = self._clock.monotonic()
+            self._queue.unpark_overdue(now)
+            key = self._queue.take(now)
+            if key is None:
+                ready_in_s = self._queue.next_ready_in(now)
+                wait_s = _LOOK_AGAIN_S if ready_in_s is None else min(ready_in_s, _LOOK_AGAIN_S)
+                with contextlib.suppress(TimeoutError):
+                    async with deadline(self._clock, wait_s):
+                        await self._news.wait_open()
+                continue
+            pod = pods.indexer.get(key)
+            if pod is None or not wants_scheduling(pod, self._name):
+                self._queue.forget(key)
+            elif self._state.is_placed(pod.uid):
+                # Bound by us, but the informer does not know yet: it will say so.
+                self._queue.forget(key)
+            else:
+                return pod
+
+    def _place(self, pod: KubeObject) -> Coroutine[None, None, None]:
+        """Decide now; the write that follows from it is returned."""
+        moves, wanted = self._queue.moves, PodView.read(pod)
+        decision = self._cycle.decide(wanted, self._state.nodes)
+        if isinstance(decision, Placed):
+            self._state.assume(wanted, decision.node)
+            return self._bind(pod, wanted, decision.node, moves)
+        self._queue.failed(pod.key, self._clock.monotonic(), moves)
+        self._recorder.event(pod, WARNING, "FailedScheduling", decision.message)
+        return self._report(pod, decision.message)
+
+    async def _report(self, pod: KubeObject, why: str) -> None:
+        try:
+            await binding.report_unschedulable(self._client, self._clock, pod, why)
+        except (ApiError, TransportError) as failure:
+            log.info("condition not written: pod=%s failure=%r", pod.key, failure)
+
+    async def _bind(self, pod: KubeObject, wanted: PodView, node: str, moves: int) -> None:
+        try:
+            await binding.bind(self._client, wanted, node)
+        except (ApiError, TransportError) as failure:
+            log.info("not bound: pod=%s node=%s failure=%r", pod.key, node, failure)
+            self._state.forget(wanted.uid)
+            self._queue.failed(pod.key, self._clock.monotonic(), moves)
+            self._cluster_changed()  # the room is free again, for this pod too
+            said = f"binding rejected: {failure}"
+            self._recorder.event(pod, WARNING, "FailedScheduling", said)
+        else:
+            self._queue.forget(pod.key)
+            said = f"Successfully assigned {pod.key} to {node}"
+            self._recorder.event(pod, NORMAL, "Scheduled", said)
+
+    def __repr__(self) -> str:
+        return f"<Scheduler {self._name}: {self._state!r}, {self._queue!r}>"
+
+
+def _offer(node: KubeObject) -> object:
+    """What of a node matters here; heartbeats change none of it."""
+    status = node.get("status") or {}
+    return node.labels, node.get("spec"), status.get("allocatable"), status.get("capacity")
+
+
+def _asks_the_same(old: KubeObject, new: KubeObject) -> bool:
+    """Whether an update, of a status say, leaves the pod where it was for a scheduler."""
+    return (
+        old.labels == new.labels
+        and is_finished(old) == is_finished(new)
+        and old.metadata.deletionTimestamp == new.metadata.deletionTimestamp
+        and old.get("spec") == new.get("spec")
+    )

@@ -1,0 +1,35 @@
+"""Which of the nodes that fit is best: each score is 0 to 100 per node, summed by weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from proreus.cluster.scheduler.node import NodeState
+from proreus.cluster.scheduler.pod import PodView
+from proreus.cluster.scheduler.scores import (
+    balanced_allocation,
+    least_allocated,
+    node_affinity,
+    spreading,
+    taints,
+)
+
+MAX_SCORE = 100
+Score = Callable[[PodView, Sequence[NodeState]], Sequence[float] | None]  # None: all the same
+
+_WEIGHTED: tuple[tuple[int, Score], ...] = (
+    (3, taints.score),
+    (2, node_affinity.score),
+    (2, spreading.score),
+    (1, least_allocated.score),
+    (1, balanced_allocation.score),
+)
+
+
+def total(pod: PodView, nodes: Sequence[NodeState]) -> list[float]:
+    sums = [0.0] * len(nodes)
+    for weight, score in _WEIGHTED:
+        values = score(pod, nodes)
+        if values is not None:
+            sums = [so_far + weight * value for so_far, value in zip(sums, values, strict=True)]
+    return sums

@@ -1,0 +1,25 @@
+"""Prefer nodes that the pod's preferred affinity terms name, by the terms' weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proreus.cluster.scheduler import node_terms
+from proreus.cluster.scheduler.node import NodeState
+from proreus.cluster.scheduler.pod import PodView
+from proreus.cluster.scheduler.scores import normal
+
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
+    affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
+    preferred = [
+        (term["weight"], node_terms.match_term(term["preference"]))
+        for term in affinity.get(_PREFERRED) or ()
+    ]
+    if not preferred:
+        return None
+    return normal.highest_best(
+        [float(sum(weight for weight, match in preferred if match(node))) for node in nodes]
+    )

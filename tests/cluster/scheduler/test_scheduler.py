@@ -1,0 +1,136 @@
+"""Pods get nodes, over the wire."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from proreus.aio.clock import SystemClock
+from proreus.aio.tasks import background
+from proreus.client import Client, Conflict, KubeObject
+from proreus.cluster.scheduler.scheduler import Scheduler
+
+
+async def add_node(client: Client, name: str, *, cpu: str = "4") -> None:
+    """A node that a lifecycle controller has found ready: without the taint of new ones."""
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+    }
+    await client.core_v1.nodes.create(node)
+    await client.core_v1.nodes.patch(name, {"spec": {"taints": None}})
+
+
+def pod(name: str, *, cpu: str = "100m", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [container], **spec},
+    }
+
+
+def is_placed(found: KubeObject | None) -> bool:
+    return found is not None and bool(found.spec.nodeName)
+
+
+def is_unschedulable(found: KubeObject | None) -> bool:
+    conditions = (found.get("status") or {}).get("conditions") or () if found else ()
+    return any(c.type == "PodScheduled" and c.reason == "Unschedulable" for c in conditions)
+
+
+async def node_of(client: Client, name: str) -> str:
+    found = await client.core_v1.pods("default").wait_for(name, is_placed)
+    assert found is not None
+    return str(found.spec.nodeName)
+
+
+@pytest_asyncio.fixture
+async def scheduling(client: Client) -> AsyncIterator[None]:
+    async with background(Scheduler(client, SystemClock()).run()):
+        yield
+
+
+@pytest.mark.usefixtures("scheduling")
+async def test_pods_go_where_they_fit(client: Client) -> None:
+    await add_node(client, "small", cpu="1")
+    await add_node(client, "large", cpu="8")
+
+    await client.core_v1.pods.create(pod("big", cpu="6"))
+    await client.core_v1.pods.create(pod("second", cpu="1"))
+
+    assert await node_of(client, "big") == "large"
+    assert await node_of(client, "second") in ("small", "large")
+
+
+@pytest.mark.usefixtures("scheduling")
+async def test_room_is_given_away_once(client: Client) -> None:
+    for number in range(3):
+        await add_node(client, f"n{number}", cpu="1")
+
+    for number in range(3):
+        await client.core_v1.pods.create(pod(f"p{number}", cpu="600m"))
+
+    assert {await node_of(client, f"p{number}") for number in range(3)} == {"n0", "n1", "n2"}
+
+
+@pytest.mark.usefixtures("scheduling")
+async def test_a_pod_without_a_place_says_why_and_is_placed_once_there_is_one(
+    client: Client,
+) -> None:
+    await add_node(client, "small", cpu="1")
+    await client.core_v1.pods.create(pod("big", cpu="2"))
+
+    waiting = await client.core_v1.pods("default").wait_for("big", is_unschedulable)
+    assert waiting is not None
+    (condition,) = [c for c in waiting.status.conditions if c.type == "PodScheduled"]
+    assert condition.message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert condition.lastTransitionTime
+
+    await add_node(client, "large")
+    assert await node_of(client, "big") == "large"
+    reasons = [event.reason for event in (await client.core_v1.events("default").list()).items]
+    assert "FailedScheduling" in reasons
+
+
+@pytest.mark.usefixtures("scheduling")
+async def test_pods_of_other_schedulers_and_gated_ones_are_left_alone(client: Client) -> None:
+    await add_node(client, "n")
+    await client.core_v1.pods.create(pod("foreign", schedulerName="mine"))
+    await client.core_v1.pods.create(pod("gated", schedulingGates=[{"name": "example.com/wait"}]))
+
+    await client.core_v1.pods.create(pod("plain"))
+
+    assert await node_of(client, "plain") == "n"
+    found = await client.core_v1.pods("default").list()
+    assert [p.name for p in found.items if p.spec.nodeName] == ["plain"]
+
+    await client.core_v1.pods("default").patch("gated", {"spec": {"schedulingGates": None}})
+    assert await node_of(client, "gated") == "n"
+
+
+async def test_what_was_placed_before_the_start_counts(client: Client) -> None:
+    for name in ("a", "b"):
+        await add_node(client, name, cpu="1")
+    await client.core_v1.pods.create(pod("old", cpu="800m"))
+    await client.core_v1.pods("default").bind("old", "a")
+    await client.core_v1.pods.create(pod("new", cpu="800m"))
+
+    async with background(Scheduler(client, SystemClock()).run()):
+        assert await node_of(client, "new") == "b"
+
+
+async def test_a_pod_that_somebody_else_binds_is_not_bound_twice(client: Client) -> None:
+    await add_node(client, "a")
+    await client.core_v1.pods.create(pod("p"))
+
+    async with background(Scheduler(client, SystemClock()).run()):
+        assert await node_of(client, "p") == "a"
+        with pytest.raises(Conflict):
+            await client.core_v1.pods("default").bind("p", "b")
