@@ -11,6 +11,7 @@ response; a connection that breaks the protocol is answered 400 (or dropped) and
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -238,6 +239,8 @@ class HttpServer:
     grace_s: float = 2.0
     _dates: tuple[int, bytes] = field(default=(-1, b""), init=False)
     _listener: asyncio.Server | None = field(default=None, init=False)
+    _at_work: int = field(default=0, init=False)
+    _all_done: asyncio.Event | None = field(default=None, init=False)
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[HttpServer]:
@@ -262,8 +265,21 @@ class HttpServer:
             yield self
         finally:
             self.stop_listening()
+            await self._finish_requests()
             server.pre_shutdown()
             await server.shutdown(self.grace_s)
+
+    async def _finish_requests(self) -> None:
+        """From the library's shutdown on, no connection is read, so bodies must be in before.
+
+        Counted in real time, as there: a clock that stands still must not keep a server alive.
+        """
+        if not self._at_work:
+            return
+        self._all_done = asyncio.Event()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.grace_s):
+                await self._all_done.wait()
 
     def stop_listening(self) -> None:
         if self._listener is not None:
@@ -278,7 +294,13 @@ class HttpServer:
         return self._dates[1]
 
     async def _handle(self, request: Request) -> web.StreamResponse:
-        answer = await self.handler(request)
+        self._at_work += 1
+        try:
+            answer = await self.handler(request)
+        finally:
+            self._at_work -= 1
+            if self._all_done is not None and not self._at_work:
+                self._all_done.set()
         if isinstance(answer, Streamed):
             kept = answer.keep_alive and bool(request.keep_alive)
             return _Written(b"", b"", self.clock, keep_alive=kept)

@@ -70,7 +70,7 @@ class WebSocketStream:
 async def accept(request: Request) -> WebSocketStream:
     """Answer the handshake. Raises BadHandshake."""
     headers = request.headers
-    if not headers.get("Sec-WebSocket-Key") or not headers.get("Sec-WebSocket-Version"):
+    if not headers.get("Sec-WebSocket-Key") or headers.get("Sec-WebSocket-Version") != "13":
         raise BadHandshake(400, "bad websocket handshake")
     if not headers.get("Origin"):
         raise BadHandshake(403, "null origin")

@@ -28,6 +28,10 @@ class InFlight:
     def active(self) -> int:
         return self._active
 
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
     async def enter(self) -> None:
         """Raises TooBusy. The caller's deadline ends the waiting."""
         if self._active < self.limit:

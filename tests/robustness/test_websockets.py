@@ -1,0 +1,200 @@
+"""A WebSocket that breaks its rules ends alone; what a client sends is read and dropped."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import AsyncIterator
+
+import pytest
+
+from proreus.server.app import ApiServer
+from tests.robustness.wire import (
+    CONFIG_MAPS,
+    Answer,
+    Connection,
+    ask,
+    assert_alive,
+    config_map,
+    connected,
+    until,
+)
+
+WATCH = f"{CONFIG_MAPS}?watch=1"
+WATCHING = "apiserver_longrunning_requests"
+HANDSHAKE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Origin": "http://localhost",
+}
+CONTINUED, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
+
+
+def frame(opcode: int, payload: bytes = b"", *, final: bool = True, masked: bool = True) -> bytes:
+    head = bytes([opcode | (0x80 if final else 0)])
+    mask = 0x80 if masked else 0
+    if len(payload) < 126:
+        head += bytes([mask | len(payload)])
+    else:
+        head += bytes([mask | 126]) + struct.pack(">H", len(payload))
+    return head + (bytes(4) if masked else b"") + payload
+
+
+async def message(connection: Connection) -> tuple[int, bytes]:
+    """The server's next frame: opcode and payload."""
+    first, size = await connection.exactly(2)
+    if size == 126:
+        (size,) = struct.unpack(">H", await connection.exactly(2))
+    elif size == 127:
+        (size,) = struct.unpack(">Q", await connection.exactly(8))
+    return first & 0x0F, await connection.exactly(size)
+
+
+@pytest.fixture
+async def socket(server: ApiServer) -> AsyncIterator[Connection]:
+    async with connected(server) as connection:
+        answer = await connection.ask("GET", WATCH, None, HANDSHAKE.items())
+        assert answer.code == 101, answer
+        await until(server, WATCHING, 1)
+        yield connection
+
+
+BAD_HANDSHAKES = {
+    "no key": ({"Sec-WebSocket-Key": None}, 400),
+    "a key that is no base64": ({"Sec-WebSocket-Key": "???"}, 400),
+    "a short key": ({"Sec-WebSocket-Key": "YQ=="}, 400),
+    "no version": ({"Sec-WebSocket-Version": None}, 400),
+    "an old version": ({"Sec-WebSocket-Version": "7"}, 400),
+    "no origin": ({"Origin": None}, 403),
+    "two protocols": ({"Sec-WebSocket-Protocol": "a, b"}, 400),
+}
+
+
+async def shake(server: ApiServer, changes: dict[str, str | None]) -> Answer:
+    headers = [(k, v) for k, v in {**HANDSHAKE, **changes}.items() if v is not None]
+    return await ask(server, "GET", WATCH, None, headers)
+
+
+@pytest.mark.parametrize("what", BAD_HANDSHAKES)
+async def test_a_bad_handshake_is_refused_and_leaves_no_watch(server: ApiServer, what: str) -> None:
+    changes, code = BAD_HANDSHAKES[what]
+
+    answer = await shake(server, dict(changes))
+
+    assert answer.code == code, answer
+    await until(server, WATCHING, 0)
+    await assert_alive(server)
+
+
+@pytest.mark.parametrize("connection", [None, "close", "keep-alive"])
+async def test_an_upgrade_not_asked_for_on_the_connection_is_a_plain_watch(
+    server: ApiServer, connection: str | None
+) -> None:
+    async with connected(server) as client:
+        headers = {**HANDSHAKE, "Connection": connection or "x"}
+        await client.send(client.head("GET", WATCH, headers.items()))
+        code, answered = await client.answer_head()
+
+    assert (code, answered["content-type"]) == (200, "application/json")
+    await until(server, WATCHING, 0)
+
+
+BAD_FRAMES = {
+    "an unknown opcode": frame(0x3),
+    "an unknown control opcode": frame(0xB),
+    "reserved bits": bytes([0xF1, 0x80]) + bytes(4),
+    "a ping of 126 bytes": frame(PING, b"x" * 126),
+    "a ping in pieces": frame(PING, final=False),
+    "a rest without a start": frame(CONTINUED, b"x"),
+    "a start within a message": frame(TEXT, b"x", final=False) + frame(TEXT, b"x"),
+    "text that is no UTF-8": frame(TEXT, b"\xff\xfe"),
+    "a message of 8 EB": bytes([0x82, 0xFF]) + b"\x7f" + b"\xff" * 7 + bytes(4),
+    "a message of 16 MB": bytes([0x82, 0xFF]) + struct.pack(">Q", 16 << 20) + bytes(100_000),
+    "a message without end": frame(BINARY, bytes(60_000), final=False)
+    + frame(CONTINUED, bytes(60_000), final=False) * 20,
+    "a close with half a code": frame(CLOSE, b"\x03"),
+    "a close with a bad code": frame(CLOSE, struct.pack(">H", 5)),
+    "random bytes": bytes(range(255, 0, -1)) * 10,
+}
+
+
+@pytest.mark.parametrize("what", BAD_FRAMES)
+async def test_a_bad_frame_ends_only_that_watch(
+    server: ApiServer, socket: Connection, what: str
+) -> None:
+    async with connected(server) as neighbour:
+        await neighbour.send(neighbour.head("GET", WATCH))
+        assert (await neighbour.answer_head())[0] == 200
+        await until(server, WATCHING, 2)
+
+        await socket.send(BAD_FRAMES[what])
+        await socket.rest()
+
+        await until(server, WATCHING, 1)
+        await ask(server, "POST", CONFIG_MAPS, config_map("a"))
+        event = json.loads(await anext(neighbour.chunks()))
+        assert event["object"]["metadata"]["name"] == "a"
+
+
+async def test_what_a_client_sends_is_dropped(server: ApiServer, socket: Connection) -> None:
+    """One that forgot to mask its frames is not worth a quarrel: they are dropped too."""
+    await socket.send(frame(TEXT, b"x" * 60_000) * 20 + frame(BINARY, b"\xff") + frame(PONG))
+    await socket.send(frame(TEXT, b"x", masked=False))
+
+    await ask(server, "POST", CONFIG_MAPS, config_map("a"))
+
+    opcode, payload = await message(socket)
+    assert opcode == TEXT
+    assert json.loads(payload)["type"] == "ADDED"
+
+
+async def test_pings_are_answered_while_the_watch_goes_on(
+    server: ApiServer, socket: Connection
+) -> None:
+    for number in range(100):
+        await socket.send(frame(PING, str(number).encode()))
+    pongs = [await message(socket) for _ in range(100)]
+
+    await ask(server, "POST", CONFIG_MAPS, config_map("a"))
+
+    assert pongs == [(PONG, str(number).encode()) for number in range(100)]
+    assert json.loads((await message(socket))[1])["object"]["metadata"]["name"] == "a"
+
+
+async def test_a_flood_of_pings_by_a_client_that_never_reads_holds_up_nobody(
+    server: ApiServer, socket: Connection
+) -> None:
+    socket.stop_reading()
+    flood = frame(PING, b"x" * 125) * 1_000
+    for _ in range(20):
+        await socket.send(flood)
+
+    await assert_alive(server)
+    socket.vanish()
+    await until(server, WATCHING, 0)
+
+
+async def test_a_close_is_answered_and_ends_the_watch(
+    server: ApiServer, socket: Connection
+) -> None:
+    await socket.send(frame(CLOSE, struct.pack(">H", 1000)))
+
+    opcode, _ = await message(socket)
+
+    assert opcode == CLOSE
+    assert await socket.rest() == b""
+    await until(server, WATCHING, 0)
+
+
+async def test_a_client_that_stops_reading_is_dropped_alone(
+    server: ApiServer, socket: Connection
+) -> None:
+    socket.stop_reading()
+    for number in range(24):
+        body = config_map(f"large-{number}", x="y" * 900_000)
+        assert (await ask(server, "POST", CONFIG_MAPS, body)).code == 201
+
+    await until(server, WATCHING, 0)
+    await assert_alive(server)
