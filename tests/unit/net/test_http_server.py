@@ -1,0 +1,154 @@
+"""The HTTP server by itself: answers, streams, bodies, its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from proreus.aio.clock import SystemClock
+from proreus.net.http_server import (
+    Answer,
+    BodyTooLarge,
+    HttpServer,
+    Request,
+    Response,
+    Streamed,
+)
+
+PLAIN = (("Content-Type", "text/plain"),)
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def serving(handler: Callable[[Request], object]) -> AsyncIterator[Connection]:
+    async with HttpServer(handler, SystemClock()).run() as server:  # type: ignore[arg-type]
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        try:
+            yield reader, writer
+        finally:
+            writer.close()
+
+
+async def ask(connection: Connection, request: bytes) -> bytes:
+    reader, writer = connection
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    return head + await reader.readexactly(length)
+
+
+async def echo(request: Request) -> Answer:
+    body = await request.read_body(1000)
+    text = f"{request.method} {request.raw_path_only} {request.raw_query} ".encode()
+    return Response(200, PLAIN, text + body)
+
+
+async def test_a_connection_carries_one_request_after_another() -> None:
+    async with serving(echo) as connection:
+        for number in range(3):
+            answer = await ask(connection, b"GET /a%%2Fb?n=%d HTTP/1.1\r\nHost: x\r\n\r\n" % number)
+
+            assert answer.endswith(b"GET /a%%2Fb n=%d " % number)
+            assert b"\r\nDate: " in answer
+
+
+async def test_pipelined_requests_are_answered_in_order() -> None:
+    async with serving(echo) as (reader, writer):
+        writer.write(b"".join(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % n for n in range(20)))
+
+        found = b""
+        while b"GET /19 " not in found:
+            found += await reader.read(4096)
+
+    places = [found.index(b"GET /%d " % n) for n in range(20)]
+    assert places == sorted(places)
+
+
+async def test_a_body_over_the_limit_stops_being_read() -> None:
+    async def refuse(request: Request) -> Answer:
+        try:
+            await request.read_body(10)
+        except BodyTooLarge:
+            return Response(413, PLAIN, b"", close=True)
+        return Response(200, PLAIN)
+
+    async with serving(refuse) as connection:
+        request = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n" + b"x" * 11
+
+        assert (await ask(connection, request)).startswith(b"HTTP/1.1 413 ")
+        assert await connection[0].read() == b""
+
+
+async def test_a_large_answer_arrives_whole() -> None:
+    body = b"0123456789abcdef" * 200_000
+
+    async def large(request: Request) -> Answer:
+        return Response(200, PLAIN, body)
+
+    async with serving(large) as connection:
+        answer = await ask(connection, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+
+    assert answer.partition(b"\r\n\r\n")[2] == body
+
+
+async def test_head_has_the_length_but_no_body() -> None:
+    async with serving(echo) as (reader, writer):
+        writer.write(b"HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+        answer = await reader.read()
+
+    assert b"Content-Length: 8\r\n" in answer
+    assert answer.endswith(b"\r\n\r\n")
+
+
+async def test_a_stream_sends_its_head_before_anything_happens() -> None:
+    go_on = asyncio.Event()
+
+    async def stream(request: Request) -> Answer:
+        opened = request.open_stream(PLAIN, b"")
+        await go_on.wait()
+        opened.write(b"one\n")
+        opened.end()
+        return Streamed()
+
+    async with serving(stream) as (reader, writer):
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        go_on.set()
+
+        assert b"Transfer-Encoding: chunked" in head
+        assert await reader.readuntil(b"0\r\n\r\n") == b"4\r\none\n\r\n0\r\n\r\n"
+
+
+async def test_a_stream_for_an_old_client_ends_with_the_connection() -> None:
+    async def stream(request: Request) -> Answer:
+        opened = request.open_stream(PLAIN, b"")
+        opened.write(b"one\n")
+        opened.end()
+        return Streamed()
+
+    async with serving(stream) as (reader, writer):
+        writer.write(b"GET / HTTP/1.0\r\n\r\n")
+
+        assert (await reader.read()).endswith(b"\r\n\r\none\n")
+
+
+async def test_a_client_that_leaves_ends_its_handler() -> None:
+    ended = asyncio.Event()
+    begun = asyncio.Event()
+
+    async def wait(request: Request) -> Answer:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return Response(200, PLAIN)
+
+    async with serving(wait) as (_, writer):
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await begun.wait()
+        writer.close()
+
+        await asyncio.wait_for(ended.wait(), 5)
