@@ -14,8 +14,8 @@ class NodeState:
     """Sums are kept up to date pod by pod, so that looking at a node costs nothing per pod."""
 
     __slots__ = (
-        "_by_owner", "allocatable", "host_ports", "labels", "name", "pods", "requested", "spec",
-        "supposed", "taints",
+        "_by_owner", "allocatable", "host_ports", "is_unschedulable", "labels", "name", "pods",
+        "requested", "spec", "supposed", "taints",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -23,6 +23,7 @@ class NodeState:
         self.labels: Mapping[str, str] = {}
         self.spec: Mapping[str, Any] = {}
         self.taints: list[Mapping[str, Any]] = []
+        self.is_unschedulable = False
         self.allocatable: Mapping[str, int] = {}
         self.pods: dict[str, PodView] = {}  # by uid
         self.requested: dict[str, int] = {}
@@ -36,12 +37,9 @@ class NodeState:
         self.labels = dict(node.labels)
         self.spec = content.get("spec") or {}
         self.taints = self.spec.get("taints") or []
+        self.is_unschedulable = bool(self.spec.get("unschedulable"))
         status = content.get("status") or {}
         self.allocatable = resources.read(status.get("allocatable") or status.get("capacity"))
-
-    @property
-    def is_unschedulable(self) -> bool:
-        return bool(self.spec.get("unschedulable"))
 
     @property
     def is_known(self) -> bool:
@@ -63,10 +61,14 @@ class NodeState:
                 self.host_ports.remove(port)
         return pod
 
-    def free(self, resource: str) -> int:
-        if resource == resources.PODS:
-            return self.allocatable.get(resource, 0) - len(self.pods)
-        return self.allocatable.get(resource, 0) - self.requested.get(resource, 0)
+    def share_used(self, resource: str, more: int) -> float:
+        """From 0 to 1: how much of a resource would be used with so much more, suppositions
+        about pods that request nothing included."""
+        has = self.allocatable.get(resource)
+        if not has:
+            return 1.0
+        share = (self.supposed.get(resource, 0) + more) / has
+        return share if share < 1.0 else 1.0
 
     def pods_of(self, owner_uid: str) -> int:
         """How many pods here belong to this controller."""

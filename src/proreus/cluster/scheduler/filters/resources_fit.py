@@ -13,10 +13,11 @@ def node_filter(pod: PodView) -> Callable[[NodeState], str | None] | None:
     wanted = [(name, units) for name, units in pod.requests.items() if units > 0]
 
     def refuse(node: NodeState) -> str | None:
-        if node.free(resources.PODS) < 1:
+        has, taken = node.allocatable, node.requested
+        if has.get(resources.PODS, 0) <= len(node.pods):
             return "Too many pods"
         for name, units in wanted:
-            if units > node.free(name):
+            if units > has.get(name, 0) - taken.get(name, 0):
                 return f"Insufficient {name}"
         return None
 

@@ -15,6 +15,8 @@ def node_filter(pod: PodView) -> Callable[[NodeState], str | None] | None:
     tolerations = pod.tolerations
 
     def refuse(node: NodeState) -> str | None:
+        if not node.taints:
+            return None
         for taint in untolerated(node.taints, tolerations, _HARD):
             return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
         return None

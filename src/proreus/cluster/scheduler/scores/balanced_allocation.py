@@ -10,13 +10,10 @@ from proreus.cluster.scheduler.pod import PodView
 
 
 def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
+    cpu = pod.supposed_requests.get(resources.CPU, 0)
+    memory = pod.supposed_requests.get(resources.MEMORY, 0)
     return [
-        100 * (1 - abs(_used(pod, node, resources.CPU) - _used(pod, node, resources.MEMORY)) / 2)
+        100
+        - 50 * abs(node.share_used(resources.CPU, cpu) - node.share_used(resources.MEMORY, memory))
         for node in nodes
     ]
-
-
-def _used(pod: PodView, node: NodeState, name: str) -> float:
-    has = node.allocatable.get(name, 0)
-    used = node.supposed.get(name, 0) + pod.supposed_requests.get(name, 0)
-    return min(1.0, used / has) if has else 1.0

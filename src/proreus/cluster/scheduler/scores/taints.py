@@ -11,6 +11,8 @@ from proreus.cluster.scheduler.scores import normal
 
 
 def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
+    if not any(node.taints for node in nodes):
+        return None
     soft = ("PreferNoSchedule",)
     return normal.lowest_best(
         [float(len(list(untolerated(node.taints, pod.tolerations, soft)))) for node in nodes]
