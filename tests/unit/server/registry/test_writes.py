@@ -1,0 +1,218 @@
+"""Create, update and delete, whatever the kind (spec/server §6)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+
+
+@pytest_asyncio.fixture
+async def ask() -> AsyncIterator[Asking]:
+    async with asking() as ready:
+        yield ready
+
+
+def config_map(name: str = "a", **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **metadata}, "data": {"k": "1"}}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    containers = [{"name": "c", "image": "i"}]
+    return {"metadata": {"name": "p"}, "spec": {"containers": containers, **spec}}
+
+
+async def test_what_the_server_owns_cannot_be_chosen(ask: Asking) -> None:
+    mine = {"uid": "mine", "creationTimestamp": "2001-01-01T00:00:00Z", "selfLink": "/x"}
+
+    made = await ask("POST", "configmaps", config_map(**mine))
+
+    assert made.status == 201
+    assert not mine.items() & made.body["metadata"].items()
+
+
+async def test_generated_names_differ(ask: Asking) -> None:
+    body = {"metadata": {"generateName": "x-"}}
+
+    names = {(await ask("POST", "configmaps", body)).body["metadata"]["name"] for _ in range(20)}
+
+    assert len(names) == 20
+    assert {len(name) for name in names} == {7}
+
+
+async def test_an_update_without_change_keeps_its_revision_whatever_the_order(
+    ask: Asking,
+) -> None:
+    made = (await ask("POST", "configmaps", config_map(labels={"a": "1", "b": "2"}))).body
+    turned = {"data": {"k": "1"}, "metadata": {"labels": {"b": "2", "a": "1"}, "name": "a"}}
+
+    again = await ask("PUT", "configmaps/a", turned)
+
+    assert again.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
+
+async def test_a_stale_revision_conflicts(ask: Asking) -> None:
+    made = (await ask("POST", "configmaps", config_map())).body
+    await ask("PATCH", "configmaps/a", {"data": {"k": "2"}}, kind=MERGE)
+
+    late = await ask("PUT", "configmaps/a", made)
+
+    assert (late.status, late.body["reason"]) == (409, "Conflict")
+
+
+async def test_patches_at_once_all_succeed(ask: Asking) -> None:
+    await ask("POST", "configmaps", config_map())
+
+    answers = await asyncio.gather(
+        *(ask("PATCH", "configmaps/a", {"data": {f"k{n}": "v"}}, kind=MERGE) for n in range(20))
+    )
+
+    assert {answer.status for answer in answers} == {200}
+    assert len((await ask("GET", "configmaps/a")).body["data"]) == 21
+
+
+async def test_only_one_of_many_creates_wins(ask: Asking) -> None:
+    answers = await asyncio.gather(*(ask("POST", "configmaps", config_map()) for _ in range(10)))
+
+    assert sorted(answer.status for answer in answers) == [201] + [409] * 9
+
+
+async def test_status_and_spec_have_their_own_ways_in(ask: Asking) -> None:
+    await ask("POST", "pods", pod())
+    status = {"status": {"phase": "Running"}, "spec": {"nodeName": "n"}}
+
+    through_status = await ask("PATCH", "pods/p/status", status, kind=MERGE)
+    through_pod = await ask("PATCH", "pods/p", {"status": {"phase": "Failed"}}, kind=MERGE)
+
+    assert through_status.body["status"]["phase"] == "Running"
+    assert "nodeName" not in through_status.body["spec"]
+    assert through_pod.body["status"]["phase"] == "Running"
+
+
+async def test_a_dry_run_shows_and_stores_nothing(ask: Asking) -> None:
+    shown = await ask("POST", "configmaps?dryRun=All", config_map())
+
+    assert (shown.status, "resourceVersion" in shown.body["metadata"]) == (201, False)
+    assert (await ask("GET", "configmaps/a")).status == 404
+
+
+async def test_an_object_goes_with_its_last_finalizer(ask: Asking) -> None:
+    await ask("POST", "configmaps", config_map(finalizers=["x.io/a", "x.io/b"]))
+
+    marked = await ask("DELETE", "configmaps/a")
+    half = await ask("PATCH", "configmaps/a", {"metadata": {"finalizers": ["x.io/b"]}}, kind=MERGE)
+    last = await ask("PATCH", "configmaps/a", {"metadata": {"finalizers": None}}, kind=MERGE)
+
+    assert marked.body["metadata"]["deletionGracePeriodSeconds"] == 0
+    assert (half.status, last.status) == (200, 200)
+    assert (await ask("GET", "configmaps/a")).status == 404
+
+
+async def test_a_pod_on_a_node_gets_its_grace_and_it_can_only_shorten(ask: Asking) -> None:
+    await ask("POST", "pods", pod(nodeName="n"))
+
+    first = (await ask("DELETE", "pods/p")).body["metadata"]
+    longer = (await ask("DELETE", "pods/p?gracePeriodSeconds=60")).body["metadata"]
+    shorter = (await ask("DELETE", "pods/p?gracePeriodSeconds=5")).body["metadata"]
+
+    graces = [m["deletionGracePeriodSeconds"] for m in (first, longer, shorter)]
+    assert graces == [30, 30, 5]
+    assert shorter["deletionTimestamp"] < first["deletionTimestamp"]
+
+
+async def test_a_precondition_that_fails_deletes_nothing(ask: Asking) -> None:
+    await ask("POST", "configmaps", config_map())
+    wrong = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "other"}}
+
+    refused = await ask("DELETE", "configmaps/a", wrong)
+
+    assert refused.status == 409
+    assert (await ask("GET", "configmaps/a")).status == 200
+
+
+async def test_deleting_many_deletes_what_is_selected(ask: Asking) -> None:
+    for number in range(4):
+        await ask("POST", "configmaps", config_map(f"m{number}", labels={"even": str(number % 2)}))
+
+    gone = await ask("DELETE", "configmaps?labelSelector=even%3D0")
+
+    assert [item["metadata"]["name"] for item in gone.body["items"]] == ["m0", "m2"]
+    left = (await ask("GET", "configmaps")).body["items"]
+    assert [item["metadata"]["name"] for item in left] == ["m1", "m3"]
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
+async def test_some_namespaces_cannot_be_deleted(ask: Asking, name: str) -> None:
+    assert (await ask("DELETE", f"/api/v1/namespaces/{name}")).status == 403
+
+
+async def test_a_namespace_ends_when_it_is_finalized_and_takes_nothing_in_between(
+    ask: Asking,
+) -> None:
+    await ask("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+
+    marked = (await ask("DELETE", "/api/v1/namespaces/n")).body
+    refused = await ask("POST", "/api/v1/namespaces/n/configmaps", config_map())
+    marked["spec"] = {}
+    await ask("PUT", "/api/v1/namespaces/n/finalize", marked)
+    await ask("DELETE", "/api/v1/namespaces/n")
+
+    assert marked["status"]["phase"] == "Terminating"
+    assert refused.body["details"]["causes"][0]["reason"] == "NamespaceTerminating"
+    assert (await ask("GET", "/api/v1/namespaces/n")).status == 404
+
+
+async def test_a_pod_is_bound_once(ask: Asking) -> None:
+    await ask("POST", "pods", pod())
+    binding = {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}}
+
+    first = await ask("POST", "pods/p/binding", binding)
+    second = await ask("POST", "pods/p/binding", binding)
+
+    assert (first.status, second.status) == (201, 409)
+    assert (await ask("GET", "pods/p")).body["spec"]["nodeName"] == "n1"
+
+
+async def test_an_eviction_asks_the_budget(ask: Asking) -> None:
+    running = pod()
+    running["metadata"]["labels"] = {"app": "a"}
+    await ask("POST", "pods", running)
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    await ask("PATCH", "pods/p/status", {"status": ready}, kind=MERGE)
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    selector = {"matchLabels": {"app": "a"}}
+    budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": selector}}
+    await ask("POST", path, budget)
+    eviction = {"metadata": {"name": "p"}}
+
+    unknown = await ask("POST", "pods/p/eviction", eviction)
+    status = {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 2,
+              "desiredHealthy": 1, "expectedPods": 2}  # fmt: skip
+    await ask("PATCH", f"{path}/b/status", {"status": status}, kind=MERGE)
+    allowed = await ask("POST", "pods/p/eviction", eviction)
+
+    assert (unknown.status, unknown.headers["Retry-After"]) == (429, "10")
+    assert allowed.status == 201
+    after = (await ask("GET", f"{path}/b")).body["status"]
+    assert (after["disruptionsAllowed"], list(after["disruptedPods"])) == (0, ["p"])
+
+
+async def test_scale_changes_the_size_and_nothing_else(ask: Asking) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    labels = {"app": "a"}
+    template = {"metadata": {"labels": labels}, "spec": pod()["spec"]}
+    body = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": labels},
+            "template": template}}  # fmt: skip
+    await ask("POST", path, body)
+
+    scaled = await ask("PATCH", f"{path}/d/scale", {"spec": {"replicas": 4}}, kind=MERGE)
+
+    assert scaled.body["kind"] == "Scale"
+    assert scaled.body["status"]["selector"] == "app=a"
+    found = (await ask("GET", f"{path}/d")).body
+    assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (4, 2)
