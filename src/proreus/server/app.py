@@ -143,7 +143,7 @@ class ApiServer:
         )  # fmt: skip
         # Before the caches: what a server makes of itself is no history to be watched.
         await make_system_objects(services)
-        await parts.enter_async_context(background(caches.run(), deadlines.run()))
+        await parts.enter_async_context(background(storage.run(), caches.run(), deadlines.run()))
         await caches.wait_ready()
         await custom.controller.start()
         await parts.enter_async_context(background(custom.controller.run()))
