@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,26 +32,24 @@ class ServerProcess:
 
 
 @contextmanager
-def running_server(bytecode: Path | None = None) -> Iterator[ServerProcess]:
+def running_server(folder: Path, bytecode: Path) -> Iterator[ServerProcess]:
     """``bytecode``: where compiled modules are kept, as an installed package has them."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    if bytecode is not None:
-        environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "proreus.cli.main", "server"]
-        begun = time.monotonic()
-        process = subprocess.Popen(
-            [*command, "--data-dir", folder, "--port", "0"],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().split()[-1]
-            ready_s = time.monotonic() - begun
-            token = (Path(folder) / "admin.token").read_text().strip()
-            yield ServerProcess(process.pid, int(url.rpartition(":")[2]), token, ready_s)
-        finally:
-            process.terminate()
-            process.wait(20)
+    environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
+    command = [sys.executable, "-m", "proreus.cli.main", "server"]
+    begun = time.monotonic()
+    process = subprocess.Popen(
+        [*command, "--data-dir", str(folder), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        ready_s = time.monotonic() - begun
+        token = (folder / "admin.token").read_text().strip()
+        yield ServerProcess(process.pid, int(url.rpartition(":")[2]), token, ready_s)
+    finally:
+        process.terminate()
+        process.wait(20)
