@@ -16,6 +16,7 @@ class KnownKinds:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._own: dict[GroupVersionKind, TypeNode] = {}
+        self._built_in: dict[GroupVersionKind, TypeNode] = {}
 
     def add(self, gvk: GroupVersionKind, node: TypeNode) -> None:
         """A custom resource's type."""
@@ -27,9 +28,14 @@ class KnownKinds:
     def node(self, gvk: GroupVersionKind) -> TypeNode | None:
         if gvk in self._own:
             return self._own[gvk]
-        from proreus.server.schema.definitions import Definitions
+        found = self._built_in.get(gvk)
+        if found is None:
+            from proreus.server.schema.definitions import Definitions
 
-        return Definitions.load().node(gvk)
+            found = Definitions.load().node(gvk)
+            if found is not None:  # there are only so many of these
+                self._built_in[gvk] = found
+        return found
 
     def is_known(self, gvk: GroupVersionKind) -> bool:
         if gvk.api_version == "v1" and gvk.kind in _META_KINDS:

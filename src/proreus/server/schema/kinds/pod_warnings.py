@@ -42,6 +42,8 @@ def _node_selector(spec: Json, at: str) -> Iterator[str]:
 
 def _selectors(spec: Json, at: str) -> Iterator[str]:
     """A selector that is not there selects nothing, which is seldom what was meant."""
+    if not spec.get("topologySpreadConstraints") and not spec.get("affinity"):
+        return
     places = list(items(spec.get("topologySpreadConstraints"), f"{at}.topologySpreadConstraints"))
     for key in ("podAffinity", "podAntiAffinity"):
         affinity, where = (spec.get("affinity") or {}).get(key) or {}, f"{at}.affinity.{key}"
