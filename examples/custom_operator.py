@@ -1,0 +1,89 @@
+"""An operator on a kind of its own: a Database gets a ConfigMap with its address, and a status.
+
+KUBECONFIG=… python examples/custom_operator.py
+kubectl create -f - <<< '{"apiVersion": "example.com/v1", "kind": "Database",
+                          "metadata": {"name": "orders"}, "spec": {"engine": "postgres"}}'
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from proreus.client import Client
+from proreus.client.controller import Controller, Request, Result
+from proreus.client.custom_resource import (
+    PrinterColumn,
+    Typed,
+    custom_resource,
+    definition_of,
+    parse,
+    register,
+)
+from proreus.client.informer import SharedInformerFactory
+from proreus.client.typed_schema import checked
+
+
+@dataclass
+class DatabaseSpec:
+    """What is wanted of a database."""
+
+    engine: Literal["postgres", "mysql"]
+    size_gib: Annotated[int, checked(minimum=1, maximum=1000)] = 10
+
+
+@dataclass
+class DatabaseStatus:
+    phase: str = "Pending"
+    address: str | None = None
+
+
+@custom_resource(
+    group="example.com",
+    version="v1",
+    short_names=("db",),
+    columns=(
+        PrinterColumn("Engine", ".spec.engine"),
+        PrinterColumn("Phase", ".status.phase"),
+        PrinterColumn("Age", ".metadata.creationTimestamp", "date"),
+    ),
+)
+@dataclass
+class Database:
+    spec: DatabaseSpec
+    status: DatabaseStatus | None = None
+
+
+async def main() -> None:
+    async with Client.from_env() as client, SharedInformerFactory(client) as informers:
+        await register(client, Database)
+        databases = informers.informer(definition_of(Database).resource)
+
+        async def reconcile(request: Request) -> Result | None:
+            if request.object is None:
+                return None
+            found = request.object
+            database = parse(Database, found)
+            address = f"{database.spec.engine}://{found.name}.{found.namespace}"
+            owner = {"apiVersion": found.api_version, "kind": found.kind,
+                     "name": found.name, "uid": found.uid}  # fmt: skip
+            metadata = {"name": f"{found.name}-address", "namespace": found.namespace,
+                        "ownerReferences": [{**owner, "controller": True}]}  # fmt: skip
+            config_map = {"metadata": metadata, "data": {"address": address}}
+            await client.core_v1.configmaps.apply(
+                {"apiVersion": "v1", "kind": "ConfigMap", **config_map}, force=True
+            )
+            typed = Typed(client, Database, found.namespace)
+            await typed.set_status(found.name, DatabaseStatus("Ready", address))
+            print(f"{request.key} is ready at {address}", flush=True)
+            return None
+
+        informers.start()
+        await Controller(reconcile, databases).run()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(main())

@@ -1,0 +1,118 @@
+"""Custom resources from classes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from proreus.client import Invalid
+from proreus.client.custom_resource import (
+    PrinterColumn,
+    Typed,
+    custom_resource,
+    definition_of,
+    register,
+)
+from proreus.client.typed_schema import SchemaError, checked, schema_of
+from proreus.testing.server import running_server
+from tests.running_server import RunningServer
+
+
+@dataclass
+class Port:
+    number: Annotated[int, checked(minimum=1, maximum=65535)]
+    protocol: Literal["TCP", "UDP"] = "TCP"
+
+
+@dataclass
+class ProxySpec:
+    """What is wanted."""
+
+    ports: list[Port]
+    target_port: int | str = 80
+    labels: dict[str, str] = field(default_factory=dict)
+    extra: Any = None
+
+
+@dataclass
+class ProxyStatus:
+    phase: str | None = None
+
+
+@custom_resource(
+    group="example.com", version="v1", columns=(PrinterColumn("Phase", ".status.phase"),)
+)
+@dataclass
+class Proxy:
+    spec: ProxySpec
+    status: ProxyStatus | None = None
+
+
+def test_a_class_becomes_a_structural_schema() -> None:
+    schema = definition_of(Proxy).schema["properties"]["spec"]
+
+    assert schema["required"] == ["ports"]
+    assert schema["description"] == "What is wanted."
+    assert schema["properties"]["targetPort"] == {
+        "x-kubernetes-int-or-string": True,
+        "default": 80,
+    }
+    assert schema["properties"]["ports"]["items"]["properties"]["protocol"] == {
+        "type": "string",
+        "enum": ["TCP", "UDP"],
+        "default": "TCP",
+    }
+    assert definition_of(Proxy).name == "proxies.example.com"
+
+
+def test_a_type_without_a_schema_is_refused_when_the_class_is_made() -> None:
+    with pytest.raises(SchemaError, match="has no schema"):
+        schema_of(object)
+
+
+async def test_values_go_to_the_server_and_come_back() -> None:
+    async with running_server() as server, server.client() as client:
+        await register(client, Proxy)
+        proxies = Typed(client, Proxy, "default")
+
+        made = await proxies.create("a", Proxy(ProxySpec([Port(80)], labels={"a": "b"})))
+        await proxies.set_status("a", ProxyStatus("Up"))
+        with pytest.raises(Invalid, match=r"spec\.ports\[0\]\.number"):
+            await proxies.create("b", Proxy(ProxySpec([Port(0)])))
+        found = await proxies.list()
+
+    assert made.value.spec == ProxySpec([Port(80)], labels={"a": "b"})
+    assert [one.value.status for one in found] == [ProxyStatus("Up")]
+
+
+def test_the_example_operator_runs(
+    separate_server: RunningServer, run_kubectl: Callable[..., str]
+) -> None:
+    example = Path(__file__).parents[2] / "examples" / "custom_operator.py"
+    operator = subprocess.Popen(
+        [sys.executable, str(example)],
+        env=os.environ | separate_server.environment,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        run_kubectl("wait", "--for=create", "crd/databases.example.com", "--timeout=20s")
+        run_kubectl(
+            "wait", "--for=condition=established", "crd/databases.example.com", "--timeout=20s"
+        )
+        run_kubectl("create", "-f", "-", stdin=(
+            '{"apiVersion": "example.com/v1", "kind": "Database", '
+            '"metadata": {"name": "orders"}, "spec": {"engine": "postgres"}}'
+        ))  # fmt: skip
+        run_kubectl("wait", "db/orders", "--for=jsonpath={.status.phase}=Ready", "--timeout=20s")
+        shown = run_kubectl("get", "configmap", "orders-address", "-o", "jsonpath={.data.address}")
+    finally:
+        operator.terminate()
+        operator.wait(20)
+    assert shown == "postgres://orders.default"
