@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import pytest
 
@@ -26,6 +27,15 @@ from tests.robustness.wire import (
 
 WRITING = 'apiserver_current_inflight_requests{request_kind="mutating"}'
 CHUNKED = [("Transfer-Encoding", "chunked")]
+
+
+@dataclass(frozen=True, slots=True)
+class Bare:
+    """An HTTP server without the API around it."""
+
+    url: str
+    token: str = ""
+
 
 GARBAGE = {
     "random bytes": b"\x00\x01\x02\xff\xfe\r\n\r\n",
@@ -204,7 +214,7 @@ async def test_headers_that_never_end_are_given_up(monkeypatch: pytest.MonkeyPat
     http = HttpServer(never, SystemClock())
     async with http.run():
         for start in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n"):
-            async with _raw(http.port) as connection:
+            async with connected(Bare(f"http://127.0.0.1:{http.port}")) as connection:
                 await connection.send(start)
                 assert await connection.rest() == b""
 
@@ -226,13 +236,6 @@ async def test_an_answer_nobody_reads_is_given_up() -> None:
             with pytest.raises(ConnectionError):
                 await connection.answer()
         await assert_alive(patient)
-
-
-def _raw(port: int):  # type: ignore[no-untyped-def]  # a server without the API around it
-    class Bare:
-        url, token = f"http://127.0.0.1:{port}", ""
-
-    return connected(Bare)  # type: ignore[arg-type]
 
 
 BYTES = "\udcff\udcfe"  # what is no UTF-8, as str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 
 from proreus.server.app import ApiServer
@@ -96,9 +95,8 @@ async def test_waiting_in_line_ends_with_the_deadline() -> None:
         await begin_write(working, "a")
         await until(server, WRITING, 1)
         await begin_write(waiting, "b")
-        async with asyncio.timeout(10):
-            while not pipeline.writes.waiting:
-                await asyncio.sleep(0)
+        while not pipeline.writes.waiting:
+            await clock.settle()
 
         await clock.advance(40)
 
@@ -121,9 +119,8 @@ async def test_a_read_has_sixty_seconds_and_a_watch_as_long_as_it_asks() -> None
         await reading.send(reading.head("GET", CONFIG_MAPS))
         await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1&timeoutSeconds=300"))
         assert (await watching.answer_head())[0] == 200
-        async with asyncio.timeout(10):
-            while not pipeline.reads.waiting:
-                await asyncio.sleep(0)
+        while not pipeline.reads.waiting:
+            await clock.settle()
 
         await clock.advance(59)
         assert pipeline.reads.waiting == 1

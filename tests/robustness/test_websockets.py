@@ -61,7 +61,7 @@ async def socket(server: ApiServer) -> AsyncIterator[Connection]:
         yield connection
 
 
-BAD_HANDSHAKES = {
+BAD_HANDSHAKES: dict[str, tuple[dict[str, str | None], int]] = {
     "no key": ({"Sec-WebSocket-Key": None}, 400),
     "a key that is no base64": ({"Sec-WebSocket-Key": "???"}, 400),
     "a short key": ({"Sec-WebSocket-Key": "YQ=="}, 400),
@@ -81,7 +81,7 @@ async def shake(server: ApiServer, changes: dict[str, str | None]) -> Answer:
 async def test_a_bad_handshake_is_refused_and_leaves_no_watch(server: ApiServer, what: str) -> None:
     changes, code = BAD_HANDSHAKES[what]
 
-    answer = await shake(server, dict(changes))
+    answer = await shake(server, changes)
 
     assert answer.code == code, answer
     await until(server, WATCHING, 0)

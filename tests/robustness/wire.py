@@ -9,13 +9,21 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
-
-from proreus.server.app import ApiServer
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PATIENCE_S = 20.0
+
+
+class Reachable(Protocol):
+    """A server in this process, or in another one."""
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def token(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +153,7 @@ class Connection:
 
 @asynccontextmanager
 async def connected(
-    server: ApiServer, tls: ssl.SSLContext | None = None, *, buffer_bytes: int = 4 << 20
+    server: Reachable, tls: ssl.SSLContext | None = None, *, buffer_bytes: int = 4 << 20
 ) -> AsyncIterator[Connection]:
     """``buffer_bytes`` bounds what is read ahead of the test."""
     address = urlsplit(server.url)
@@ -161,7 +169,7 @@ async def connected(
 
 
 async def ask(
-    server: ApiServer,
+    server: Reachable,
     method: str,
     path: str,
     body: bytes | None = None,
@@ -176,28 +184,28 @@ def config_map(name: str, **values: str) -> bytes:
     return json.dumps({"metadata": {"name": name}, "data": values}).encode()
 
 
-async def names(server: ApiServer, path: str = CONFIG_MAPS) -> list[str]:
+async def names(server: Reachable, path: str = CONFIG_MAPS) -> list[str]:
     """What is stored: the proof that a refused request left nothing behind."""
     listed = await ask(server, "GET", path)
     assert listed.code == 200, listed
     return [item["metadata"]["name"] for item in listed.json["items"]]
 
 
-async def assert_alive(server: ApiServer) -> None:
+async def assert_alive(server: Reachable) -> None:
     """A plain client is served as if nothing had happened."""
     assert (await ask(server, "GET", "/readyz")).body == b"ok"
     created = await ask(server, "POST", CONFIG_MAPS + "?dryRun=All", config_map("alive"))
     assert created.code == 201, created
 
 
-async def until(server: ApiServer, metric: str, value: float) -> None:
+async def until(server: Reachable, metric: str, value: float) -> None:
     """Ask until the server's own count says so; asking gives it its turns."""
     async with asyncio.timeout(PATIENCE_S):
         while await measured(server, metric) != value:
             pass
 
 
-async def measured(server: ApiServer, metric: str) -> float:
+async def measured(server: Reachable, metric: str) -> float:
     """The sum of a metric over its labels; ``metric`` may name one as ``name{label="x"}``."""
     name, _, label = metric.partition("{")
     text = (await ask(server, "GET", "/metrics")).body.decode()

@@ -140,6 +140,8 @@ def write_private(path: Path, content: bytes) -> None:
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # after a power cut an empty key would be worse than none
     partial.replace(path)
 
 

@@ -30,8 +30,8 @@ def admin_token(data_dir: Path | None) -> str:
     if data_dir is None:
         return secrets.token_hex(32)
     path = data_dir / _TOKEN_FILE
-    if path.exists():
-        return path.read_text().strip()
+    if path.exists() and (found := path.read_text().strip()):
+        return found
     token = secrets.token_hex(32)
     write_private(path, token.encode() + b"\n")
     return token
