@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import TypeVar
 
+import msgspec
+
 from proreus.api.status import ApiError
-from proreus.api.wire import json
 from proreus.server.storage.interface import (
     KeyExists,
     KeyNotFound,
@@ -242,4 +243,15 @@ def _revision(value: StoredValue | None) -> int:
 def _uid(current: StoredValue | None) -> str:
     if current is None:
         return ""
-    return str(json.decode(current.value).get("metadata", {}).get("uid", ""))
+    return _header.decode(current.value).metadata.uid
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    uid: str = ""
+
+
+class _Header(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+_header = msgspec.json.Decoder(_Header)  # passes over the rest at a tenth of what decoding costs
