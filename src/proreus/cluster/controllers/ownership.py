@@ -1,0 +1,154 @@
+"""Who controls what: looking owners up, adopting what matches, releasing what no longer does.
+
+``claim`` decides, ``Claiming`` writes. Invariant: nothing is adopted for an owner that a live read
+does not show alive and with the same uid, because the cache may be showing a dead one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.api.selectors.labels import LabelSelector
+from proreus.api.status import ApiError, Invalid, NotFound
+from proreus.client.informer import SharedInformer
+from proreus.client.resources.resource_client import ResourceClient
+
+CONTROLLER_INDEX = "controller"
+
+
+class OwnerGone(Exception):
+    """The owner in the cache is not the one on the server any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """``kept`` are ours already; ``adopted`` will be, ``released`` will not be any more."""
+
+    kept: tuple[KubeObject, ...]
+    adopted: tuple[KubeObject, ...]
+    released: tuple[KubeObject, ...]
+
+
+def controller_of(obj: KubeObject) -> Any:
+    """The reference to the object that controls this one, or None."""
+    for reference in obj.metadata.ownerReferences or ():
+        if reference.get("controller"):
+            return reference
+    return None
+
+
+def controller_uid(obj: KubeObject) -> str:
+    reference = controller_of(obj)
+    return str(reference.get("uid") or "") if reference is not None else ""
+
+
+def is_deleting(obj: KubeObject) -> bool:
+    return bool(obj.metadata.deletionTimestamp)
+
+
+def controller_values(obj: KubeObject) -> list[str]:
+    """Index: under the uid of the controller, or with the orphans of the namespace."""
+    return [controller_uid(obj) or orphans_of(obj.namespace)]
+
+
+def orphans_of(namespace: str) -> str:
+    return f"orphans/{namespace}"
+
+
+def candidates(informer: SharedInformer, owner: KubeObject) -> list[KubeObject]:
+    """What the owner controls and what nobody controls in its namespace."""
+    indexer = informer.indexer
+    return [
+        *indexer.by_index(CONTROLLER_INDEX, owner.uid),
+        *indexer.by_index(CONTROLLER_INDEX, orphans_of(owner.namespace)),
+    ]
+
+
+def reference_to(owner: KubeObject) -> dict[str, Any]:
+    """The reference by which an owner controls."""
+    return {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def claim(owner: KubeObject, found: Iterable[KubeObject], selector: LabelSelector) -> Claim:
+    """Sort objects of the owner's namespace. An owner that is being deleted takes and gives up
+    nothing: the garbage collector decides about what it has."""
+    kept: list[KubeObject] = []
+    adopted: list[KubeObject] = []
+    released: list[KubeObject] = []
+    for obj in found:
+        controller = controller_uid(obj)
+        if controller not in ("", owner.uid):
+            continue
+        matches = selector.matches(obj.labels)
+        if controller:
+            if matches or is_deleting(owner):
+                kept.append(obj)
+            else:
+                released.append(obj)
+        elif matches and not is_deleting(owner) and not is_deleting(obj):
+            adopted.append(obj)
+    return Claim(tuple(kept), tuple(adopted), tuple(released))
+
+
+@dataclass(frozen=True, slots=True)
+class Claiming:
+    """Writes claims: ``owners`` and ``owned`` are the resources of both sides, ``wrote`` is told of
+    every new version."""
+
+    owners: ResourceClient
+    owned: ResourceClient
+    wrote: Callable[[KubeObject], None]
+
+    async def carry_out(self, owner: KubeObject, claimed: Claim) -> list[KubeObject]:
+        """Adopt and release; the objects that are the owner's afterwards."""
+        mine = list(claimed.kept)
+        if claimed.adopted:
+            await self._check_alive(owner)
+        for obj in claimed.adopted:
+            patch = {"metadata": {"uid": obj.uid, "ownerReferences": [reference_to(owner)]}}
+            adopted = await self._patch(obj, patch)
+            mine += [adopted] if adopted is not None else []
+        for obj in claimed.released:
+            dropped = {"$patch": "delete", "uid": owner.uid}
+            await self._patch(
+                obj, {"metadata": {"uid": obj.uid, "ownerReferences": [dropped]}}, may_be_gone=True
+            )
+        return mine
+
+    async def _check_alive(self, owner: KubeObject) -> None:
+        try:
+            live = await self.owners(owner.namespace).get(owner.name)
+        except NotFound:
+            raise OwnerGone(f"{owner!r} is gone") from None
+        if live.uid != owner.uid or is_deleting(live):
+            raise OwnerGone(f"{owner!r} was replaced or is being deleted")
+
+    async def _patch(
+        self, obj: KubeObject, patch: dict[str, Any], *, may_be_gone: bool = False
+    ) -> KubeObject | None:
+        try:
+            written = await self.owned(obj.namespace).patch(obj.name, patch, type="strategic")
+        except NotFound:
+            return None
+        except Invalid:
+            # The uid that guards the patch belongs to an object that is gone.
+            if may_be_gone:
+                return None
+            raise
+        self.wrote(written)
+        return written
+
+
+def is_namespace_terminating(error: ApiError) -> bool:
+    """A create was refused because the whole namespace goes: there is nothing left to do."""
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in error.causes)

@@ -1,0 +1,5 @@
+"""ReplicaSets: as many pods of one template as wanted."""
+
+from proreus.cluster.controllers.replica_set.controller import replica_set_controller
+
+__all__ = ["replica_set_controller"]
