@@ -1,0 +1,69 @@
+"""Addresses for nodes and pods. Pure.
+
+Each node has a /24 of 10.64.0.0/10 for its pods, and an address of its own that goes with it. Nodes
+that were there before keep theirs, so several kubelet processes on one cluster do not collide as
+long as they do not register their nodes at the same moment.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+_PODS = ipaddress.IPv4Network("10.64.0.0/10")
+_NODES = ipaddress.IPv4Address("172.20.0.1")
+_PREFIX = 24
+_SIZE = 2 ** (32 - _PREFIX)
+
+
+@dataclass(slots=True)
+class NodeAddresses:
+    """``take`` gives each pod, by uid, an address that no other pod of the node has."""
+
+    pod_cidr: str
+    host_ip: str
+    _of: dict[str, str] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)
+
+    def take(self, uid: str, wanted: str = "") -> str:
+        """``wanted``: the address that the pod had before this process began."""
+        known = self._of.get(uid)
+        if known is not None:
+            return known
+        chosen = wanted if wanted and wanted not in self._used else next(self._free(), "")
+        self._of[uid] = chosen
+        self._used.add(chosen)
+        return chosen
+
+    def release(self, uid: str) -> None:
+        self._used.discard(self._of.pop(uid, ""))
+
+    def _free(self) -> Iterator[str]:
+        hosts = ipaddress.IPv4Network(self.pod_cidr)
+        # Addresses go round, so that one just released is not given out at once.
+        start = len(self._of) + 2
+        for offset in range(_SIZE - 3):
+            address = str(hosts[2 + (start - 2 + offset) % (_SIZE - 3)])
+            if address not in self._used:
+                yield address
+
+
+def node_addresses(
+    names: Iterable[str], taken: Iterable[tuple[str, str]]
+) -> dict[str, NodeAddresses]:
+    """``taken``: name and pod CIDR of the nodes that exist."""
+    known = dict(taken)
+    used = set(known.values())
+    free = (index for index in range(2 ** (_PREFIX - _PODS.prefixlen)) if _cidr(index) not in used)
+    return {name: _addresses(known.get(name) or _cidr(next(free))) for name in names}
+
+
+def _cidr(index: int) -> str:
+    return f"{_PODS.network_address + index * _SIZE}/{_PREFIX}"
+
+
+def _addresses(pod_cidr: str) -> NodeAddresses:
+    network = ipaddress.IPv4Network(pod_cidr)
+    index = (int(network.network_address) - int(_PODS.network_address)) // _SIZE
+    return NodeAddresses(pod_cidr, str(_NODES + index % 2**16))

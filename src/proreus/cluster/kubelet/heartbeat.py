@@ -1,0 +1,135 @@
+"""One node stays alive: its Node object, and a Lease that says so every ten seconds.
+
+A lease costs one small write per period; the status is written when it differs, and every five
+minutes. ``writes`` is shared by all nodes of the process, so that hundreds of them do not arrive at
+the server at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from typing import Any
+
+from proreus.aio.backoff import Backoff
+from proreus.aio.clock import Clock
+from proreus.api.object import KubeObject
+from proreus.api.status import AlreadyExists, ApiError, Conflict, NotFound
+from proreus.api.values.timestamp import format_micro_time
+from proreus.client import Client, Lister, TransportError
+from proreus.cluster.kubelet.node import (
+    NodeDescription,
+    is_healthy,
+    node_object,
+    node_status,
+    taints_when_ready,
+)
+
+log = logging.getLogger(__name__)
+
+LEASE_NAMESPACE = "kube-node-lease"
+LEASE_S, RENEW_S, STATUS_S = 40, 10.0, 300.0
+_JITTER = 0.04
+
+
+class Heartbeat:
+    """``run`` registers the node, then keeps it alive until cancelled."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        node: NodeDescription,
+        known: Lister,
+        writes: asyncio.Semaphore,
+    ) -> None:
+        self._nodes = client.core_v1.nodes
+        self._leases = client.coordination_v1.leases(LEASE_NAMESPACE)
+        self._clock = clock
+        self._node = node
+        self._known = known
+        self._writes = writes
+        self._lease: KubeObject | None = None
+        self._status_at = float("-inf")
+
+    async def run(self) -> None:
+        backoff = Backoff(self._clock, initial_s=0.2, cap_s=7.0, reset_after_s=RENEW_S)
+        while True:
+            try:
+                async with self._writes:
+                    await self._beat()
+                delay_s = RENEW_S * (1 + _JITTER * random.random())
+            except (ApiError, TransportError) as failure:
+                delay_s = backoff.next()
+                log.warning(
+                    "heartbeat failed: node=%s failure=%r retry_in_s=%.1f",
+                    self._node.name, failure, delay_s,
+                )  # fmt: skip
+            await self._clock.sleep(delay_s)
+
+    async def _beat(self) -> None:
+        node = self._known.find(self._node.name)
+        if node is None:
+            node = await self._register()
+        await self._renew(node)
+        now = self._clock.monotonic()
+        if not is_healthy(node) or now - self._status_at >= STATUS_S:
+            status = node_status(self._node, node, self._clock.now())
+            node = await self._nodes.patch_status(node.name, {"status": status}, type="strategic")
+            self._status_at = now
+        taints = taints_when_ready(node)
+        if taints is not None:
+            version = {"resourceVersion": node.resource_version}
+            patch = {"metadata": version, "spec": {"taints": taints or None}}
+            await self._nodes.patch(node.name, patch)
+
+    async def _register(self) -> KubeObject:
+        try:
+            made = await self._nodes.create(node_object(self._node, self._clock.now()))
+        except AlreadyExists:
+            return await self._nodes.get(self._node.name)
+        self._status_at = self._clock.monotonic()
+        log.info("node registered: node=%s", made.name)
+        return made
+
+    async def _renew(self, node: KubeObject) -> None:
+        """With the copy at hand; if that is outdated, with a fresh one."""
+        if self._lease is not None:
+            try:
+                self._lease = await self._leases.replace(self._renewed(self._lease))
+                return
+            except (Conflict, NotFound):
+                self._lease = None
+        try:
+            found = await self._leases.get(node.name)
+        except NotFound:
+            self._lease = await self._leases.create(self._first(node))
+        else:
+            self._lease = await self._leases.replace(self._renewed(found))
+
+    def _renewed(self, lease: KubeObject) -> dict[str, Any]:
+        content = lease.to_dict()
+        content["spec"] = {**(content.get("spec") or {}), **self._record()}
+        return content
+
+    def _first(self, node: KubeObject) -> dict[str, Any]:
+        owner = {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}
+        metadata = {
+            "name": node.name,
+            "namespace": LEASE_NAMESPACE,
+            "ownerReferences": [owner],
+        }
+        return {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": metadata,
+            "spec": self._record(),
+        }
+
+    def _record(self) -> dict[str, Any]:
+        return {
+            "holderIdentity": self._node.name,
+            "leaseDurationSeconds": LEASE_S,
+            "renewTime": format_micro_time(self._clock.now()),
+        }

@@ -1,0 +1,111 @@
+"""The Node object of a simulated node: what it offers and how it is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.api.values.timestamp import format_time
+
+NOT_READY_TAINT = "node.kubernetes.io/not-ready"
+_OS, _ARCHITECTURE = "linux", "amd64"
+# type, status, reason, message
+_CONDITIONS = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PIDs"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+
+def _plenty() -> dict[str, str]:
+    return {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDescription:
+    name: str
+    pod_cidr: str
+    host_ip: str
+    version: str
+    capacity: Mapping[str, str] = field(default_factory=_plenty)
+
+
+def node_object(node: NodeDescription, now: float) -> dict[str, Any]:
+    """A node that registers for the first time."""
+    labels = {
+        "kubernetes.io/hostname": node.name,
+        "kubernetes.io/os": _OS,
+        "kubernetes.io/arch": _ARCHITECTURE,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": node.name, "labels": labels},
+        "spec": {"podCIDR": node.pod_cidr, "podCIDRs": [node.pod_cidr]},
+        "status": node_status(node, None, now),
+    }
+
+
+def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> dict[str, Any]:
+    """All of the status; times of transitions that did not happen now are kept from ``known``."""
+    said = (known.get("status") or {}) if known is not None else {}
+    before = {c["type"]: c for c in said.get("conditions") or ()}
+    return {
+        "capacity": dict(node.capacity),
+        "allocatable": dict(node.capacity),
+        "addresses": [
+            {"type": "InternalIP", "address": node.host_ip},
+            {"type": "Hostname", "address": node.name},
+        ],
+        "nodeInfo": {
+            "architecture": _ARCHITECTURE,
+            "bootID": node.name,
+            "containerRuntimeVersion": "simulated://1",
+            "kernelVersion": "simulated",
+            "kubeProxyVersion": node.version,
+            "kubeletVersion": node.version,
+            "machineID": node.name,
+            "operatingSystem": _OS,
+            "osImage": "simulated",
+            "systemUUID": node.name,
+        },
+        "conditions": [
+            _condition(before.get(kind) or {}, kind, status, reason, message, now)
+            for kind, status, reason, message in _CONDITIONS
+        ],
+    }
+
+
+def is_healthy(node: KubeObject) -> bool:
+    """Whether the stored node says what its kubelet would: ready, and open for pods."""
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def taints_when_ready(node: KubeObject) -> list[dict[str, Any]] | None:
+    """The taints without those of a node that is not ready; None: nothing to take away.
+
+    A lifecycle controller does the same. The kubelet does it too, so that a cluster without
+    controllers can schedule, and a new node need not wait for them.
+    """
+    taints = [taint.to_dict() for taint in (node.get("spec") or {}).get("taints") or ()]
+    left = [t for t in taints if t["key"] != NOT_READY_TAINT]
+    return left if len(left) < len(taints) else None
+
+
+def _condition(
+    known: Mapping[str, Any], kind: str, status: str, reason: str, message: str, now: float
+) -> dict[str, Any]:
+    time = format_time(now)
+    changed = known.get("status") != status
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastHeartbeatTime": time,
+        "lastTransitionTime": time if changed else known.get("lastTransitionTime"),
+    }

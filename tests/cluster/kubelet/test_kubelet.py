@@ -1,0 +1,150 @@
+"""Nodes appear, pods run on them and end in good order, over the wire."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest_asyncio
+
+from proreus.aio.clock import SystemClock
+from proreus.aio.tasks import background
+from proreus.client import Client, KubeObject
+from proreus.cluster.kubelet.kubelet import Kubelet, node_names
+
+NODES = node_names(3)
+
+
+@pytest_asyncio.fixture
+async def nodes(client: Client) -> AsyncIterator[list[str]]:
+    async with background(Kubelet(client, SystemClock(), NODES).run()):
+        for name in NODES:
+            await client.core_v1.nodes.wait_for(name, "condition=Ready")
+        yield NODES
+
+
+def pod(name: str, node: str, **annotations: str) -> dict[str, Any]:
+    said = {f"proreus.dev/{key.replace('_', '-')}": value for key, value in annotations.items()}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "annotations": said},
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
+    }
+
+
+def in_phase(phase: str) -> Callable[[KubeObject | None], bool]:
+    return lambda found: found is not None and found.status.phase == phase
+
+
+async def until(client: Client, name: str, met: Callable[[KubeObject | None], bool]) -> KubeObject:
+    found = await client.core_v1.pods("default").wait_for(name, met)
+    assert found is not None
+    return found
+
+
+async def test_nodes_register_with_a_lease_and_take_pods(client: Client, nodes: list[str]) -> None:
+    def is_open(node: KubeObject | None) -> bool:
+        return node is not None and not node.spec.taints
+
+    for name in nodes:
+        node = await client.core_v1.nodes.wait_for(name, is_open)
+        assert node is not None
+        assert node.status.allocatable.pods == "110"
+        lease = await client.coordination_v1.leases("kube-node-lease").get(name)
+        assert lease.spec.holderIdentity == name
+        assert lease.metadata.ownerReferences[0].uid == node.uid
+    cidrs = {node.spec.podCIDR for node in (await client.core_v1.nodes.list()).items}
+    assert len(cidrs) == len(nodes)
+
+
+async def test_a_pod_on_our_node_runs_with_an_address(client: Client, nodes: list[str]) -> None:
+    await client.core_v1.pods.create(pod("web", nodes[1]))
+
+    found = await client.core_v1.pods("default").wait_for("web", "condition=Ready")
+
+    assert found is not None
+    assert found.status.phase == "Running"
+    assert found.status.podIP.startswith("10.")
+    assert found.status.containerStatuses[0].state.running.startedAt
+
+
+async def test_pods_of_other_nodes_are_left_alone(client: Client, nodes: list[str]) -> None:
+    await client.core_v1.pods.create(pod("theirs", "elsewhere"))
+    await client.core_v1.pods.create(pod("ours", nodes[0]))
+
+    await until(client, "ours", in_phase("Running"))
+
+    theirs = await client.core_v1.pods("default").get("theirs")
+    assert theirs.status.phase == "Pending"
+
+
+async def test_a_deleted_pod_ends_and_then_goes(client: Client, nodes: list[str]) -> None:
+    await client.core_v1.pods.create(pod("web", nodes[0], stop_after="400ms"))
+    running = await until(client, "web", in_phase("Running"))
+    seen: list[tuple[str, str]] = []
+    pods = client.core_v1.pods("default")
+
+    async with pods.list_watch().watch(
+        resource_version=running.resource_version, timeout_s=30
+    ) as events:
+        answer = await pods.delete("web")
+        assert answer.metadata.deletionGracePeriodSeconds == 30
+        async for event in events:
+            if event.type != "BOOKMARK":
+                seen.append((event.type, event.object.status.phase))
+            if event.type == "DELETED":
+                break
+
+    assert seen[0] == ("MODIFIED", "Running")
+    assert seen[-2:] == [("MODIFIED", "Succeeded"), ("DELETED", "Succeeded")]
+
+
+async def test_a_pod_with_a_finalizer_is_ended_and_stays(client: Client, nodes: list[str]) -> None:
+    held = pod("held", nodes[0])
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    await client.core_v1.pods.create(held)
+    await until(client, "held", in_phase("Running"))
+
+    await client.core_v1.pods("default").delete("held")
+
+    def is_over(found: KubeObject | None) -> bool:
+        return found is not None and found.metadata.deletionGracePeriodSeconds == 0
+
+    assert (await until(client, "held", is_over)).status.phase == "Succeeded"
+    await client.core_v1.pods("default").patch("held", {"metadata": {"finalizers": None}})
+    await client.core_v1.pods("default").wait_for("held", "delete")
+
+
+async def test_exits_and_crashes_show_in_the_status(client: Client, nodes: list[str]) -> None:
+    once = pod("once", nodes[0], exit_after="400ms", exit_code="3")
+    once["spec"]["restartPolicy"] = "Never"
+    await client.core_v1.pods.create(once)
+    await client.core_v1.pods.create(pod("loop", nodes[0], exit_after="0s", exit_code="1"))
+
+    failed = await until(client, "once", in_phase("Failed"))
+    assert failed.status.containerStatuses[0].state.terminated.exitCode == 3
+
+    def is_looping(found: KubeObject | None) -> bool:
+        statuses = found.status.containerStatuses if found else None
+        waiting = statuses[0].state.waiting if statuses else None
+        return waiting is not None and waiting.reason == "CrashLoopBackOff"
+
+    looping = await until(client, "loop", is_looping)
+    assert looping.status.containerStatuses[0].restartCount == 1
+    assert looping.status.phase == "Running"
+
+
+async def test_a_node_that_was_given_up_is_ready_again_once_its_kubelet_is(client: Client) -> None:
+    condition = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+    await client.core_v1.nodes.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": "doubted"},
+            "status": {"conditions": [condition]},
+        }
+    )
+
+    async with background(Kubelet(client, SystemClock(), ["doubted"]).run()):
+        await client.core_v1.nodes.wait_for("doubted", "condition=Ready")
