@@ -49,13 +49,16 @@ class DefinitionController:
         self._changes = Changes()
         self._known: dict[str, JsonObject] = {}  # every definition, as last seen
         self._waiting: set[str] = set()  # definitions whose instances are not gone yet
+        self._settled: dict[str, int] = {}  # at which revision there was nothing left to do
 
     async def start(self) -> None:
         """Serve what was defined before, all at once: caches fill side by side."""
         listing = await self._definitions.cache.list(ListQuery())
         for found in listing.objects:
             obj = _decoded(found)
-            self._known[obj["metadata"]["name"]] = obj
+            self._known[found.name] = obj
+            if conditions.is_true(obj, conditions.NAMES_ACCEPTED) and not _is_deleting(obj):
+                self._settled[found.name] = found.revision
         ready = [
             self._kinds.prepare(obj, _revision(obj))
             for obj in self._known.values()
@@ -111,8 +114,11 @@ class DefinitionController:
     async def _reconcile(self, name: str) -> None:
         self._waiting.discard(name)
         found = self._definitions.cache.peek(name)
+        if found is not None and self._settled.get(name) == found.revision:
+            return
         if found is None:
             gone = self._known.pop(name, None)
+            self._settled.pop(name, None)
             self._kinds.withdraw(name)
             if gone is not None:
                 self._look_at_refused(gone)
@@ -122,7 +128,7 @@ class DefinitionController:
         self._known[name] = obj
         if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
             self._kinds.withdraw(name)
-        if obj["metadata"].get("deletionTimestamp"):
+        if _is_deleting(obj):
             await self._finalize(obj)
             return
         status = names.decided(obj, self._others(obj), self._clock.now())
@@ -131,6 +137,8 @@ class DefinitionController:
             await self._serve(decided)
         if status != obj.get("status"):
             await self._write(name, obj["metadata"]["uid"], status)
+        else:
+            self._settled[name] = found.revision
         if before is not None and _names(before) != _names(decided):
             self._look_at_refused(obj)
 
@@ -153,7 +161,9 @@ class DefinitionController:
         """Names became free: others of the group may want them."""
         for other in self._others(obj):
             if not conditions.is_true(other, conditions.NAMES_ACCEPTED):
-                self._changes.add(other["metadata"]["name"])
+                name = other["metadata"]["name"]
+                self._settled.pop(name, None)
+                self._changes.add(name)
 
     async def _write(self, name: str, uid: str, status: JsonObject) -> None:
         collection = self._definitions
@@ -254,6 +264,10 @@ class DefinitionController:
 def _decoded(found: CachedObject) -> JsonObject:
     obj: dict[str, Any] = splice.decode_item(found.item)
     return {**obj, "kind": _DEFINITION.kind, "apiVersion": _DEFINITION.api_version}
+
+
+def _is_deleting(obj: JsonObject) -> bool:
+    return bool(obj["metadata"].get("deletionTimestamp"))
 
 
 def _revision(obj: JsonObject) -> int:
