@@ -22,7 +22,8 @@ from proreus.server.schema.check import DecodeError, check
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _SHOWN_BYTES = 30
-# A place in Kubernetes' sources that its clients see in one message.
+# Places in Kubernetes' sources that its clients see in messages.
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 
@@ -132,7 +133,7 @@ class ObjectDecoder:
                 gvk,
                 expected.kind,
                 f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" '
-                'in scheme "proreus"',
+                f'in scheme "{_SCHEME}"',
             )
         if gvk.kind != expected.kind:
             package = expected.group.partition(".")[0] or "core"

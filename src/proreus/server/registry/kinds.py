@@ -7,6 +7,11 @@ from proreus.api.typed import TypeNode
 from proreus.server.registry.catalog import Catalog
 
 # Known to every server, though no definition is called so.
+_PAST_KINDS = {
+    "extensions/v1beta1": ("DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet"),
+    "apps/v1beta1": ("ControllerRevision", "Deployment", "StatefulSet"),
+    "apps/v1beta2": ("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
+}  # no longer served, but Kubernetes still knows what they were
 _META_KINDS = frozenset({"List", "Status", "APIVersions", "APIGroup", "APIGroupList"})
 
 
@@ -39,5 +44,7 @@ class KnownKinds:
 
     def is_known(self, gvk: GroupVersionKind) -> bool:
         if gvk.api_version == "v1" and gvk.kind in _META_KINDS:
+            return True
+        if gvk.kind in _PAST_KINDS.get(gvk.api_version, ()):
             return True
         return self._catalog.of_kind(gvk) is not None or self.node(gvk) is not None

@@ -58,7 +58,7 @@ def _pod_part(resource: Resource, reset: Reset) -> UpdateStrategy:
     return UpdateStrategy(
         reset=reset,
         prepare=prepare,
-        validate=lambda new, old: [],
+        validate=lambda new, old: resource.rules.validate(new),
         may_end_deletion=main.may_end_deletion,
         is_main=False,
     )

@@ -109,13 +109,18 @@ class ServiceAddresses:
         if not _wants_ports(spec):
             return
         kept = {port.get("nodePort") for port in before.get("ports") or ()}
+        given_twice: set[tuple[int, str]] = set()
         for index, port in enumerate(spec.get("ports") or ()):
             given = port.get("nodePort") or 0
+            at = f"spec.ports[{index}].nodePort"
+            if given and (given, port.get("protocol") or "TCP") in given_twice:
+                yield field_error.invalid(at, given, "provided port is already allocated")
+                continue
+            given_twice.add((given, port.get("protocol") or "TCP"))
             if not given:
                 text = await self._claim_any(attributes, self._ports, _free_ports(), _has_port)
                 port["nodePort"] = int(text)
             elif given not in kept:
-                at = f"spec.ports[{index}].nodePort"
                 if given not in _PORTS:
                     why = (
                         "provided port is not in the valid range. "

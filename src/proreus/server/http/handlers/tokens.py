@@ -7,7 +7,7 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupVersionKind
-from proreus.api.status import BadRequest, Invalid, NotFound
+from proreus.api.status import BadRequest, Conflict, Invalid, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import json
 from proreus.net.http_server import Answer
@@ -21,6 +21,7 @@ from proreus.server.http.services import Services
 from proreus.server.registry import metadata
 
 _REQUEST = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
+_BINDABLE = {("v1", "Pod"): "pods", ("v1", "Secret"): "secrets", ("v1", "Node"): "nodes"}
 _MIN_S, _DEFAULT_S, _MAX_S = 600, 3600, 2**32
 
 
@@ -46,6 +47,8 @@ async def create_token(services: Services, exchange: Exchange, route: ResourceRo
     account = json.decode(stored.value)["metadata"]
     now = services.clock.now()
     bound: dict[str, Any] | None = spec.get("boundObjectRef")
+    if bound is not None:
+        bound = {**bound, "uid": await _uid_of_bound(services, route.namespace, bound)}
     audiences = spec.get("audiences") or [ISSUER]
     token = services.service_accounts.issue(
         Account(route.namespace, route.name, account["uid"]),
@@ -70,6 +73,30 @@ async def create_token(services: Services, exchange: Exchange, route: ResourceRo
         "status": {"token": token, "expirationTimestamp": format_time(now + seconds)},
     }
     return document_answer(exchange, shown, answer, 201)
+
+
+async def _uid_of_bound(services: Services, namespace: str, bound: dict[str, Any]) -> str:
+    """A token may end with another object: that must be there, and be the one it names."""
+    kind, version = bound.get("kind") or "", bound.get("apiVersion") or ""
+    plural = _BINDABLE.get((version, kind))
+    if plural is None:
+        group, _, name = version.rpartition("/")
+        raise BadRequest(f"cannot bind token to object of type {group}/{name}, Kind={kind}")
+    collection = services.collections.named("", "v1", plural)
+    name = bound.get("name") or ""
+    stored = await collection.store.get(collection.key(namespace, name))
+    if stored is None:
+        raise NotFound.of(collection.resource.group_resource, name)
+    found = str(json.decode(stored.value)["metadata"].get("uid", ""))
+    wanted = bound.get("uid") or found
+    if wanted != found:
+        raise Conflict.of(
+            collection.resource.group_resource,
+            name,
+            f"the UID in the bound object reference ({wanted}) does not match the UID in record. "
+            "The object might have been deleted and then recreated",
+        )
+    return found
 
 
 def _violations(seconds: int) -> list[FieldError]:

@@ -72,7 +72,7 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     rules.prepare_create(stored)
     errors = metadata_rules.violations(meta, resource) + rules.validate(stored)
     if errors:
-        raise Invalid.of(resource.group_kind, meta.get("name") or "", errors)
+        raise Invalid.of(resource.stored_gvk.group_kind, meta.get("name") or "", errors)
     for warning in rules.warnings(stored):
         write.warn(warning)
     await write.admission.validate(attributes)

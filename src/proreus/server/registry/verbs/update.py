@@ -136,7 +136,7 @@ class Updating:
         strategy.prepare(stored, live)
         errors = self._violations(stored, live)
         if errors:
-            raise Invalid.of(resource.group_kind, write.name, errors)
+            raise Invalid.of(resource.stored_gvk.group_kind, write.name, errors)
         for warning in resource.rules.warnings(stored):
             write.warn(warning)
         await write.admission.validate(attributes)
