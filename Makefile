@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 .PHONY: up test check format bench constraints clean
 
 up: $(READY)
-	$(BIN)/proreus server
+	$(BIN)/proreus up
 
 test: check
 	$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
