@@ -194,8 +194,16 @@ def _stored_violations(obj: JsonObject) -> list[FieldError]:
     ]
 
 
+_NO_WEBHOOKS = (
+    "spec.conversion.strategy: this server does not call conversion webhooks: objects are shown in "
+    "other versions as with strategy None"
+)
+
+
 def _warnings(obj: JsonObject) -> list[str]:
     found: dict[str, None] = {}
+    if (obj["spec"].get("conversion") or {}).get("strategy") == "Webhook":
+        found[_NO_WEBHOOKS] = None
     for version in obj["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if isinstance(schema, dict):

@@ -225,6 +225,7 @@ VolumeError time
 
 # Lists where an empty one is told from a missing one; the kind's rules drop it again.
 EMPTY_LISTS = _table("""
+CustomResourceDefinitionSpec versions
 HPAScalingRules policies
 IngressSpec rules
 """)
@@ -255,5 +256,6 @@ events.v1.Event regarding
 }
 # Required by name, yet left out when empty.
 OPTIONAL_THOUGH_REQUIRED = _table("""
+CustomResourceDefinitionSpec versions
 ReplicationControllerSpec selector
 """)
