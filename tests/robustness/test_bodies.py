@@ -198,6 +198,32 @@ async def test_the_largest_body_is_taken(server: ApiServer) -> None:
     assert (await ask(server, "POST", CONFIG_MAPS, body, JSON)).code == 201
 
 
+async def test_a_job_without_a_name_is_invalid(server: ApiServer) -> None:
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    body = json.dumps({"spec": {"template": template}}).encode()
+
+    answer = await ask(server, "POST", "/apis/batch/v1/namespaces/default/jobs", body)
+
+    assert (answer.code, answer.reason) == (422, "Invalid"), answer
+    assert "name or generateName is required" in answer.message
+
+
+async def test_negative_counts_in_a_status_are_invalid(server: ApiServer) -> None:
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    body = json.dumps({"metadata": {"name": "a"}, "spec": spec}).encode()
+    assert (await ask(server, "POST", path, body)).code == 201
+    negative = {"metadata": {"name": "a"}, "spec": spec, "status": {"readyReplicas": -1}}
+
+    answer = await ask(server, "PUT", f"{path}/a/status", json.dumps(negative).encode())
+
+    assert (answer.code, answer.reason) == (422, "Invalid"), answer
+
+
 JSON_PATCH, MERGE, STRATEGIC, APPLY = (
     "application/json-patch+json",
     "application/merge-patch+json",

@@ -64,12 +64,13 @@ def _prepare_create(obj: JsonObject) -> None:
     template_metadata = spec["template"].setdefault("metadata", {})
     if not spec.get("manualSelector"):
         follows_template = own_labels == template_metadata.get("labels")
+        name = metadata.get("name") or ""  # without one it is refused, but later
         labels = template_metadata["labels"] = dict(template_metadata.get("labels") or {})
         for key, value in (
             (_CONTROLLER_UID, metadata["uid"]),
-            (_JOB_NAME, metadata["name"]),
+            (_JOB_NAME, name),
             (_OLD_CONTROLLER_UID, metadata["uid"]),
-            (_OLD_JOB_NAME, metadata["name"]),
+            (_OLD_JOB_NAME, name),
         ):
             labels.setdefault(key, value)
         selector = spec.setdefault("selector", {})

@@ -163,7 +163,7 @@ def _deployment_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
         found.invalid(
             "status.availableReplicas",
-            status["availableReplicas"],
+            status.get("availableReplicas") or 0,
             "cannot be greater than readyReplicas",
         )
     return found
