@@ -8,7 +8,11 @@ from collections.abc import Mapping
 import click
 
 _COMMANDS: Mapping[str, str] = {
+    "up": "proreus.cli.commands.up:up",
     "server": "proreus.cli.commands.server:server",
+    "controllers": "proreus.cli.commands.controllers:controllers",
+    "scheduler": "proreus.cli.commands.scheduler:scheduler",
+    "kubelet": "proreus.cli.commands.kubelet:kubelet",
 }
 
 

@@ -1,0 +1,55 @@
+"""A part of the cluster as a process of its own, against any API server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from proreus.aio.clock import SystemClock
+from proreus.aio.tasks import background
+from proreus.cli.commands.server import run
+from proreus.cli.logging import log_to_stderr
+from proreus.client import ClientConfig, ConfigError, load_config
+from proreus.cluster.parts import Part, run_part
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def kubeconfig_option(command: F) -> F:
+    return click.option(
+        "--kubeconfig",
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        help="Where the server is; default: as kubectl finds it.",
+    )(command)
+
+
+def ending() -> asyncio.Event:
+    """Set once somebody asks this process to end."""
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, asked.set)
+    return asked
+
+
+def run_alone(part: Part, kubeconfig: Path | None) -> None:
+    try:
+        config = load_config(kubeconfig)
+    except ConfigError as error:
+        raise click.ClickException(str(error)) from error
+    log_to_stderr()
+    run(_until_asked_to_end(part, config))
+
+
+async def _until_asked_to_end(part: Part, config: ClientConfig) -> None:
+    asked = ending()
+    async with background(run_part(part, config, SystemClock())):
+        click.echo(f"proreus {part.name} is running against {config.host}")
+        sys.stdout.flush()
+        await asked.wait()

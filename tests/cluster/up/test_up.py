@@ -1,0 +1,126 @@
+"""``proreus up`` as a user runs it, driven by kubectl."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from proreus.cli.main import main
+from tests.running_server import RunningServer, running_server
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
+)
+Kubectl = Callable[..., str]
+
+
+def kubectl_of(cluster: RunningServer) -> Kubectl:
+    def run(*arguments: str) -> str:
+        done = subprocess.run(
+            ["kubectl", *arguments],
+            capture_output=True,
+            text=True,
+            env=cluster.environment,
+            timeout=60,
+        )
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{done.stdout}"
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    with running_server(tmp_path_factory.mktemp("up"), "--nodes", "2", command="up") as cluster:
+        yield kubectl_of(cluster)
+
+
+def test_nodes_are_ready(kubectl: Kubectl) -> None:
+    kubectl("wait", "--for=create", "node/node-2", "--timeout=30s")
+    kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+
+    assert kubectl("get", "nodes", "-o", "name").split() == ["node/node-1", "node/node-2"]
+
+
+def test_a_pod_is_scheduled_runs_and_ends_gracefully(kubectl: Kubectl) -> None:
+    kubectl("run", "web", "--image=nginx")
+    kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+
+    shown = kubectl("get", "pod", "web", "-o", "wide")
+    assert "1/1" in shown
+    assert "Running" in shown
+    assert "node-" in shown
+
+    assert "web" in kubectl("delete", "pod", "web", "--timeout=30s")
+    assert kubectl("get", "pods", "-o", "name") == ""
+    said = kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").split()
+    assert {"Scheduled", "Started", "Killing"} <= set(said)
+
+
+def test_a_pod_that_fits_nowhere_says_so(kubectl: Kubectl) -> None:
+    overrides = '{"spec":{"nodeSelector":{"disk":"gold"}}}'
+    kubectl("run", "picky", "--image=nginx", f"--overrides={overrides}")
+    kubectl("wait", "--for=condition=PodScheduled=False", "pod/picky", "--timeout=30s")
+
+    described = kubectl("describe", "pod", "picky")
+
+    assert "FailedScheduling" in described
+    assert "2 node(s) didn't match Pod's node affinity/selector" in described
+
+    kubectl("label", "node", "node-1", "disk=gold")
+    kubectl("wait", "--for=condition=Ready", "pod/picky", "--timeout=30s")
+    kubectl("delete", "pod", "picky", "--timeout=30s")
+
+
+def test_a_second_start_finds_everything(tmp_path: Path) -> None:
+    with running_server(tmp_path, command="up") as cluster:
+        kubectl = kubectl_of(cluster)
+        kubectl("run", "web", "--image=nginx")
+        kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+        started = kubectl("get", "pod", "web", "-o", "jsonpath={.status}")
+
+        cluster.process.send_signal(signal.SIGINT)
+        assert cluster.process.wait(timeout=30) == 0
+
+    with running_server(tmp_path, command="up") as cluster:
+        kubectl = kubectl_of(cluster)
+        kubectl("run", "second", "--image=nginx")
+        kubectl("wait", "--for=condition=Ready", "pod/second", "--timeout=30s")
+        assert kubectl("get", "pod", "web", "-o", "jsonpath={.status}") == started
+        kubectl("delete", "pod", "web", "second", "--timeout=30s")
+
+
+def test_parts_run_alone_against_any_server(tmp_path: Path) -> None:
+    with running_server(tmp_path, "--without", "scheduler,kubelet", command="up") as cluster:
+        kubectl = kubectl_of(cluster)
+        kubectl("run", "web", "--image=nginx")
+        parts = [
+            subprocess.Popen(
+                [sys.executable, "-m", "proreus.cli.main", name], env=cluster.environment,
+                stdout=subprocess.PIPE, text=True,
+            )
+            for name in ("scheduler", "kubelet")
+        ]  # fmt: skip
+        try:
+            kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+        finally:
+            for part in parts:
+                part.send_signal(signal.SIGINT)
+            said = [part.communicate(timeout=30)[0] for part in parts]
+
+    assert "proreus scheduler is running against https://" in said[0]
+    assert [part.returncode for part in parts] == [0, 0]
+
+
+def test_an_unknown_part_is_refused() -> None:
+    refused = CliRunner().invoke(main, ["up", "--without", "kublet"])
+
+    assert refused.exit_code == 2
+    assert "'kublet' is not one of controllers, scheduler, kubelet" in refused.output
