@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,3 +47,25 @@ def test_watching_pods_prints_each_change(tmp_path: Path) -> None:
             watching.kill()
             watching.wait()
             watching.stdout.close()
+
+
+def test_the_program_in_the_readme_runs(tmp_path: Path) -> None:
+    readme = (EXAMPLES.parent / "README.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", readme, re.S)
+    with running_server(tmp_path) as server:
+        subprocess.run(
+            ["kubectl", "run", "web", "--image=nginx", "--labels=app=web"],
+            env=server.environment,
+            check=True,
+            capture_output=True,
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=server.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.splitlines()) == {"here: web", "['web']"}

@@ -41,9 +41,9 @@ class Lister:
         return self._lister.find(name, namespace)
 
     def list(
-        self, *, namespace: str = "", labels: LabelSelector | str = ""
+        self, *, namespace: str = "", label_selector: LabelSelector | str = ""
     ) -> builtins.list[KubeObject]:
-        return self._lister.list(namespace=namespace, labels=labels)
+        return self._lister.list(namespace=namespace, label_selector=label_selector)
 
     def by_index(self, index: str, value: str) -> builtins.list[KubeObject]:
         return self._lister.by_index(index, value)

@@ -21,7 +21,7 @@ from proreus.client.informer.indexer import NAMESPACE_INDEX, Indexer
 
 
 class Lister:
-    """``pods.get("web", "default")``, ``pods.list(namespace="default", labels="app=web")``.
+    """``pods.get("web", "default")``, ``pods.list(namespace="default", label_selector="app=web")``.
 
     Every read is of one moment. ``at_least`` makes a read wait until the cache has seen a
     resource version, for example the one that an own write returned.
@@ -64,7 +64,7 @@ class Lister:
         return self._indexer.get(f"{namespace}/{name}" if namespace else name)
 
     def list(
-        self, *, namespace: str = "", labels: LabelSelector | str = ""
+        self, *, namespace: str = "", label_selector: LabelSelector | str = ""
     ) -> builtins.list[KubeObject]:
         """All objects, those of a namespace, those with certain labels; in no order."""
         found = (
@@ -72,9 +72,13 @@ class Lister:
             if namespace
             else self._indexer.objects()
         )
-        if not labels:
+        if not label_selector:
             return found
-        selector = LabelSelector.parse(labels) if isinstance(labels, str) else labels
+        selector = (
+            LabelSelector.parse(label_selector)
+            if isinstance(label_selector, str)
+            else label_selector
+        )
         if selector.is_empty:
             return found
         return [obj for obj in found if selector.matches(obj.labels)]

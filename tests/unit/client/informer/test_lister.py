@@ -39,9 +39,9 @@ async def test_list_takes_a_namespace_and_labels() -> None:
 
         assert versions(pods.list()) == {"a": "1", "b": "2", "c": "3"}
         assert versions(pods.list(namespace="default")) == {"a": "1", "b": "2"}
-        assert versions(pods.list(labels="app=web")) == {"a": "1", "c": "3"}
+        assert versions(pods.list(label_selector="app=web")) == {"a": "1", "c": "3"}
         web = LabelSelector.parse("app in (web)")
-        assert versions(pods.list(namespace="other", labels=web)) == {"c": "3"}
+        assert versions(pods.list(namespace="other", label_selector=web)) == {"c": "3"}
         assert pods.list(namespace="nowhere") == []
 
 

@@ -113,7 +113,10 @@ async def test_listers_are_read_from_other_threads_while_the_cache_changes(clien
         def read(times: int) -> int:
             return sum(
                 lister.get("stays", "default").labels["app"] == "web"
-                and any(o.name == "stays" for o in lister.list(namespace="default", labels="app"))
+                and any(
+                    o.name == "stays"
+                    for o in lister.list(namespace="default", label_selector="app")
+                )
                 for _ in range(times)
             )
 
