@@ -70,6 +70,10 @@ MALFORMED = {
     "an unknown YAML alias": (YAML, b"a: *b"),
     "a list as a YAML key": (YAML, b"? [a]\n: b"),
     "a YAML infinity": (YAML, b"metadata: {name: a, generation: .inf}"),
+    "a YAML number beyond 64 bits": (
+        YAML,
+        b"metadata: {name: a, generation: 18446744073709551616}",
+    ),
     "no protobuf": (PROTOBUF, b"hello"),
     "empty protobuf": (PROTOBUF, b""),
     "protobuf of endless length": (PROTOBUF, b"k8s\0\x0a" + b"\xff" * 9 + b"\x01"),
@@ -260,6 +264,12 @@ PATCHES = {
     "an unknown directive": (STRATEGIC, b'{"data":{"$patch":"burn"}}', 500),
     "no YAML to apply": (APPLY, b"{", 400),
     "another object to apply": (APPLY, b"{apiVersion: v1, kind: Secret}", 400),
+    "metadata that is text": (APPLY, b"{apiVersion: v1, kind: ConfigMap, metadata: x}", 400),
+    "a finalizer beyond 64 bits": (
+        APPLY,
+        b"{apiVersion: v1, kind: ConfigMap, metadata: {finalizers: [18446744073709551616]}}",
+        500,
+    ),
     "an alias bomb to apply": (APPLY, alias_bomb(), 400),
     "an unknown type": ("application/json", b"{}", 415),
 }

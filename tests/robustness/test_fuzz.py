@@ -236,12 +236,14 @@ def test_a_random_patch_is_judged(
     original = next(sample for place, sample in SAMPLES if place == path)
     name = original["metadata"]["name"]
     served.ask("POST", path, json.dumps(original).encode())
+    stored = served.ask("GET", f"{path}/{name}", None)
+    assert stored is not None
     patch: Any = obj
     if kind == "json-patch+json":
         patch = [{"op": "replace", "path": f"/{key}", "value": obj[key]} for key in obj]
         patch.append(loose)
-    elif loose is not None:
-        patch = {**obj, "spec": loose} if isinstance(loose, dict) else obj
+    elif kind == "apply-patch+yaml" and stored.code == 200:
+        patch = {**obj, "kind": stored.json["kind"], "apiVersion": stored.json["apiVersion"]}
 
     for query in ("dryRun=All&fieldManager=f&force=", "dryRun=All"):
         served.ask(

@@ -43,6 +43,9 @@ def check_applied(applied: Any, kind: GroupVersionKind) -> None:
     found = GroupVersionKind(given.group, given.version, str(body.get("kind") or ""))
     if found != kind:
         raise MalformedPatch(f"invalid object type: {_go_kind(found)}")
+    metadata = body.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise MalformedPatch("metadata: expected an object")
     if managed_fields.entries_of(body) is not None:
         raise MalformedPatch("metadata.managedFields must be nil")
 

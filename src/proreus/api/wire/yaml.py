@@ -232,7 +232,8 @@ def _json(value: yaml_scalars.Scalar) -> Any:
     if isinstance(value, float):
         if math.isnan(value) or math.isinf(value):
             raise YamlError(f"json: unsupported value: {yaml_scalars.number_text(value)}")
-        return int(value) if value.is_integer() and abs(value) < 1e21 else value
+        # Beyond 64 bits it stays a float: no encoder here writes longer integers.
+        return int(value) if value.is_integer() and -(2**63) <= value < 2**64 else value
     return value
 
 
