@@ -1,25 +1,20 @@
-"""How a server's process is set up before its loop starts: memory and garbage collection.
+"""How a server's process is set up before its loop starts.
 
-Only commands call this: in somebody's test or application these are not ours to change.
+Only commands call this: in somebody's test or application it is not ours to change.
 
 The TLS layer reads into buffers of 256 kB and shrinks them. The C library would map and unmap such
-a buffer in the kernel for every request, a tenth of what a small request costs; up to a megabyte
-it keeps them. Larger ones, the bodies of lists, still go back to the system at once.
-
-Modules and tables live as long as the process, so the collector need not look at them, and what
-requests leave behind has few cycles: looking for them seldom saves a tenth of a write.
+a buffer in the kernel for every request, a tenth of what HTTP and TLS cost a small one; up to a
+megabyte it keeps them. Larger ones, the bodies of lists, still go back to the system at once.
 """
 
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # mallopt's names for them
 _MAPPED_BYTES_MIN = 1024 * 1024
 _TRIM_BYTES = 4 * 1024 * 1024
-_GENERATIONS = (20_000, 20, 20)
 
 
 def keep_small_buffers() -> None:
@@ -29,9 +24,3 @@ def keep_small_buffers() -> None:
     if mallopt is not None:  # other C libraries do well by themselves
         mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES_MIN)
         mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
-
-
-def collect_seldom() -> None:
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_GENERATIONS)

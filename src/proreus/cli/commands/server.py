@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from proreus.cli.logging import log_to_stderr
-from proreus.cli.tuning import collect_seldom, keep_small_buffers
+from proreus.cli.tuning import keep_small_buffers
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.server.storage.interface import StorageError
@@ -81,7 +81,6 @@ async def serve(config: ServerConfig) -> None:
         click.echo(f"kubeconfig: {config.kubeconfig}")
         click.echo(f"export KUBECONFIG={config.kubeconfig}")
         sys.stdout.flush()
-        collect_seldom()
         await ending.wait()
 
 
