@@ -15,6 +15,8 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+import structlog
+
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.status import ApiError, NotFound
@@ -23,6 +25,7 @@ from proreus.api.wire.options import DeleteOptions
 from proreus.server.custom import conditions, names
 from proreus.server.custom.changes import Changes, KeyView
 from proreus.server.custom.deletion import FINALIZER, without_finalizer
+from proreus.server.custom.kind import CustomKind
 from proreus.server.custom.serving import CustomKinds
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.rules import JsonObject
@@ -35,6 +38,7 @@ from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Any as AnyState
 from proreus.server.watch_cache.query import ListQuery, WatchQuery
 
+_log = structlog.get_logger(__name__)
 _DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _LOOK_AGAIN_S = 0.5  # while instances with finalizers hold up a deletion
 
@@ -59,14 +63,15 @@ class DefinitionController:
             self._known[found.name] = obj
             if conditions.is_true(obj, conditions.NAMES_ACCEPTED) and not _is_deleting(obj):
                 self._settled[found.name] = found.revision
-        ready = [
-            self._kinds.prepare(obj, _revision(obj))
+        established = [
+            self._prepared(obj)
             for obj in self._known.values()
             if conditions.is_true(obj, conditions.ESTABLISHED)
         ]
-        for kind in ready:
-            await self._kinds.wait_ready(kind)
-            self._kinds.publish(kind)
+        for kind in established:
+            if kind is not None:
+                await self._kinds.wait_ready(kind)
+                self._kinds.publish(kind)
 
     async def run(self) -> None:
         """For ever: a watch that ends is begun again."""
@@ -145,9 +150,18 @@ class DefinitionController:
     async def _serve(self, obj: JsonObject) -> None:
         if self._kinds.is_current(obj):
             return
-        kind = self._kinds.prepare(obj, _revision(obj))
-        await self._kinds.wait_ready(kind)
-        self._kinds.publish(kind)
+        if (kind := self._prepared(obj)) is not None:
+            await self._kinds.wait_ready(kind)
+            self._kinds.publish(kind)
+
+    def _prepared(self, obj: JsonObject) -> CustomKind | None:
+        """None for a definition that nobody can serve: it must not take the others down."""
+        try:
+            return self._kinds.prepare(obj, _revision(obj))
+        except Exception:  # stored past validation, by another program or an older version
+            name = obj["metadata"].get("name")
+            _log.exception("definition cannot be served", definition=name)
+            return None
 
     def _others(self, obj: JsonObject) -> Iterable[JsonObject]:
         group, name = obj["spec"].get("group"), obj["metadata"]["name"]

@@ -64,6 +64,29 @@ def test_an_optional_old_value_is_asked_for() -> None:
     assert said(schema, 2, 2) == []
 
 
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        (
+            "self.isSorted() && self.sum() == 6 && self.max() == 3 && self.indexOf(2) == 1",
+            [1, 2, 3],
+        ),
+        ("self.all(x, x > 0) && self.exists_one(x, x == 2)", [1, 2]),
+        ("self.find('[0-9]+') == '12' && self.findAll('[a-z]').size() == 2", "a12b"),
+        ("isURL(self) && self.startsWith('https')", "https://example.com/x"),
+        ("isIP(self) && !isCIDR(self)", "10.0.0.1"),
+        ("quantity(self).isGreaterThan(quantity('500Mi'))", "1Gi"),
+        ("isQuantity(self) && quantity(self).compareTo(quantity('1')) == 0", "1000m"),
+        ("self.split(',').map(x, x.trim()) == ['a', 'b']", "a, b"),
+        ("duration(self) < duration('1h')", "30m"),
+    ],
+)
+def test_rules_have_the_functions_of_kubernetes(rule: str, value: Any) -> None:
+    kind = {"type": "array"} if isinstance(value, list) else {"type": "string"}
+
+    assert said(rules(kind, rule), value) == []
+
+
 def test_what_failed_before_may_stay() -> None:
     assert said(rules(OBJECT, "self.a < 10"), {"a": 20}, {"a": 20}) == []
 
@@ -111,3 +134,13 @@ def test_old_values_cannot_be_found_in_a_plain_list() -> None:
     schema = {"type": "array", "maxItems": 3, "items": items}
 
     assert "uncorrelatable" in str(rule_violations(parse(schema), "s")[0])
+
+
+def test_without_the_library_a_definition_with_rules_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("proreus.server.custom.cel.declared.is_available", lambda: False)
+
+    found = rule_violations(parse(rules(OBJECT, "true")), "s")
+
+    assert "without the extra `cel`" in str(found[0])

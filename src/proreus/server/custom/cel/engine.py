@@ -10,6 +10,8 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from proreus.server.custom.cel.functions import extension
+
 _OLD_SELF = re.compile(r"\boldSelf\b")
 _AS_OPTIONAL = "(hasOld ? optional.of(old) : optional.none())"
 _CODE = re.compile(r"^[A-Z_]+: (?:ERROR: )?")
@@ -72,7 +74,12 @@ def _environment() -> Any:
             "old": anything,
             "hasOld": cel.Type.BOOL,
         },
-        extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings(), ext_math.ExtMath()],
+        extensions=[
+            ext_optional.ExtOptional(),
+            ext_strings.ExtStrings(),
+            ext_math.ExtMath(),
+            extension(cel),
+        ],
     )
 
 
