@@ -1,4 +1,4 @@
-"""One stage per test, with all controllers on it."""
+"""One stage per test, with the controllers on it that the module names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tests.cluster.controllers.stage import Stage, running_stage
 
 
 @pytest_asyncio.fixture
-async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+async def stage(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Stage]:
     monkeypatch.setenv("KUBECACHEDIR", str(tmp_path))
-    async with running_stage() as made:
+    async with running_stage(request.module.CONTROLLERS) as made:
         yield made

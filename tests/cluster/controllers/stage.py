@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ from proreus.api.values.timestamp import format_time
 from proreus.client import AuthSettings, Client, ClientConfig
 from proreus.client.informer import SharedInformer, SharedInformerFactory
 from proreus.client.resources.resource_client import ResourceClient
-from proreus.cluster.controllers import run_controllers
+from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.app import ApiServer
 
 TIMEOUT_S = 5.0
@@ -95,7 +95,7 @@ def deployment(name: str, replicas: int, image: str = "web:1", **spec: Any) -> d
 
 
 @contextlib.asynccontextmanager
-async def running_stage(*, controllers: bool = True) -> AsyncIterator[Stage]:
+async def running_stage(names: Sequence[str]) -> AsyncIterator[Stage]:
     async with ApiServer() as server, connected(server) as client:
         informers = SharedInformerFactory(client)
         async with informers:
@@ -106,8 +106,8 @@ async def running_stage(*, controllers: bool = True) -> AsyncIterator[Stage]:
             )
             pods.add_handler(on_add=stage.play, on_update=lambda _, new: stage.play(new))
             informers.start()
-            parts = [run_controllers(client, SystemClock())] if controllers else []
-            async with background(*parts):
+            chosen = {name: CONTROLLERS[name] for name in names}
+            async with background(run_controllers(client, SystemClock(), controllers=chosen)):
                 yield stage
 
 

@@ -10,6 +10,8 @@ from proreus.api.object import KubeObject
 from proreus.client.resources.resource_client import ResourceClient
 from tests.cluster.controllers.stage import Stage, Told, deployment, running, told_status
 
+CONTROLLERS = ("replicaset", "deployment")
+
 
 def is_rolled_out(obj: KubeObject | None) -> bool:
     """As ``kubectl rollout status`` judges."""

@@ -7,6 +7,8 @@ from typing import Any
 from proreus.api.object import KubeObject
 from tests.cluster.controllers.stage import Stage, template, told_status
 
+CONTROLLERS = ("replicaset",)
+
 
 def replica_set(name: str, replicas: int) -> dict[str, Any]:
     labels = {"app": name}

@@ -17,7 +17,13 @@ from proreus.client.client import Client
 from proreus.client.informer import SharedInformerFactory, drop_managed_fields
 from proreus.client.leader_election import LeaderElector, LeadershipLost, LeaseLock
 from proreus.cluster.controllers.deployment import deployment_controller
+from proreus.cluster.controllers.garbage_collector import GarbageCollector
+from proreus.cluster.controllers.namespace import namespace_controller
 from proreus.cluster.controllers.replica_set import replica_set_controller
+from proreus.cluster.controllers.service_account import (
+    root_ca_controller,
+    service_account_controller,
+)
 from proreus.cluster.controllers.setting import Part, Setting
 
 log = logging.getLogger(__name__)
@@ -29,16 +35,25 @@ CONTROLLERS: Mapping[str, Build] = MappingProxyType(
     {
         "replicaset": replica_set_controller,
         "deployment": deployment_controller,
+        "namespace": namespace_controller,
+        "serviceaccount": service_account_controller,
+        "root-ca": root_ca_controller,
+        "garbage-collector": GarbageCollector,
     }
 )
 
 
 async def run_controllers(
-    client: Client, clock: Clock, *, leader_election: bool = False, identity: str = ""
+    client: Client,
+    clock: Clock,
+    *,
+    leader_election: bool = False,
+    identity: str = "",
+    controllers: Mapping[str, Build] = CONTROLLERS,
 ) -> None:
     """Until cancelled. With ``leader_election`` of several callers one works at a time."""
     if not leader_election:
-        await _run_all(client, clock)
+        await _run_all(client, clock, controllers)
         return
     leases = client.coordination_k8s_io_v1.leases(LEASE_NAMESPACE)
     elector = LeaderElector(
@@ -48,18 +63,18 @@ async def run_controllers(
     )
     while True:
         try:
-            await elector.run(partial(_run_all, client, clock))
+            await elector.run(partial(_run_all, client, clock, controllers))
         except LeadershipLost as lost:
             log.warning("standing again: reason=%s", lost)
 
 
-async def _run_all(client: Client, clock: Clock) -> None:
+async def _run_all(client: Client, clock: Clock, controllers: Mapping[str, Build]) -> None:
     async with (
         SharedInformerFactory(client, clock=clock, transform=drop_managed_fields) as informers,
         asyncio.TaskGroup() as parts,
     ):
         setting = Setting(client, clock, informers, parts)
-        for name, build in CONTROLLERS.items():
+        for name, build in controllers.items():
             run = partial(_run_one, setting, build)
             supervised = supervise(
                 f"controller {name}", run, clock=clock, backoff=Backoff(clock), died=_died

@@ -1,0 +1,134 @@
+"""Owners and what they own: background, foreground, orphans; built-in kinds and custom ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.client.resources.resource_client import ResourceClient
+from tests.cluster.controllers.stage import Stage, deployment
+
+CONTROLLERS = ("replicaset", "deployment", "garbage-collector")
+
+GONE = "delete"
+
+
+def config_map(name: str, *owners: KubeObject, blocks: bool = False) -> dict[str, Any]:
+    references = [
+        {
+            "apiVersion": owner.api_version,
+            "kind": owner.kind,
+            "name": owner.name,
+            "uid": owner.uid,
+            "blockOwnerDeletion": blocks,
+        }
+        for owner in owners
+    ]
+    return {"metadata": {"name": name, "ownerReferences": references}}
+
+
+def maps(stage: Stage) -> ResourceClient:
+    return stage.client.core_v1.configmaps("default")
+
+
+async def test_a_deleted_deployment_takes_its_replica_sets_and_pods_along(stage: Stage) -> None:
+    deployments = stage.client.apps_v1.deployments("default")
+    await deployments.create(deployment("web", 3))
+    await stage.wait(
+        deployments, "web", lambda one: one and (one.status or {}).get("availableReplicas") == 3
+    )
+    (owned,) = (await stage.client.apps_v1.replicasets("default").list()).items
+    pods = (await stage.client.core_v1.pods("default").list()).items
+
+    await deployments.delete("web", propagation="Background")
+
+    await stage.client.apps_v1.replicasets("default").wait_for(owned.name, GONE, timeout_s=10)
+    for pod in pods:
+        await stage.client.core_v1.pods("default").wait_for(pod.name, GONE, timeout_s=10)
+
+
+async def test_a_dependent_with_another_owner_stays_and_forgets_the_dead_one(stage: Stage) -> None:
+    one, two = [await maps(stage).create(config_map(name)) for name in ("one", "two")]
+    await maps(stage).create(config_map("child", one, two))
+
+    await maps(stage).delete("one")
+
+    child = await stage.wait(
+        maps(stage), "child", lambda it: it and len(it.metadata.ownerReferences) == 1
+    )
+    assert child is not None
+    assert child.metadata.ownerReferences[0].name == "two"
+
+
+async def test_an_object_made_for_an_owner_that_never_was_goes(stage: Stage) -> None:
+    one = await maps(stage).create(config_map("one"))
+    await maps(stage).delete("one")
+    await maps(stage).wait_for("one", GONE, timeout_s=10)
+
+    await maps(stage).create(config_map("late", one))
+
+    await maps(stage).wait_for("late", GONE, timeout_s=10)
+
+
+async def test_foreground_deletion_keeps_the_owner_until_its_dependents_are_gone(
+    stage: Stage,
+) -> None:
+    owner = await maps(stage).create(config_map("owner"))
+    child = config_map("child", owner, blocks=True)
+    child["metadata"]["finalizers"] = ["example.com/hold"]
+    await maps(stage).create(child)
+
+    await maps(stage).delete("owner", propagation="Foreground")
+    await stage.wait(maps(stage), "child", lambda it: it and it.metadata.deletionTimestamp)
+
+    held = await maps(stage).get("owner")
+    assert held.metadata.finalizers == ["foregroundDeletion"]
+    await maps(stage).patch("child", {"metadata": {"finalizers": None}})
+    await maps(stage).wait_for("owner", GONE, timeout_s=10)
+
+
+async def test_orphans_stay_without_their_owner(stage: Stage) -> None:
+    owner = await maps(stage).create(config_map("owner"))
+    await maps(stage).create(config_map("child", owner))
+    # The collector must have heard of both before it can part them.
+    await stage.wait(maps(stage), "child", lambda it: it is not None)
+
+    await maps(stage).delete("owner", propagation="Orphan")
+
+    await maps(stage).wait_for("owner", GONE, timeout_s=10)
+    child = await maps(stage).get("child")
+    assert not child.metadata.ownerReferences
+
+
+async def test_custom_resources_own_and_are_owned(stage: Stage) -> None:
+    definitions = stage.client.resource("customresourcedefinitions.apiextensions.k8s.io")
+    await definitions.create(_definition())
+    await definitions.wait_for("widgets.example.com", "condition=Established", timeout_s=10)
+    widgets = stage.client.resource("widgets.v1.example.com")("default")
+    parent = await widgets.create({"metadata": {"name": "parent"}})
+    child: dict[str, Any] = config_map("child", parent)
+    await widgets.create(child)
+    await maps(stage).create(config_map("child", parent))
+
+    await widgets.delete("parent", propagation="Background")
+
+    await widgets.wait_for("child", GONE, timeout_s=10)
+    await maps(stage).wait_for("child", GONE, timeout_s=10)
+
+
+def _definition() -> dict[str, Any]:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
+    }  # fmt: skip
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [version],
+        },
+    }
