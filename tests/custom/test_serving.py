@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from proreus.client import Client, Forbidden, Invalid, KubeObject, NotFound
+from proreus.client.informer import SharedInformerFactory
 from proreus.testing.server import RunningServer, running_server
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
 
@@ -219,3 +220,20 @@ async def test_openapi_tells_the_schema_and_forgets_it(client: Client) -> None:
     await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=_PATIENCE_S)
     index = orjson.loads(await client.get_raw("/openapi/v3"))
     assert "apis/example.com/v1" not in index["paths"]
+
+
+async def test_an_informer_goes_on_over_a_change_of_the_definition(client: Client) -> None:
+    await define(client, definition(version(spec={"size": INTEGER})))
+    seen: asyncio.Queue[str] = asyncio.Queue()  # as many as the test makes
+
+    async with SharedInformerFactory(client) as informers, asyncio.timeout(_PATIENCE_S):
+        informer = informers.informer("widgets.v1.example.com")
+        informer.add_handler(on_add=lambda obj: seen.put_nowait(obj.name))
+        informers.start()
+        await widgets(client).create(widget("a"))
+        assert await seen.get() == "a"
+
+        await change(client, definition(version(spec={"size": INTEGER, "color": TEXT})))
+        await widgets(client).create(widget("b"))
+
+        assert await seen.get() == "b"
