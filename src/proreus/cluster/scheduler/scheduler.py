@@ -40,7 +40,7 @@ from proreus.cluster.scheduler.queue import SchedulingQueue
 
 log = logging.getLogger(__name__)
 
-_WRITES_MAX = 32
+_WRITES_MAX = 16
 _LOOK_AGAIN_S = 30.0  # how often pods that are parked for too long are looked for
 
 
