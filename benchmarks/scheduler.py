@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
+import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from benchmarks.api_server._server import running_server
 from benchmarks.report import Row
 from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
-from proreus.client import AuthSettings, Client, ClientConfig, TlsSettings
+from proreus.client import Client, ClientConfig, load_config
 from proreus.client.informer import SharedInformerFactory
 from proreus.cluster.scheduler.cluster_state import ClusterState
 from proreus.cluster.scheduler.cycle import Cycle, Placed
@@ -44,13 +50,7 @@ def _decision_us() -> float:
 
 
 async def _over_the_wire() -> float:
-    with running_server() as server:
-        config = ClientConfig(
-            f"https://127.0.0.1:{server.port}",
-            tls=TlsSettings(insecure=True),
-            auth=AuthSettings(token=server.token),
-            rate_limit=None,
-        )
+    with _server() as config:
         async with Client(config) as client, SharedInformerFactory(client) as informers:
             for number in range(_NODES):
                 await client.core_v1.nodes.create(_node(number))
@@ -73,6 +73,22 @@ async def _over_the_wire() -> float:
             async with background(Scheduler(client, SystemClock()).run()):
                 await done.wait()
                 return time.perf_counter() - begun
+
+
+@contextmanager
+def _server() -> Iterator[ClientConfig]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "proreus.cli.main", "server", "--port", "0"]
+        process = subprocess.Popen(
+            [*command, "--data-dir", folder], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()  # ready
+            yield replace(load_config(Path(folder) / "kubeconfig"), rate_limit=None)
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 def _node(number: int) -> dict[str, Any]:
