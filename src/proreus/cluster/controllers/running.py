@@ -17,7 +17,9 @@ from proreus.client.client import Client
 from proreus.client.informer import SharedInformerFactory, drop_managed_fields
 from proreus.client.leader_election import LeaderElector, LeadershipLost, LeaseLock
 from proreus.cluster.controllers.deployment import deployment_controller
+from proreus.cluster.controllers.endpoint_slice import endpoint_slice_controller
 from proreus.cluster.controllers.garbage_collector import GarbageCollector
+from proreus.cluster.controllers.job import job_controller
 from proreus.cluster.controllers.namespace import namespace_controller
 from proreus.cluster.controllers.replica_set import replica_set_controller
 from proreus.cluster.controllers.service_account import (
@@ -35,6 +37,8 @@ CONTROLLERS: Mapping[str, Build] = MappingProxyType(
     {
         "replicaset": replica_set_controller,
         "deployment": deployment_controller,
+        "job": job_controller,
+        "endpointslice": endpoint_slice_controller,
         "namespace": namespace_controller,
         "serviceaccount": service_account_controller,
         "root-ca": root_ca_controller,

@@ -1,0 +1,245 @@
+"""EndpointSlices and Endpoints: where the pods of a Service answer.
+
+Receives: keys of Services, from their events and those of pods.  Hands on: one slice per hundred
+pods, named after the Service, and the older Endpoints object with the same addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.api.selectors.labels import LabelSelector
+from proreus.api.status import AlreadyExists, NotFound
+from proreus.client.controller import Controller, Result, Watch
+from proreus.client.informer import SharedInformer
+from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
+from proreus.cluster.controllers.ownership import (
+    CONTROLLER_INDEX,
+    is_deleting,
+    reference_to,
+)
+from proreus.cluster.controllers.pod_template import is_finished, is_ready
+from proreus.cluster.controllers.setting import Setting
+
+SLICE_MAX = 100
+SERVICE_LABEL = "kubernetes.io/service-name"
+MANAGED_LABEL = "endpointslice.kubernetes.io/managed-by"
+MANAGER = "endpointslice-controller.k8s.io"
+_ENDPOINTS_MAX = 1000
+
+Content = dict[str, Any]
+
+
+def endpoint_slice_controller(setting: Setting) -> Controller:
+    sync = EndpointSlices(setting)
+    return Controller(
+        reconciling(sync.informer, sync.writes, sync.sync),
+        sync.informer,
+        owns=[sync.slices],
+        watches=[Watch(sync.pods, sync.keys_of_pod)],
+        name="endpointslice",
+        concurrency=5,
+    )
+
+
+# Decisions
+
+
+def is_listed(pod: KubeObject) -> bool:
+    """Pods without an address, and those that ended, answer nowhere."""
+    return bool((pod.get("status") or {}).get("podIP")) and not is_finished(pod)
+
+
+def endpoint(pod: KubeObject, *, publish_unready: bool) -> Content:
+    serving = is_ready(pod) or publish_unready
+    found: Content = {
+        "addresses": [pod.status.podIP],
+        "conditions": {
+            "ready": serving and not is_deleting(pod),
+            "serving": is_ready(pod),
+            "terminating": is_deleting(pod),
+        },
+        "targetRef": {
+            "kind": "Pod", "name": pod.name, "namespace": pod.namespace, "uid": pod.uid,
+        },
+    }  # fmt: skip
+    if pod.spec.nodeName:
+        found["nodeName"] = pod.spec.nodeName
+    return found
+
+
+def ports(service: KubeObject, pod: KubeObject | None) -> list[Content]:
+    """The ports of a Service as its pods have them; a name is looked up in the pod."""
+    found: list[Content] = []
+    for port in service.spec.ports or ():
+        number = _target(port, pod)
+        if number is None:
+            continue
+        made: Content = {"protocol": port.get("protocol") or "TCP", "port": number}
+        made["name"] = port.get("name") or ""
+        if port.get("appProtocol"):
+            made["appProtocol"] = port["appProtocol"]
+        found.append(made)
+    return found
+
+
+def _target(port: Any, pod: KubeObject | None) -> int | None:
+    target = port.get("targetPort", port.get("port"))
+    if not isinstance(target, str):
+        return int(target)
+    for container in pod.spec.containers if pod is not None else ():
+        for one in container.get("ports") or ():
+            if one.get("name") == target and one.get("protocol", "TCP") == port.get("protocol"):
+                return int(one["containerPort"])
+    return None
+
+
+def slices_of(service: KubeObject, pods: Sequence[KubeObject]) -> list[Content]:
+    """What the slices should hold: pods by the ports they have, a hundred at a time. A Service
+    without pods has one empty slice, so that it is seen that somebody looked."""
+    publish = bool(service.spec.publishNotReadyAddresses)
+    by_ports: list[tuple[list[Content], list[Content]]] = []
+    for pod in sorted((pod for pod in pods if is_listed(pod)), key=lambda pod: pod.name):
+        own = ports(service, pod)
+        group = next((found for known, found in by_ports if known == own), None)
+        if group is None:
+            group = []
+            by_ports.append((own, group))
+        group.append(endpoint(pod, publish_unready=publish))
+    made = [
+        _slice(service, own, group[start : start + SLICE_MAX])
+        for own, group in by_ports
+        for start in range(0, len(group), SLICE_MAX)
+    ]
+    return made or [_slice(service, ports(service, None), [])]
+
+
+def _slice(service: KubeObject, own: list[Content], endpoints: list[Content]) -> Content:
+    labels = {**service.labels, SERVICE_LABEL: service.name, MANAGED_LABEL: MANAGER}
+    families = service.spec.ipFamilies or ("IPv4",)
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "generateName": f"{service.name}-",
+            "namespace": service.namespace,
+            "labels": labels,
+            "ownerReferences": [reference_to(service)],
+        },
+        "addressType": families[0],
+        "endpoints": endpoints,
+        "ports": own,
+    }
+
+
+def endpoints_of(service: KubeObject, slices: Sequence[Content]) -> Content:
+    """The same as an Endpoints object: ready addresses and others apart, per set of ports."""
+    subsets: list[Content] = []
+    room = _ENDPOINTS_MAX
+    for one in slices:
+        subset: Content = {}
+        for made in one["endpoints"][:room]:
+            if made["conditions"]["terminating"]:
+                continue
+            field = "addresses" if made["conditions"]["ready"] else "notReadyAddresses"
+            address = {"ip": made["addresses"][0], "targetRef": made["targetRef"]}
+            if "nodeName" in made:
+                address["nodeName"] = made["nodeName"]
+            subset.setdefault(field, []).append(address)
+            room -= 1
+        if subset:
+            named = [{k: v for k, v in port.items() if v != ""} for port in one["ports"]]
+            subsets.append({**subset, "ports": named})
+    return {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {
+            "name": service.name,
+            "namespace": service.namespace,
+            "labels": {**service.labels, "endpoints.kubernetes.io/managed-by": "proreus"},
+            "ownerReferences": [reference_to(service)],
+        },
+        "subsets": subsets,
+    }
+
+
+def same(present: KubeObject, wanted: Content, *fields: str) -> bool:
+    labels = wanted["metadata"].get("labels") or {}
+    return dict(present.labels) == labels and all(
+        (present.get(field) or []) == (wanted.get(field) or []) for field in fields
+    )
+
+
+# Acting
+
+
+class EndpointSlices:
+    """Keeps the slices of one Service at a time."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._client = setting.client
+        self.informer = setting.informers.informer("services")
+        self.pods = setting.owned("pods")
+        self.slices = setting.owned("endpointslices.discovery.k8s.io")
+        self.endpoints: SharedInformer = setting.informers.informer("endpoints")
+        self.writes = OwnWrites()
+
+    def keys_of_pod(self, pod: KubeObject) -> list[str]:
+        return [
+            service.key
+            for service in self.informer.lister.list(namespace=pod.namespace)
+            if service.spec.selector and _selector(service).matches(pod.labels)
+        ]
+
+    async def sync(self, service: KubeObject) -> Result | None:
+        if not service.spec.selector or is_deleting(service):
+            return None  # without a selector its addresses are somebody else's business
+        if service.spec.type == "ExternalName":
+            return None
+        selector = _selector(service)
+        there = self.pods.lister.list(namespace=service.namespace)
+        pods = [pod for pod in there if selector.matches(pod.labels)]
+        wanted = slices_of(service, pods)
+        await self._write_slices(service, wanted)
+        await self._write_endpoints(service, endpoints_of(service, wanted))
+        return None
+
+    async def _write_slices(self, service: KubeObject, wanted: list[Content]) -> None:
+        key = service.key
+        api = self._client.discovery_k8s_io_v1.endpointslices(service.namespace)
+        owned = self.slices.indexer.by_index(CONTROLLER_INDEX, service.uid)
+        present = sorted(self.writes.remaining(key, owned), key=lambda one: one.name)
+        for one, content in zip(present, wanted, strict=False):
+            if not same(one, content, "endpoints", "ports"):
+                metadata = {**one.to_dict()["metadata"], "labels": content["metadata"]["labels"]}
+                written = await api.replace({**content, "metadata": metadata})
+                self.writes.wrote(key, self.slices, written)
+        for content in wanted[len(present) :]:
+            self.writes.wrote(key, self.slices, await api.create(content))
+        for one in present[len(wanted) :]:
+            try:
+                await api.delete(one.name, uid=one.uid)
+            except NotFound:
+                continue
+            self.writes.deleted(key, one)
+
+    async def _write_endpoints(self, service: KubeObject, wanted: Content) -> None:
+        api = self._client.core_v1.endpoints(service.namespace)
+        present = self.endpoints.indexer.get(service.key)
+        try:
+            if present is None:
+                written = await api.create(wanted)
+            elif not same(present, wanted, "subsets"):
+                metadata = {**present.to_dict()["metadata"], "labels": wanted["metadata"]["labels"]}
+                written = await api.replace({**wanted, "metadata": metadata})
+            else:
+                return
+        except AlreadyExists:
+            return
+        self.writes.wrote(service.key, self.endpoints, written)
+
+
+def _selector(service: KubeObject) -> LabelSelector:
+    return LabelSelector.from_object({"matchLabels": dict(service.spec.selector)})

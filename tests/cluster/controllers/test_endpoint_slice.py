@@ -1,0 +1,53 @@
+"""Where a Service's pods answer, as slices and as Endpoints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proreus.api.object import KubeObject
+from tests.cluster.controllers.stage import Stage, running, template
+
+CONTROLLERS = ("endpointslice", "replicaset", "garbage-collector")
+
+
+def service(name: str) -> dict[str, Any]:
+    port = {"name": "http", "port": 80, "targetPort": 8080}
+    return {"metadata": {"name": name}, "spec": {"selector": {"app": name}, "ports": [port]}}
+
+
+async def test_pods_come_into_the_slice_when_ready_and_leave_it_when_gone(stage: Stage) -> None:
+    pods = stage.client.core_v1.pods("default")
+    await stage.client.core_v1.services("default").create(service("web"))
+    body = template({"app": "web"})
+    await pods.create({**body, "metadata": {"name": "one", **body["metadata"]}})
+    endpoints = stage.client.core_v1.endpoints("default")
+
+    def has_address(obj: KubeObject | None) -> bool:
+        return bool(obj and obj.subsets and obj.subsets[0].addresses)
+
+    found = await stage.wait(endpoints, "web", has_address)
+    assert found is not None
+    assert found.subsets[0].addresses[0].ip == "10.1.2.3"
+    assert found.subsets[0].ports == [{"name": "http", "port": 8080, "protocol": "TCP"}]
+    slices = stage.client.discovery_k8s_io_v1.endpointslices("default")
+    (one,) = (await slices.list(label_selector="kubernetes.io/service-name=web")).items
+    assert one.endpoints[0].conditions == {"ready": True, "serving": True, "terminating": False}
+
+    await pods.patch_status("one", running(ready=False), type="strategic")
+    await stage.wait(endpoints, "web", lambda it: it and it.subsets[0].notReadyAddresses)
+    await pods.delete("one")
+    await stage.wait(endpoints, "web", lambda it: it and not it.subsets)
+    (left,) = (await slices.list(label_selector="kubernetes.io/service-name=web")).items
+    assert not left.endpoints
+
+
+async def test_the_slices_of_a_deleted_service_go_with_it(stage: Stage) -> None:
+    services = stage.client.core_v1.services("default")
+    await services.create(service("web"))
+    await stage.wait(stage.client.core_v1.endpoints("default"), "web", lambda it: it is not None)
+    slices = stage.client.discovery_k8s_io_v1.endpointslices("default")
+    (one,) = (await slices.list(label_selector="kubernetes.io/service-name=web")).items
+
+    await services.delete("web")
+
+    await slices.wait_for(one.name, "delete", timeout_s=10)
