@@ -311,11 +311,18 @@ class InterruptibleStorage:
             if lost.done() and not lost.cancelled():
                 raise lost.result()
             await self._changes.wait_open()
-            yield coming.result()
+            result = coming.result()
+            if isinstance(result, StorageError):
+                raise result
+            yield result
 
 
-async def _next(batches: AsyncIterator[ChangeBatch]) -> ChangeBatch:
-    return await anext(batches)
+async def _next(batches: AsyncIterator[ChangeBatch]) -> ChangeBatch | StorageError:
+    """A failure is handed on as a value: raised in a TaskGroup it would come out wrapped."""
+    try:
+        return await anext(batches)
+    except StorageError as error:
+        return error
 
 
 @asynccontextmanager

@@ -177,7 +177,7 @@ _scene = st.one_of(
     _falls_behind_and_catches_up,
     _replays_much,
 )
-stories = st.lists(_scene, min_size=5, max_size=25).map(
+stories = st.lists(_scene, min_size=4, max_size=16).map(
     lambda scenes: [step for scene in scenes for step in scene]
 )
 

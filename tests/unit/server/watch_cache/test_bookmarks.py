@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from proreus.server.storage.interface import Change, StoredValue
 from proreus.server.watch_cache.query import Any, WatchQuery
 from proreus.server.watch_cache.watches import next_bookmark_s
-from tests.watching import Cluster, RecordingSink, from_start, put, selection
+from tests.watching import PREFIX, Cluster, RecordingSink, from_start, put, selection, stored_object
 
 
 async def test_a_quiet_watch_gets_none_until_the_revision_has_moved(cluster: Cluster) -> None:
@@ -81,3 +82,18 @@ async def test_a_reader_that_is_behind_gets_none(cluster: Cluster) -> None:
     assert sink.bursts
     assert not any(b"BOOKMARK" in frame for frame in sink.waiting)
     assert not watch.is_closed()
+
+
+async def test_what_waits_for_the_end_of_the_turn_goes_out_before_it(cluster: Cluster) -> None:
+    """A change applied in the very callback that sends bookmarks must not be overtaken."""
+    stored = StoredValue(f"{PREFIX}a/x", stored_object("a/x"), 2)
+
+    def change() -> None:
+        cluster.cache.apply(Change(2, stored.key, None, stored))
+        cluster.caches._freshness.reached(2)
+
+    cluster.caches._agenda.at(59.9, change, grain_s=1.0)
+    watch = await cluster.watch(WatchQuery(state=Any(), bookmarks=True))
+    await cluster.clock.advance(61)
+
+    assert watch.told == ["ADDED a/x 2", "BOOKMARK 2"]
