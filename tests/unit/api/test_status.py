@@ -27,7 +27,7 @@ def test_a_missing_object_is_named_with_its_group() -> None:
     }
 
 
-def test_every_violation_is_a_cause_and_equal_ones_are_said_once() -> None:
+def test_every_violation_is_a_cause_and_the_message_says_equal_ones_once() -> None:
     missing = field_error.required("spec.containers")
     unknown = field_error.not_supported("spec.restartPolicy", "No", ["Always", "Never"])
 
@@ -40,6 +40,7 @@ def test_every_violation_is_a_cause_and_equal_ones_are_said_once() -> None:
     assert [cause["reason"] for cause in error.causes] == [
         "FieldValueRequired",
         "FieldValueNotSupported",
+        "FieldValueRequired",
     ]
 
 
