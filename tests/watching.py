@@ -267,6 +267,10 @@ class InterruptibleStorage:
         self.is_broken = True
         self._lost.put_nowait(error)
 
+    def replace(self, storage: Storage) -> None:
+        """From the next stream on another store answers."""
+        self._storage = storage
+
     def fail_lists(self, error: StorageError | None) -> None:
         self._list_error = error
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from proreus.api.status import TooManyRequests
-from proreus.server.storage.interface import Compacted, Unavailable
+from proreus.server.storage.interface import Compacted, FutureRevision, Unavailable
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.watch_cache.caches import WatchCaches
 from proreus.server.watch_cache.query import Any, Exact, ListQuery, NotOlderThan, WatchQuery
@@ -240,3 +240,28 @@ async def test_a_consistent_read_that_cannot_be_confirmed_is_read_from_storage()
 
 def test_the_pause_asked_for_grows_with_the_outage() -> None:
     assert [retry_after_s(t) for t in (0, 10, 20, 30, 56, 57, 1e6)] == [1, 1, 3, 6, 28, 30, 30]
+
+
+async def test_a_storage_put_back_to_an_older_state_is_listed_anew() -> None:
+    """A restored backup: the store's revision is behind what the caches had reached."""
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory, MemoryStorage.open(clock) as backup:
+        storage = InterruptibleStorage(memory)
+        await put(backup, PREFIX, "a/old")
+        async with cluster_on(storage, clock) as cluster:
+            for n in range(5):
+                await cluster.write(f"a/{n}")
+            await cluster.settle()
+            watch = await cluster.watch()
+
+            storage.replace(backup)
+            storage.interrupt(FutureRevision(6, 2))
+            await cluster.settle()
+
+            assert watch.is_closed()
+            assert cluster.caches.revision == 2
+            assert await cluster.keys() == ["a/old"]
+            after = await cluster.watch(WatchQuery(after=2))
+            await cluster.write("a/new")
+            await cluster.settle()
+            assert after.told == ["ADDED a/new 3"]
