@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from proreus.api.selectors.errors import SelectorError
 from proreus.cluster.scheduler import scores
 from proreus.cluster.scheduler.filters import filter_for
 from proreus.cluster.scheduler.node import NodeState
@@ -40,7 +41,10 @@ class Cycle:
 
     def decide(self, pod: PodView, nodes: Sequence[NodeState]) -> Decision:
         refusals: Counter[str] = Counter()
-        feasible = self._feasible(pod, nodes, refusals)
+        try:
+            feasible = self._feasible(pod, nodes, refusals)
+        except SelectorError as unreadable:  # a server that checks less than ours let it in
+            return Unschedulable(str(unreadable))
         if not feasible:
             return Unschedulable(_explain(len(nodes), refusals))
         if len(feasible) == 1:
@@ -53,7 +57,7 @@ class Cycle:
     def _feasible(
         self, pod: PodView, nodes: Sequence[NodeState], refusals: Counter[str]
     ) -> list[NodeState]:
-        refuse = filter_for(pod)
+        refuse = filter_for(pod, nodes)
         wanted = nodes_to_find(len(nodes))
         feasible: list[NodeState] = []
         for position, node in self._in_turn(nodes):

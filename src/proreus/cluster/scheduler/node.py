@@ -15,7 +15,7 @@ class NodeState:
 
     __slots__ = (
         "_by_owner", "allocatable", "host_ports", "is_unschedulable", "labels", "name", "pods",
-        "requested", "spec", "supposed", "taints",
+        "repelling", "requested", "spec", "supposed", "taints",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -26,6 +26,7 @@ class NodeState:
         self.is_unschedulable = False
         self.allocatable: Mapping[str, int] = {}
         self.pods: dict[str, PodView] = {}  # by uid
+        self.repelling: dict[str, PodView] = {}  # the pods with required anti-affinity
         self.requested: dict[str, int] = {}
         self.supposed: dict[str, int] = {}
         self.host_ports: list[HostPort] = []
@@ -52,11 +53,14 @@ class NodeState:
         self.pods[pod.uid] = pod
         self._count(pod, 1)
         self.host_ports.extend(pod.host_ports)
+        if pod.is_repelling:
+            self.repelling[pod.uid] = pod
 
     def remove(self, uid: str) -> PodView | None:
         pod = self.pods.pop(uid, None)
         if pod is not None:
             self._count(pod, -1)
+            self.repelling.pop(uid, None)
             for port in pod.host_ports:
                 self.host_ports.remove(port)
         return pod

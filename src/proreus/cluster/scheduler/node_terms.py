@@ -29,8 +29,8 @@ def match_term(term: Mapping[str, Any]) -> Match:
 
 
 def _expression(expression: Mapping[str, Any]) -> Callable[[Mapping[str, str]], bool]:
-    key, values = expression["key"], frozenset(expression.get("values") or ())
-    match expression["operator"]:
+    key, values = expression.get("key") or "", frozenset(expression.get("values") or ())
+    match expression.get("operator"):
         case "In":
             return lambda labels: labels.get(key) in values
         case "NotIn":

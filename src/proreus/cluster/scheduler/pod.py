@@ -70,6 +70,12 @@ class PodView:
     def tolerations(self) -> list[Mapping[str, Any]]:
         return self.spec.get("tolerations") or []
 
+    @property
+    def is_repelling(self) -> bool:
+        """Whether other pods may be refused because this one is near."""
+        affinity = (self.spec.get("affinity") or {}).get("podAntiAffinity") or {}
+        return bool(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
+
 
 def _host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
     return tuple(

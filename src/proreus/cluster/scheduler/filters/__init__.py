@@ -6,14 +6,16 @@ called for each node. Order: cheap and likely to refuse first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from proreus.cluster.scheduler.filters import (
     node_affinity,
     node_name,
+    pod_affinity,
     ports,
     resources_fit,
     taints,
+    topology_spread,
     unschedulable,
 )
 from proreus.cluster.scheduler.node import NodeState
@@ -29,11 +31,17 @@ _FILTERS: tuple[Callable[[PodView], NodeFilter | None], ...] = (
     ports.node_filter,
     resources_fit.node_filter,
 )
+# These depend on where other pods are.
+_CLUSTER_FILTERS: tuple[Callable[[PodView, Sequence[NodeState]], NodeFilter | None], ...] = (
+    topology_spread.node_filter,
+    pod_affinity.node_filter,
+)
 
 
-def filter_for(pod: PodView) -> NodeFilter:
+def filter_for(pod: PodView, nodes: Sequence[NodeState]) -> NodeFilter:
     """All filters that concern this pod as one."""
     filters = [made for make in _FILTERS if (made := make(pod)) is not None]
+    filters += [made for make in _CLUSTER_FILTERS if (made := make(pod, nodes)) is not None]
 
     def refuse(node: NodeState) -> str | None:
         for node_filter in filters:

@@ -18,7 +18,7 @@ def node_filter(pod: PodView) -> Callable[[NodeState], str | None] | None:
         if not node.taints:
             return None
         for taint in untolerated(node.taints, tolerations, _HARD):
-            return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
+            return f"node(s) had untolerated taint {{{taint.get('key')}: {taint.get('value', '')}}}"
         return None
 
     return refuse
@@ -42,7 +42,7 @@ def _matches(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     effect, key = toleration.get("effect"), toleration.get("key")
     if effect and effect != taint.get("effect"):
         return False
-    if key and key != taint["key"]:
+    if key and key != taint.get("key"):
         return False
     if toleration.get("operator") == "Exists":
         return True

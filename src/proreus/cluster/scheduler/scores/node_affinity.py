@@ -15,7 +15,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
     affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
     preferred = [
-        (term["weight"], node_terms.match_term(term["preference"]))
+        (term.get("weight") or 0, node_terms.match_term(term.get("preference") or {}))
         for term in affinity.get(_PREFERRED) or ()
     ]
     if not preferred:

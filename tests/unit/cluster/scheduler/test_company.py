@@ -1,0 +1,118 @@
+"""Where a pod goes because of where others are: spread, affinity, anti-affinity."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
+from proreus.cluster.scheduler.node import NodeState
+from proreus.cluster.scheduler.pod import PodView
+
+ZONE = "topology.kubernetes.io/zone"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def node(name: str, zone: str, *pods: PodView) -> NodeState:
+    state = NodeState(name)
+    content = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {ZONE: zone} if zone else {}},
+        "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+    }
+    state.update(KubeObject.from_dict(content))
+    for pod_here in pods:
+        state.add(pod_here)
+    return state
+
+
+def pod(name: str, app: str = "web", namespace: str = "d", **spec: Any) -> PodView:
+    metadata = {"name": name, "namespace": namespace, "uid": name, "labels": {"app": app}}
+    content = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    return PodView.read(
+        KubeObject.from_dict({**content, "spec": {"containers": [{"name": "c"}], **spec}})
+    )
+
+
+def spread(skew: int = 1, **more: Any) -> list[dict[str, Any]]:
+    selector = {"matchLabels": {"app": "web"}}
+    return [{"topologyKey": ZONE, "maxSkew": skew, "labelSelector": selector, **more}]
+
+
+def term(app: str) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": app}}
+    return {REQUIRED: [{"topologyKey": ZONE, "labelSelector": selector}]}
+
+
+def decide(wanted: PodView, *nodes: NodeState) -> Placed | Unschedulable:
+    return Cycle(random.Random(1)).decide(wanted, nodes)
+
+
+def test_a_spread_pod_goes_to_the_emptier_zone() -> None:
+    full, empty = node("a", "1", pod("p1")), node("b", "2")
+
+    assert decide(pod("new", topologySpreadConstraints=spread()), full, empty) == Placed("b")
+
+
+def test_pods_of_other_apps_and_namespaces_do_not_count_for_the_spread() -> None:
+    busy = node("a", "1", pod("p1", app="db"), pod("p2", namespace="other"), pod("p3", app="db"))
+    one = node("b", "2", pod("p4"))
+
+    assert decide(pod("new", topologySpreadConstraints=spread()), busy, one) == Placed("a")
+
+
+def test_a_spread_that_cannot_be_kept_refuses_and_one_that_is_a_wish_does_not() -> None:
+    full, nowhere = node("a", "1", pod("p1")), node("b", "")
+    soft = spread(whenUnsatisfiable="ScheduleAnyway")
+
+    refused = decide(pod("new", topologySpreadConstraints=spread(minDomains=2)), full, nowhere)
+
+    assert refused == Unschedulable(
+        "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, "
+        "1 node(s) didn't match pod topology spread constraints (missing required label)."
+    )
+    assert isinstance(decide(pod("new", topologySpreadConstraints=soft), full), Placed)
+
+
+def test_a_pod_goes_where_its_company_is() -> None:
+    wanted = pod("new", affinity={"podAffinity": term("db")})
+
+    assert decide(wanted, node("a", "1"), node("b", "2", pod("p", app="db"))) == Placed("b")
+    assert decide(wanted, node("a", "1")) == Unschedulable(
+        "0/1 nodes are available: 1 node(s) didn't match pod affinity rules."
+    )
+
+
+def test_the_first_of_a_group_that_wants_to_be_together_goes_anywhere() -> None:
+    wanted = pod("new", affinity={"podAffinity": term("web")})
+
+    assert decide(wanted, node("a", "1")) == Placed("a")
+
+
+def test_pods_that_repel_each_other_are_kept_apart_in_both_directions() -> None:
+    lonely = pod("lonely", app="db", affinity={"podAntiAffinity": term("web")})
+
+    assert decide(lonely, node("a", "1", pod("p")), node("b", "2")) == Placed("b")
+    assert decide(pod("new"), node("a", "1", lonely), node("b", "2")) == Placed("b")
+    assert decide(pod("new"), node("a", "1", lonely)) == Unschedulable(
+        "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules."
+    )
+
+
+def test_a_repelling_pod_that_left_repels_nobody() -> None:
+    lonely = pod("lonely", app="db", affinity={"podAntiAffinity": term("web")})
+    place = node("a", "1", lonely)
+    place.remove("lonely")
+
+    assert decide(pod("new"), place) == Placed("a")
+
+
+def test_a_selector_that_cannot_be_read_costs_only_its_own_pod() -> None:
+    broken = {"matchExpressions": [{"key": "app", "operator": "Resembles"}]}
+    terms = {REQUIRED: [{"topologyKey": ZONE, "labelSelector": broken}]}
+
+    assert decide(pod("new", affinity={"podAffinity": terms}), node("a", "1")) == Unschedulable(
+        '"Resembles" is not a valid label selector operator'
+    )
