@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from proreus.api.patch import go_text
+from proreus.api import go_text
 from proreus.api.typed import Shape, TypeNode
 from proreus.api.wire import json
 

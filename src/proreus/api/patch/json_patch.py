@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from proreus.api.patch import go_text
+from proreus.api import go_text
 from proreus.api.patch.errors import MalformedPatch, RejectedPatch, TooManyOperations
 from proreus.api.wire import json
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from proreus.api.patch import field_sets, go_text
+from proreus.api import go_text
+from proreus.api.patch import field_sets
 from proreus.api.patch.field_sets import FieldSetError, Tree
 from proreus.api.patch.json_patch import same
 from proreus.api.wire import json

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proreus.api.patch import go_text
+from proreus.api import go_text
 from proreus.api.patch.errors import MalformedPatch
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from proreus.api.patch import go_text
+from proreus.api import go_text
 from proreus.api.patch.directives import PATCH, without_directives
 from proreus.api.patch.errors import RejectedPatch, UnmappedPatchError
 from proreus.api.typed import TypeNode

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from proreus.api.patch import go_text, strategic_lists
+from proreus.api import go_text
+from proreus.api.patch import strategic_lists
 from proreus.api.patch.directives import (
     DELETE_LIST,
     PATCH,

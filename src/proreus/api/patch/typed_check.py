@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from proreus.api.patch import go_text
+from proreus.api import go_text
 from proreus.api.patch.field_sets import element_text
 from proreus.api.patch.plans import ElementError, Plan, plan_of
 from proreus.api.typed import Shape, TypeNode

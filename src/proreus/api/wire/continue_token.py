@@ -13,6 +13,8 @@ import posixpath
 from dataclasses import dataclass
 from typing import TypeVar
 
+from proreus.api.go_text import json_kind
+
 _VERSION = "meta.k8s.io/v1"
 _T = TypeVar("_T", str, int)
 
@@ -94,7 +96,7 @@ def _json_object(raw: bytes) -> dict[str, object]:
         raise ContinueError(f"continue key is not valid: {go_json_error(raw)}") from None
     if not isinstance(value, dict):
         raise ContinueError(
-            f"continue key is not valid: json: cannot unmarshal {_go_type(value)} into Go value "
+            f"continue key is not valid: json: cannot unmarshal {json_kind(value)} into Go value "
             "of type storage.continueToken"
         )
     return value
@@ -105,7 +107,7 @@ def _typed(value: dict[str, object], field: str, wanted: type[_T], go_type: str)
     if isinstance(found, wanted) and not isinstance(found, bool):
         return found
     raise ContinueError(
-        f"continue key is not valid: json: cannot unmarshal {_go_type(found)} into Go struct "
+        f"continue key is not valid: json: cannot unmarshal {json_kind(found)} into Go struct "
         f"field continueToken.{field} of type {go_type}"
     )
 
@@ -124,20 +126,6 @@ def _go_quote(char: str) -> str:
     if char == "'":
         return "'\\''"
     return f"'{char}'" if char.isprintable() else f"'\\x{ord(char):02x}'"
-
-
-def _go_type(value: object) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "null"
 
 
 def _clean(key: str) -> str:

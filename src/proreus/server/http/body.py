@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from proreus.api import field_error
+from proreus.api import field_error, go_text
 from proreus.api.group_version import GroupKind, GroupVersion, GroupVersionKind
 from proreus.api.status import BadRequest, Invalid, TooLarge, UnsupportedMediaType
 from proreus.api.wire import json, strict_json
@@ -203,7 +203,7 @@ def _declared(value: Any, expected: GroupVersionKind) -> GroupVersionKind:
     for field, found in (("kind", kind), ("apiVersion", api_version)):
         if not isinstance(found, str):
             raise _Unreadable(
-                f"{head}json: cannot unmarshal {_json_word(found)} into Go struct field "
+                f"{head}json: cannot unmarshal {go_text.json_kind(found)} into Go struct field "
                 f".{field} of type string"
             )
     if api_version.count("/") > 1:
@@ -250,21 +250,7 @@ def _summary(body: bytes) -> str:
 
 def _not_an_object(value: Any) -> str:
     return (
-        f"json: cannot unmarshal {_json_word(value)} "
+        f"json: cannot unmarshal {go_text.json_kind(value)} "
         'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
         'Kind string "json:\\"kind,omitempty\\"" }'
     )
-
-
-def _json_word(value: Any) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from proreus.api import go_text
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.patch import go_text
 from proreus.api.patch.apply import check_applied, server_side_apply
 from proreus.api.patch.errors import MalformedPatch, UndecodablePatch
 from proreus.api.patch.json_patch import apply_json_patch, check_operations, unknown_members
