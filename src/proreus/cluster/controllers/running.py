@@ -16,11 +16,14 @@ from proreus.aio.tasks import supervise
 from proreus.client.client import Client
 from proreus.client.informer import SharedInformerFactory, drop_managed_fields
 from proreus.client.leader_election import LeaderElector, LeadershipLost, LeaseLock
+from proreus.cluster.controllers.cron_job import cron_job_controller
+from proreus.cluster.controllers.daemon_set import daemon_set_controller
 from proreus.cluster.controllers.deployment import deployment_controller
 from proreus.cluster.controllers.endpoint_slice import endpoint_slice_controller
 from proreus.cluster.controllers.garbage_collector import GarbageCollector
 from proreus.cluster.controllers.job import job_controller
 from proreus.cluster.controllers.namespace import namespace_controller
+from proreus.cluster.controllers.node_lifecycle import node_lifecycle_controller
 from proreus.cluster.controllers.replica_set import replica_set_controller
 from proreus.cluster.controllers.service_account import (
     root_ca_controller,
@@ -39,6 +42,9 @@ CONTROLLERS: Mapping[str, Build] = MappingProxyType(
         "deployment": deployment_controller,
         "job": job_controller,
         "endpointslice": endpoint_slice_controller,
+        "cronjob": cron_job_controller,
+        "daemonset": daemon_set_controller,
+        "node-lifecycle": node_lifecycle_controller,
         "namespace": namespace_controller,
         "serviceaccount": service_account_controller,
         "root-ca": root_ca_controller,
