@@ -148,6 +148,8 @@ async def _deliveries() -> list[Row]:
         rows.append(Row(f"{name}, own share", counted / WATCHERS * 1e6, "µs", target))
         sent = await _cost_over_sockets(burst)
         rows.append(Row(f"{name}, over sockets", sent / WATCHERS * 1e6, "µs", target))
+    bare = await _cost_of_bare_writes() / WATCHERS * 1e6
+    rows.append(Row(f"a bare transport.write of {OBJECT_BYTES} B: CPU", bare, "µs"))
     nodes = await _cost_of_changes(_per_node)
     rows.append(Row("one change, no watcher: CPU", alone * 1e6, "µs"))
     name = f"one change, {NODES} watchers on as many nodes: CPU over none"
@@ -178,6 +180,28 @@ async def _cost_of_changes(
 
 
 async def _cost_over_sockets(burst: int) -> float:
+    async with _connected() as transports:
+        sinks = [(TransportSink(transport), Selection()) for transport in transports]
+        return await _cost_of_changes(lambda _: list(sinks), burst=burst)
+
+
+async def _cost_of_bare_writes() -> float:
+    """CPU seconds for writing one frame to every transport, with nothing around it."""
+    frame, costs = bytes(OBJECT_BYTES), []
+    async with _connected() as transports:
+        for _ in range(100):
+            with CpuTimer() as timer:
+                for transport in transports:
+                    transport.write(frame)
+                await asyncio.sleep(0)
+            costs.append(timer.cpu_s)
+            await asyncio.sleep(0.002)
+    return min(costs)
+
+
+@asynccontextmanager
+async def _connected() -> AsyncIterator[list[asyncio.Transport]]:
+    """A transport per watcher; another process reads the other ends."""
     pairs = [socket.socketpair() for _ in range(WATCHERS)]
     reader = os.fork()
     if not reader:
@@ -188,13 +212,12 @@ async def _cost_over_sockets(burst: int) -> float:
         theirs.close()
         transport, _ = await loop.create_connection(asyncio.Protocol, sock=ours)
         transports.append(transport)
-    sinks = [(TransportSink(transport), Selection()) for transport in transports]
     try:
-        return await _cost_of_changes(lambda _: list(sinks), burst=burst)
+        yield transports
     finally:
         for transport in transports:
             transport.close()
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
         os.waitpid(reader, 0)  # noqa: ASYNC222  # it has nothing left to read
 
 
