@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +11,7 @@ import click
 
 from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
-from proreus.cli.commands.server import run
+from proreus.cli.event_loop import ending, run
 from proreus.cli.logging import log_to_stderr
 from proreus.client import ClientConfig, ConfigError, load_config
 from proreus.cluster.parts import Part, run_part
@@ -27,15 +25,6 @@ def kubeconfig_option(command: F) -> F:
         type=click.Path(path_type=Path, dir_okay=False, exists=True),
         help="Where the server is; default: as kubectl finds it.",
     )(command)
-
-
-def ending() -> asyncio.Event:
-    """Set once somebody asks this process to end."""
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked.set)
-    return asked
 
 
 def run_alone(part: Part, kubeconfig: Path | None) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import sys
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
 
 import click
 
+from proreus.cli.event_loop import ending, run
 from proreus.cli.logging import log_to_stderr
-from proreus.cli.tuning import keep_small_buffers
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.server.storage.interface import StorageError
@@ -72,25 +68,10 @@ def server(
 
 
 async def serve(config: ServerConfig) -> None:
-    ending = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ending.set)
+    asked = ending()
     async with ApiServer(config) as running:
         click.echo(f"proreus server is ready at {running.url}")
         click.echo(f"kubeconfig: {config.kubeconfig}")
         click.echo(f"export KUBECONFIG={config.kubeconfig}")
         sys.stdout.flush()
-        await ending.wait()
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """On uvloop where it is installed."""
-    keep_small_buffers()
-    try:
-        import uvloop
-    except ImportError:
-        asyncio.run(main)
-    else:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(main)
+        await asked.wait()

@@ -9,8 +9,7 @@ import click
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
-from proreus.cli.alone import ending
-from proreus.cli.commands.server import run
+from proreus.cli.event_loop import ending, run
 from proreus.cli.logging import log_to_stderr
 from proreus.client import load_config
 from proreus.cluster.parts import (

@@ -8,6 +8,7 @@ the server at once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from typing import Any
@@ -82,7 +83,9 @@ class Heartbeat:
         if taints is not None:
             version = {"resourceVersion": node.resource_version}
             patch = {"metadata": version, "spec": {"taints": taints or None}}
-            await self._nodes.patch(node.name, patch)
+            # A lifecycle controller that was faster has done the same; if not, the next beat will.
+            with contextlib.suppress(Conflict):
+                await self._nodes.patch(node.name, patch)
 
     async def _register(self) -> KubeObject:
         try:

@@ -1,0 +1,31 @@
+"""How commands run: on which loop, and until when."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+from proreus.cli.tuning import keep_small_buffers
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """On uvloop where it is installed."""
+    keep_small_buffers()
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(main)
+    else:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(main)
+
+
+def ending() -> asyncio.Event:
+    """Set once somebody asks this process to end."""
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, asked.set)
+    return asked
