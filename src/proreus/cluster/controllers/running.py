@@ -24,6 +24,7 @@ from proreus.cluster.controllers.garbage_collector import GarbageCollector
 from proreus.cluster.controllers.job import job_controller
 from proreus.cluster.controllers.namespace import namespace_controller
 from proreus.cluster.controllers.node_lifecycle import node_lifecycle_controller
+from proreus.cluster.controllers.pod_garbage import PodGarbage
 from proreus.cluster.controllers.replica_set import replica_set_controller
 from proreus.cluster.controllers.service_account import (
     root_ca_controller,
@@ -48,6 +49,7 @@ CONTROLLERS: Mapping[str, Build] = MappingProxyType(
         "namespace": namespace_controller,
         "serviceaccount": service_account_controller,
         "root-ca": root_ca_controller,
+        "pod-garbage": PodGarbage,
         "garbage-collector": GarbageCollector,
     }
 )

@@ -1,0 +1,102 @@
+"""Pods that nobody will ever finish: of nodes that are gone, deleted before they were placed, and
+finished ones beyond what is kept.
+
+A part of its own: it looks around once per period, since none of these is urgent.
+Invariant: a pod is removed for its node's absence only after a live look has confirmed it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+
+from proreus.api.object import KubeObject
+from proreus.api.status import NotFound
+from proreus.cluster.controllers.batches import at_once
+from proreus.cluster.controllers.ownership import is_deleting
+from proreus.cluster.controllers.pod_template import created_at, is_finished
+from proreus.cluster.controllers.setting import Setting
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_S = 20.0
+QUARANTINE_S = 40.0
+FINISHED_MAX = 12_500
+
+
+def unplaced(pods: Iterable[KubeObject]) -> list[KubeObject]:
+    """Being deleted, and on no node that could confirm it."""
+    return [pod for pod in pods if is_deleting(pod) and not pod.spec.nodeName]
+
+
+def of_nodes(pods: Iterable[KubeObject], gone: Collection[str]) -> list[KubeObject]:
+    return [pod for pod in pods if pod.spec.nodeName in gone]
+
+
+def beyond_limit(pods: Iterable[KubeObject], limit: int) -> list[KubeObject]:
+    """The oldest of too many finished pods."""
+    finished = sorted((pod for pod in pods if is_finished(pod)), key=created_at)
+    return finished[: max(0, len(finished) - limit)]
+
+
+class Quarantine:
+    """Nodes that pods name and nobody knows, and since when."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+
+    def missing(self, named: Collection[str], known: Collection[str], now: float) -> list[str]:
+        """Those that have been missing for long enough to be asked about."""
+        absent = {name for name in named if name and name not in known}
+        self._since = {name: self._since.get(name, now) for name in absent}
+        return sorted(n for n, since in self._since.items() if now - since >= QUARANTINE_S)
+
+
+class PodGarbage:
+    """``run`` until cancelled."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._client = setting.client
+        self._clock = setting.clock
+        self._pods = setting.owned("pods")
+        self._nodes = setting.informers.informer("nodes")
+        self._quarantine = Quarantine()
+
+    async def run(self) -> None:
+        await self._pods.wait_synced()
+        await self._nodes.wait_synced()
+        while True:
+            await self.look()
+            await self._clock.sleep(LOOK_EVERY_S)
+
+    async def look(self) -> None:
+        """Once around. What fails is tried again the next time."""
+        pods = self._pods.indexer.objects()
+        gone = await self._gone_nodes(pods)
+        doomed = [*unplaced(pods), *of_nodes(pods, gone), *beyond_limit(pods, FINISHED_MAX)]
+        unique = list({pod.uid: pod for pod in doomed}.values())
+        failures = await at_once(unique, self._remove)
+        if failures:
+            log.warning("pods not removed: count=%d first=%s", len(failures), failures[0])
+
+    async def _gone_nodes(self, pods: Iterable[KubeObject]) -> set[str]:
+        named = {str(pod.spec.nodeName or "") for pod in pods}
+        known = self._nodes.indexer.keys()
+        found: set[str] = set()
+        for name in self._quarantine.missing(named, set(known), self._clock.monotonic()):
+            try:
+                await self._client.core_v1.nodes.get(name)
+            except NotFound:
+                found.add(name)
+        return found
+
+    async def _remove(self, pod: KubeObject) -> None:
+        """At once, without waiting for a kubelet; one that was running has failed."""
+        api = self._client.core_v1.pods(pod.namespace)
+        try:
+            if not is_finished(pod):
+                patch = {"metadata": {"uid": pod.uid}, "status": {"phase": "Failed"}}
+                await api.patch_status(pod.name, patch)
+            await api.delete(pod.name, grace_period_s=0, uid=pod.uid)
+        except NotFound:
+            return

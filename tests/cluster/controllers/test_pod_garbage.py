@@ -1,0 +1,34 @@
+"""Pods of a node that is gone, over the wire and on a virtual clock."""
+
+from __future__ import annotations
+
+import asyncio
+
+from proreus.cluster.controllers.pod_garbage import QUARANTINE_S, PodGarbage
+from proreus.cluster.controllers.setting import Setting
+from proreus.testing.virtual_clock import VirtualClock
+from tests.cluster.controllers.stage import Stage, template
+
+CONTROLLERS: tuple[str, ...] = ()
+
+
+async def test_the_pods_of_a_node_that_is_gone_are_removed_after_quarantine(stage: Stage) -> None:
+    stage.plays = False
+    pods = stage.client.core_v1.pods("default")
+    for node in ("gone", "here"):
+        await stage.client.core_v1.nodes.create({"metadata": {"name": node}})
+        await pods.create({**template({}, nodeName=node), "metadata": {"name": f"on-{node}"}})
+    await stage.client.core_v1.nodes.delete("gone")
+    clock = VirtualClock()
+
+    async with asyncio.TaskGroup() as parts:
+        garbage = PodGarbage(Setting(stage.client, clock, stage.informers, parts))
+        stage.informers.start()
+        await stage.informers.wait_for_cache_sync(timeout_s=10)
+        await stage.pods.lister.wait_for_version((await pods.get("on-here")).resource_version)
+        await garbage.look()
+        assert len((await pods.list()).items) == 2
+        await clock.advance(QUARANTINE_S)
+        await garbage.look()
+
+    assert [pod.name for pod in (await pods.list()).items] == ["on-here"]
