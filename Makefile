@@ -10,7 +10,7 @@ up: $(READY)
 	$(BIN)/proreus up
 
 test: check
-	$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-2} --dist worksteal
+	$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-3} --dist worksteal
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import signal
 from collections.abc import AsyncIterator
 
 import hypothesis
 import pytest
 import pytest_asyncio
+
+# A shell that starts us in the background lets us ignore SIGINT, and every program we start would
+# inherit that; tests end theirs as a person does, with Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The default run says the same twice; the thorough one looks for what nobody has seen yet.
 hypothesis.settings.register_profile(
