@@ -55,8 +55,8 @@ from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.user import MASTERS, User
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.factory import StorageFactory
 from proreus.server.watch_cache.caches import WatchCaches
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from proreus.api.status import AlreadyExists
 from proreus.server.http.services import Services
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.user import SYSTEM
 from proreus.server.registry.verbs.create import create
 from proreus.server.registry.write import Admission, Write
+from proreus.server.schema.rules import JsonObject
 
 _NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 _SERVICE_IP = "10.0.0.1"

@@ -39,7 +39,15 @@ def kubectl_of(cluster: RunningServer) -> Kubectl:
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     with running_server(tmp_path_factory.mktemp("up"), "--nodes", "2", command="up") as cluster:
-        yield kubectl_of(cluster)
+        run = kubectl_of(cluster)
+        for node in ("node/node-1", "node/node-2"):
+            run("wait", "--for=create", node, "--timeout=30s")
+        # A new node is tainted until its controller has seen it ready.
+        tainted = (
+            run("get", "nodes", "-o", "jsonpath={.items[*].spec.taints}") for _ in range(300)
+        )
+        assert "" in tainted, "a node stayed tainted"
+        yield run
 
 
 def test_nodes_are_ready(kubectl: Kubectl) -> None:

@@ -205,10 +205,6 @@ def http_header(text: str) -> list[str]:
     return [regex_text(message, _HTTP_HEADER, "X-Header-Name")]
 
 
-def port_number(number: int) -> list[str]:
-    return [] if 1 <= number <= 65535 else [PORT_RANGE]
-
-
 def port_name(text: str) -> list[str]:
     """An IANA service name, as named ports are."""
     if len(text) <= 15 and _MATCH_PORT_NAME(text):

@@ -10,7 +10,7 @@ their head, so each form is the one before it with a few bytes put in front: no 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.wire import json
@@ -57,7 +57,3 @@ def object_from_item(item: bytes, head: bytes) -> bytes:
 def decode_item(item: bytes) -> dict[str, Any]:
     value: dict[str, Any] = json.decode(item)
     return value
-
-
-def join_items(items: Iterable[bytes]) -> bytes:
-    return b",".join(items)

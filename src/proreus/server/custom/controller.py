@@ -28,10 +28,10 @@ from proreus.server.custom.deletion import FINALIZER, without_finalizer
 from proreus.server.custom.kind import CustomKind
 from proreus.server.custom.serving import CustomKinds
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.user import SYSTEM
 from proreus.server.registry.verbs.delete import delete_object
 from proreus.server.registry.write import Admission, Write
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import KeyNotFound, StorageError, StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
 from proreus.server.watch_cache.object import CachedObject

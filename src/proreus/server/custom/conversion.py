@@ -13,7 +13,7 @@ from proreus.api.group_version import GroupKind, GroupVersionKind
 from proreus.server.custom.default import default
 from proreus.server.custom.prune import prune
 from proreus.server.custom.structural import Structural
-from proreus.server.registry.rules import JsonObject
+from proreus.server.schema.rules import JsonObject
 
 Convert = Callable[[JsonObject, GroupVersionKind], JsonObject]
 

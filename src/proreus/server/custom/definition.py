@@ -12,7 +12,7 @@ from proreus.server.custom import conditions
 from proreus.server.custom.definition_versions import versions_violations
 from proreus.server.custom.formats import KNOWN
 from proreus.server.custom.schema_rules import children
-from proreus.server.registry.rules import JsonObject, Rules
+from proreus.server.schema.rules import JsonObject, Rules
 
 APPROVED = "api-approved.kubernetes.io"
 _SCOPES = ("Cluster", "Namespaced")

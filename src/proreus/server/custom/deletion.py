@@ -12,9 +12,9 @@ from proreus.api.wire.options import DeleteOptions
 from proreus.server.custom import conditions
 from proreus.server.registry import metadata
 from proreus.server.registry.failures import told_as
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.verbs.delete import Deleting
 from proreus.server.registry.write import DELETE, Outcome, Write
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
 

@@ -9,7 +9,6 @@ from typing import Any
 from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json
-from proreus.server.custom import conditions
 from proreus.server.custom.conversion import Convert
 from proreus.server.custom.jsonpath import JsonPath
 from proreus.server.custom.openapi import definition_name
@@ -192,7 +191,3 @@ def version_rank(version: str) -> tuple[int, int, int]:
         return (-1, 0, 0)
     stage = {None: 2, "beta": 1, "alpha": 0}[found[2]]
     return (stage, int(found[1]), int(found[3] or 0))
-
-
-def is_served(definition: Mapping[str, Any]) -> bool:
-    return conditions.is_true(definition, conditions.ESTABLISHED)

@@ -15,9 +15,9 @@ from proreus.server.custom.default import default
 from proreus.server.custom.prune import prune, with_plain_numbers
 from proreus.server.custom.structural import MISSING, Structural
 from proreus.server.custom.validate import validate, validate_object
-from proreus.server.registry.rules import JsonObject, Rules
 from proreus.server.schema.check import DecodeError, check
 from proreus.server.schema.definitions import OBJECT_META, Definitions
+from proreus.server.schema.rules import JsonObject, Rules
 
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 

@@ -10,8 +10,8 @@ from proreus.api import field_error
 from proreus.api.group_version import GroupKind, GroupResource
 from proreus.api.status import Conflict, InternalError, Invalid
 from proreus.server.registry import metadata
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.subresources.scale import SCALE
+from proreus.server.schema.rules import JsonObject
 
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 

@@ -17,8 +17,8 @@ from proreus.net.http_server import BodyTooLarge, BodyUnreadable
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import SERVED, Media, media_type
 from proreus.server.registry.kinds import KnownKinds
-from proreus.server.registry.rules import JsonObject
 from proreus.server.schema.check import DecodeError, check
+from proreus.server.schema.rules import JsonObject
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _SHOWN_BYTES = 30

@@ -20,7 +20,7 @@ from proreus.api.typed import TypeNode
 from proreus.api.wire import json, splice
 from proreus.server.registry.metadata_rules import path_name_violation
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import JsonObject
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import StoredValue
 from proreus.server.storage.resource_store import ResourceStore
 from proreus.server.watch_cache.cache import WatchCache

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.values.timestamp import format_time, parse_time
-from proreus.server.registry.rules import JsonObject
+from proreus.server.schema.rules import JsonObject
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"

@@ -20,10 +20,10 @@ from proreus.api.status import Conflict
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, strict_json
 from proreus.server.registry import metadata
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.tracking import endpoint_of
 from proreus.server.registry.write import Write
 from proreus.server.schema.check import DecodeError, check
+from proreus.server.schema.rules import JsonObject
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

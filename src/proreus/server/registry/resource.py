@@ -17,7 +17,7 @@ from proreus.api.group_version import (
     GroupVersionKind,
     GroupVersionResource,
 )
-from proreus.server.registry.rules import PLAIN, Rules
+from proreus.server.schema.rules import PLAIN, Rules
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 

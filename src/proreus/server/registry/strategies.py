@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from proreus.server.registry import metadata
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.strategy import (
     UpdateStrategy,
     main_strategy,
@@ -14,6 +13,7 @@ from proreus.server.registry.strategy import (
     restore_content,
     status_strategy,
 )
+from proreus.server.schema.rules import JsonObject
 
 Reset = Callable[[JsonObject, JsonObject], None]  # new, old
 

@@ -13,7 +13,7 @@ from typing import Any
 from proreus.api.field_error import FieldError
 from proreus.server.registry import metadata
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import JsonObject
+from proreus.server.schema.rules import JsonObject
 
 Change = Callable[[JsonObject, JsonObject], None]  # new, old
 Validate = Callable[[JsonObject, JsonObject], list[FieldError]]

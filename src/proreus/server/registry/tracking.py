@@ -14,9 +14,9 @@ from proreus.api.patch.json_patch import same
 from proreus.api.patch.ownership import Endpoint
 from proreus.api.typed import TypeNode
 from proreus.server.registry import metadata
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.write import Write
 from proreus.server.schema.check import zero
+from proreus.server.schema.rules import JsonObject
 
 _VOLATILE = ("managedFields", "resourceVersion")
 

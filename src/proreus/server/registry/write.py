@@ -8,8 +8,8 @@ from typing import Any
 
 from proreus.server.registry.collection import Collection, cached_copy
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.user import User
+from proreus.server.schema.rules import JsonObject
 from proreus.server.watch_cache.object import CachedObject
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"

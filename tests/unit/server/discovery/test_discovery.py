@@ -17,7 +17,7 @@ from proreus.server.discovery.version import version_document
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.resource import Resource, Subresource
-from proreus.server.registry.rules import Rules
+from proreus.server.schema.rules import Rules
 
 THING = Resource(
     group="example.com",

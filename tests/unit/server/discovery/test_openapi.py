@@ -18,8 +18,8 @@ from proreus.server.discovery.openapi_v2 import OpenApiV2
 from proreus.server.discovery.openapi_v3 import OpenApiV3
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.rules import Rules
 from proreus.server.schema.definitions import Definitions
+from proreus.server.schema.rules import Rules
 
 
 def catalog() -> Catalog:

@@ -9,7 +9,7 @@ from proreus.api.wire.path import ApiPath, split
 from proreus.server.http.router import PageNotFound, ResourceRoute, Router
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.rules import PLAIN
+from proreus.server.schema.rules import PLAIN
 
 
 @pytest.fixture(scope="module")

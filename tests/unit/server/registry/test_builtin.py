@@ -14,7 +14,7 @@ from proreus.api.group_version import GroupVersionKind, GroupVersionResource
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.builtin.selectable import CORE_EVENT, EVENT, JOB, NODE, POD
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import Rules
+from proreus.server.schema.rules import Rules
 
 _VERBS = {"post": "create", "put": "update"}
 # Served by us, left out by the other table: connects, whose verbs are HTTP methods.

@@ -11,7 +11,6 @@ from proreus.api.wire.options import decode_list_options
 from proreus.api.wire.query import parse_query
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import PLAIN
 from proreus.server.registry.verbs.select import (
     Scope,
     known_fields,
@@ -20,6 +19,7 @@ from proreus.server.registry.verbs.select import (
     selection_of,
     watch_query,
 )
+from proreus.server.schema.rules import PLAIN
 from proreus.server.watch_cache.query import Any, Exact, Latest, ListQuery, NotOlderThan, WatchQuery
 
 RESOURCES = {(r.group, r.plural): r for r in builtin_resources(lambda _: PLAIN)}

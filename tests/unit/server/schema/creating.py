@@ -6,10 +6,10 @@ import copy
 from typing import Any
 
 from proreus.api.group_version import GroupKind, GroupVersion
-from proreus.server.registry.rules import Rules
 from proreus.server.schema.check import check
 from proreus.server.schema.definitions import Definitions
 from proreus.server.schema.kinds import rules_for
+from proreus.server.schema.rules import Rules
 
 UID = "11111111-2222-3333-4444-555555555555"
 CONTAINER = {"name": "c", "image": "nginx:1.25"}

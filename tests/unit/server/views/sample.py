@@ -9,7 +9,7 @@ from proreus.aio.clock import Timer
 from proreus.api.wire import splice
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import Rules
+from proreus.server.schema.rules import Rules
 from proreus.server.watch_cache.object import CachedObject
 
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z

@@ -8,7 +8,7 @@ import pytest
 
 from proreus.api.group_version import GroupKind
 from proreus.server.registry.builtin import builtin_resources
-from proreus.server.registry.rules import Rules
+from proreus.server.schema.rules import Rules
 from proreus.server.views.columns import DEFAULT, printer_for
 from tests.unit.server.views.sample import MINUTE_AGO, NOW
 

@@ -19,8 +19,8 @@ from proreus.api.field_error import FieldError
 from proreus.api.status import InternalError, Invalid
 from proreus.api.wire import json
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.write import CREATE, UPDATE, Attributes
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import KeyExists, RevisionConflict
 from proreus.server.storage.resource_store import ResourceStore, Update
 

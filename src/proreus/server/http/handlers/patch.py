@@ -14,10 +14,10 @@ from proreus.server.http.negotiation import patch_type
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.patches import APPLY_PATCH, Patch, decode_patched, read_patch
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.strategies import strategy_for
 from proreus.server.registry.verbs.update import Make, Updating
 from proreus.server.registry.write import Write
+from proreus.server.schema.rules import JsonObject
 
 
 async def patch(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:

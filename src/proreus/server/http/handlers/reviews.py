@@ -19,8 +19,8 @@ from proreus.server.http.handlers.answers import document_answer
 from proreus.server.http.handlers.writing import write_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.user import User
+from proreus.server.schema.rules import JsonObject
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 

@@ -19,13 +19,13 @@ from proreus.server.http.handlers.writing import begin_write, write_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry import metadata
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.strategies import strategy_for
 from proreus.server.registry.subresources.binding import bind
 from proreus.server.registry.subresources.eviction import evict
 from proreus.server.registry.subresources.scale import SCALE, scale_of, scaled
 from proreus.server.registry.verbs.update import Make, Updating
 from proreus.server.registry.write import Write
+from proreus.server.schema.rules import JsonObject
 
 _BINDING = GroupVersionKind("", "v1", "Binding")
 _EVICTION = GroupVersionKind("policy", "v1", "Eviction")

@@ -12,9 +12,9 @@ from proreus.server.http.handlers.writing import begin_write, write_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry import metadata
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.strategies import strategy_for
 from proreus.server.registry.verbs.update import Make, Updating
+from proreus.server.schema.rules import JsonObject
 
 
 async def update(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:

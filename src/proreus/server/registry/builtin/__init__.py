@@ -32,8 +32,8 @@ from proreus.server.registry.builtin import (
     storage,
 )
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import Rules
 from proreus.server.schema.kinds import rules_for
+from proreus.server.schema.rules import Rules
 
 _TABLES: tuple[tuple[Resource, ...], ...] = (
     core.RESOURCES,

@@ -13,8 +13,8 @@ from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
 from proreus.server.registry import metadata
 from proreus.server.registry.failures import told_as
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.write import CREATE, Write
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
 

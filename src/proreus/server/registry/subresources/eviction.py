@@ -13,9 +13,9 @@ from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.verbs.delete import delete_object
 from proreus.server.registry.write import Write
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import StoredValue
 from proreus.server.storage.resource_store import Update
 from proreus.server.watch_cache.query import ListQuery, Selection

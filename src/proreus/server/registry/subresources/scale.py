@@ -11,7 +11,7 @@ from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import Conflict, Invalid
 from proreus.server.registry import metadata
-from proreus.server.registry.rules import JsonObject
+from proreus.server.schema.rules import JsonObject
 
 SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")

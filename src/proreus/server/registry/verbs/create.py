@@ -13,9 +13,9 @@ from proreus.api.wire import json, splice
 from proreus.api.wire.query import RevisionError, parse_resource_version
 from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.failures import told_as
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.tracking import track
 from proreus.server.registry.write import CREATE, Outcome, Write
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import KeyExists
 
 _NAME_ATTEMPTS = 8

@@ -15,9 +15,9 @@ from proreus.server.registry import metadata
 from proreus.server.registry.failures import told_as
 from proreus.server.registry.metadata import FOREGROUND, ORPHAN
 from proreus.server.registry.resource import Resource
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.strategy import is_namespaces
 from proreus.server.registry.write import DELETE, Outcome, Write
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
 

@@ -19,11 +19,11 @@ from proreus.api.wire import splice
 from proreus.api.wire.query import RevisionError, parse_resource_version
 from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.failures import told_as
-from proreus.server.registry.rules import JsonObject
 from proreus.server.registry.strategy import UpdateStrategy
 from proreus.server.registry.tracking import is_unchanged, track
 from proreus.server.registry.verbs import create as creation
 from proreus.server.registry.write import UPDATE, Outcome, Write
+from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
 

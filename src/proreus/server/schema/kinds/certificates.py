@@ -85,14 +85,6 @@ def _check_conditions(found: Findings, obj: Json) -> None:
         )
 
 
-def validate_approval(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    """What /approval may do: add a verdict, never take one back."""
-    found = Findings()
-    _check_conditions(found, new)
-    _check_kept(found, new, old)
-    return found
-
-
 def _check_kept(found: Findings, new: Json, old: Json) -> None:
     def kinds(obj: Json) -> list[str]:
         return [c.get("type") or "" for c in (obj.get("status") or {}).get("conditions") or ()]

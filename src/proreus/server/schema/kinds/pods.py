@@ -188,30 +188,6 @@ def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
-def prepare_resize(new: JsonObject, old: JsonObject) -> None:
-    """The resize endpoint changes requests, limits and their policy; all else stays."""
-    wanted = new["spec"]
-    spec = deepcopy(old["spec"])
-    for key in ("containers", "initContainers"):
-        changes = {entry.get("name"): entry for entry in wanted.get(key) or ()}
-        for container in spec.get(key) or ():
-            if (change := changes.get(container.get("name"))) is not None:
-                for field in ("resources", "resizePolicy"):
-                    _restore(container, change, field)
-    _restore(spec, wanted, "resources")
-    new["spec"] = spec
-    new["status"] = deepcopy(old.get("status") or {})
-
-
-def validate_resize(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings(_validate(new))
-    if qos_class(new["spec"]) != (old.get("status") or {}).get("qosClass"):
-        found.invalid(
-            "spec", qos_class(new["spec"]), "Pod QOS Class may not change as a result of resizing"
-        )
-    return found
-
-
 def _warnings(pod: JsonObject) -> list[str]:
     return pod_spec_warnings(pod["spec"], "spec")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from proreus.api.group_version import GroupKind
-from proreus.server.registry.rules import JsonObject
 from proreus.server.schema.kinds import rules_for
+from proreus.server.schema.rules import JsonObject
 from tests.unit.server.schema.creating import created, errors, updated
 
 RBAC = "rbac.authorization.k8s.io/v1"
