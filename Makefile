@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 .PHONY: up test check format bench constraints clean
 
 up: $(READY)
-	$(BIN)/proreus up
+	$(BIN)/proreus up $(ARGS)
 
 test: check
 	$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-3} --dist worksteal

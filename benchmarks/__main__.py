@@ -11,7 +11,7 @@ import sys
 import benchmarks
 from benchmarks.report import table
 
-NOT_BENCHMARKS = {"__main__", "report"}
+NOT_BENCHMARKS = {"__main__", "report", "well_known"}
 
 
 def main() -> None:

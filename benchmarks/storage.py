@@ -29,9 +29,22 @@ LIVE = 100_000
 
 
 def run() -> list[Row]:
-    with tempfile.TemporaryDirectory(prefix="proreus-bench-") as folder:
-        rows = asyncio.run(_sqlite(Path(folder)))
+    with (
+        tempfile.TemporaryDirectory(prefix="proreus-bench-") as folder,
+        asyncio.Runner(loop_factory=_loop_of_a_server()) as runner,
+    ):
+        rows = runner.run(_sqlite(Path(folder)))
     return rows + asyncio.run(_etcd())
+
+
+def _loop_of_a_server() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """As ``cli.event_loop`` chooses it; one writer waits for two wake-ups of it per write."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    loop: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return loop
 
 
 async def _sqlite(folder: Path) -> list[Row]:

@@ -12,18 +12,19 @@ import contextlib
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from proreus.client import Client
-from proreus.client.controller import Controller, Request, Result
-from proreus.client.custom_resource import (
+from proreus.client import (
+    Client,
+    Controller,
     PrinterColumn,
+    Result,
+    SharedInformerFactory,
     Typed,
+    checked,
     custom_resource,
-    definition_of,
     parse,
     register,
 )
-from proreus.client.informer import SharedInformerFactory
-from proreus.client.typed_schema import checked
+from proreus.client.controller import Request
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Database:
 async def main() -> None:
     async with Client.from_env() as client, SharedInformerFactory(client) as informers:
         await register(client, Database)
-        databases = informers.informer(definition_of(Database).resource)
+        databases = Typed(client, Database).informer(informers)
 
         async def reconcile(request: Request) -> Result | None:
             if request.object is None:

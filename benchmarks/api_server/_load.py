@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import cast
+
+from proreus.net.tls_transport import TlsTransport
 
 _LENGTH = re.compile(rb"[Cc]ontent-[Ll]ength: (\d+)")
 _SENT = re.compile(rb'"sent":"(\d+)"')
@@ -33,10 +36,15 @@ class Target:
         return f"{method} {path} HTTP/1.1\r\n{self._head}{extra}\r\n".encode() + body
 
     async def connect(self) -> Connection:
+        """On the server's own transport, so that reading costs the load little."""
         loop = asyncio.get_running_loop()
-        _, connection = await loop.create_connection(
-            Connection, "127.0.0.1", self.port, ssl=self.tls
-        )
+        raw = socket.create_connection(("127.0.0.1", self.port))
+        raw.setblocking(False)
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connected = self.tls.wrap_socket(raw, do_handshake_on_connect=False)
+        connection = Connection()
+        TlsTransport(loop, connected, connection, lambda transport: None)
+        await connection.made.wait()
         return connection
 
     @asynccontextmanager
@@ -55,6 +63,7 @@ class Connection(asyncio.Protocol):
     transport: asyncio.Transport
 
     def __init__(self) -> None:
+        self.made = asyncio.Event()
         self._pieces: list[bytes] = []
         self._missing = -1  # bytes of the answer still to come, -1: its head is not here yet
         self._answer: asyncio.Future[bytes] | None = None
@@ -63,7 +72,8 @@ class Connection(asyncio.Protocol):
         self.latencies_s: list[float] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
+        self.transport = cast(asyncio.Transport, transport)
+        self.made.set()
 
     async def ask(self, request: bytes, status: bytes = b"20") -> bytes:
         """The whole answer, head included."""

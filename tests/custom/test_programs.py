@@ -148,6 +148,31 @@ def test_the_official_dynamic_client_finds_the_kind(
     assert [item.metadata.name for item in doodads.get(namespace="default").items] == ["a"]
 
 
+def test_the_official_dynamic_client_watches_the_kind(
+    separate_server: RunningServer, run_kubectl: Kubectl
+) -> None:
+    from kubernetes import config, dynamic
+
+    established(run_kubectl, gadget("gizzards", "Gizzard"))
+    client = dynamic.DynamicClient(config.new_client_from_config(str(separate_server.kubeconfig)))
+    gizzards = client.resources.get(api_version="example.com/v1", kind="Gizzard")
+    gizzards.create(body=instance("Gizzard", "a", color="red"), namespace="default")
+    seen: list[tuple[str, int]] = []
+
+    for event in gizzards.watch(namespace="default", timeout=20):
+        seen.append((event["type"], event["object"].spec.size))
+        if event["type"] == "ADDED":
+            body = {"spec": {"size": 2}}
+            kind = "application/merge-patch+json"
+            gizzards.patch(body=body, name="a", namespace="default", content_type=kind)
+        elif event["type"] == "MODIFIED":
+            gizzards.delete(name="a", namespace="default")
+        else:
+            break
+
+    assert seen == [("ADDED", 1), ("MODIFIED", 2), ("DELETED", 2)]
+
+
 @pytest.mark.filterwarnings("ignore:Kubernetes version:UserWarning")  # newer than it knows
 async def test_kr8s_makes_and_reads_objects(
     separate_server: RunningServer, run_kubectl: Kubectl

@@ -12,9 +12,8 @@ import pytest
 from proreus.client import Client, Forbidden, Invalid, KubeObject, NotFound
 from proreus.client.informer import SharedInformerFactory
 from proreus.testing.server import RunningServer, running_server
+from tests.custom.asking import PATIENCE_S, define, definitions, redefine, until, widgets
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
-
-_PATIENCE_S = 10.0
 
 
 @pytest.fixture
@@ -27,26 +26,6 @@ async def server() -> AsyncIterator[RunningServer]:
 async def client(server: RunningServer) -> AsyncIterator[Client]:
     async with server.client() as made:
         yield made
-
-
-def definitions(client: Client) -> Any:
-    return client.resource("customresourcedefinitions.v1.apiextensions.k8s.io")
-
-
-async def define(client: Client, body: dict[str, Any]) -> None:
-    await definitions(client).create(body)
-    name = body["metadata"]["name"]
-    await definitions(client).wait_for(name, "condition=Established", timeout_s=_PATIENCE_S)
-
-
-def widgets(client: Client, of_version: str = "v1") -> Any:
-    return client.resource(api_version=f"example.com/{of_version}", kind="Widget")("default")
-
-
-async def change(client: Client, body: dict[str, Any]) -> None:
-    """Put another spec, and wait until it is what the server works by."""
-    name = body["metadata"]["name"]
-    await definitions(client).patch(name, {"spec": body["spec"]})
 
 
 async def test_who_sees_established_finds_the_kind(client: Client) -> None:
@@ -62,7 +41,7 @@ async def test_a_kind_is_watched_like_any_other(client: Client) -> None:
     await define(client, definition(version(spec={"size": INTEGER})))
     seen: list[str] = []
 
-    async with asyncio.timeout(_PATIENCE_S), widgets(client).watch() as events:
+    async with asyncio.timeout(PATIENCE_S), widgets(client).watch() as events:
         await widgets(client).create(widget("a"))
         await widgets(client).patch("a", {"spec": {"size": 1}})
         await widgets(client).delete("a")
@@ -83,12 +62,12 @@ async def test_a_changed_definition_ends_watches_without_an_error(
     reading = asyncio.create_task(client.get_raw(path))
     await asyncio.sleep(0)
 
-    async with asyncio.timeout(_PATIENCE_S):
+    async with asyncio.timeout(PATIENCE_S):
         number = 0
         while not reading.done():
             number += 1
             field = {f"more{number}": TEXT, "size": INTEGER}
-            await change(client, definition(version(spec=field)))
+            await redefine(client, definition(version(spec=field)))
             await asyncio.wait((reading,), timeout=0.2)
         events = [orjson.loads(line) for line in (await reading).splitlines()]
 
@@ -98,10 +77,10 @@ async def test_a_changed_definition_ends_watches_without_an_error(
 async def test_a_new_default_shows_on_objects_that_are_there(client: Client) -> None:
     await define(client, definition(version(spec={"size": INTEGER})))
     await widgets(client).create(widget("a", spec={}))
-    await change(client, definition(version(spec={"size": INTEGER, "color": {
+    await redefine(client, definition(version(spec={"size": INTEGER, "color": {
         **TEXT, "default": "red"}})))  # fmt: skip
 
-    async with asyncio.timeout(_PATIENCE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while "color" not in (await widgets(client).get("a")).to_dict()["spec"]:
             continue  # the definition was stored; it takes effect a moment later
         listed = await widgets(client).list()
@@ -184,11 +163,11 @@ async def test_deleting_a_definition_takes_its_instances_along(client: Client) -
     def is_marked(obj: KubeObject | None) -> bool:
         return obj is None or "deletionTimestamp" in obj.to_dict()["metadata"]
 
-    await widgets(client).wait_for("held", is_marked, timeout_s=_PATIENCE_S)
+    await widgets(client).wait_for("held", is_marked, timeout_s=PATIENCE_S)
     with pytest.raises(Forbidden, match="definition is terminating"):
         await widgets(client).create(widget("late"))
     await widgets(client).patch("held", {"metadata": {"finalizers": None}})
-    await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=_PATIENCE_S)
+    await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=PATIENCE_S)
     with pytest.raises(NotFound):
         await client.get_raw("/apis/example.com/v1/widgets")
 
@@ -217,7 +196,7 @@ async def test_openapi_tells_the_schema_and_forgets_it(client: Client) -> None:
     assert schema["properties"]["spec"]["properties"] == {"size": INTEGER}
     assert "com.example.v1.Widget" in whole["definitions"]
     await definitions(client).delete("widgets.example.com")
-    await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=_PATIENCE_S)
+    await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=PATIENCE_S)
     index = orjson.loads(await client.get_raw("/openapi/v3"))
     assert "apis/example.com/v1" not in index["paths"]
 
@@ -226,14 +205,34 @@ async def test_an_informer_goes_on_over_a_change_of_the_definition(client: Clien
     await define(client, definition(version(spec={"size": INTEGER})))
     seen: asyncio.Queue[str] = asyncio.Queue()  # as many as the test makes
 
-    async with SharedInformerFactory(client) as informers, asyncio.timeout(_PATIENCE_S):
+    async with SharedInformerFactory(client) as informers, asyncio.timeout(PATIENCE_S):
         informer = informers.informer("widgets.v1.example.com")
         informer.add_handler(on_add=lambda obj: seen.put_nowait(obj.name))
         informers.start()
         await widgets(client).create(widget("a"))
         assert await seen.get() == "a"
 
-        await change(client, definition(version(spec={"size": INTEGER, "color": TEXT})))
+        await redefine(client, definition(version(spec={"size": INTEGER, "color": TEXT})))
         await widgets(client).create(widget("b"))
 
         assert await seen.get() == "b"
+
+
+async def test_a_list_in_pieces_shows_old_objects_as_the_definition_now_says(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proreus.server.http.handlers.list._MANY", 3)
+    await define(client, definition(version(spec={"size": INTEGER})))
+    for number in range(70):
+        await widgets(client).create(widget(f"a{number:02}", spec={}))
+    await redefine(client, definition(version(spec={"size": {**INTEGER, "default": 3}})))
+
+    async def is_redefined() -> bool:
+        return bool((await widgets(client).get("a00")).to_dict()["spec"])
+
+    await until(is_redefined)
+    found = (await widgets(client).list()).items
+
+    assert [item.name for item in found] == [f"a{number:02}" for number in range(70)]
+    assert {item.kind for item in found} == {"Widget"}
+    assert {item.to_dict()["spec"]["size"] for item in found} == {3}

@@ -12,15 +12,21 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from proreus.client import Invalid
-from proreus.client.custom_resource import (
+from proreus.client import (
+    Conflict,
+    Invalid,
     PrinterColumn,
+    Rule,
+    SchemaError,
+    SharedInformerFactory,
     Typed,
+    checked,
     custom_resource,
     definition_of,
     register,
+    rules,
 )
-from proreus.client.typed_schema import SchemaError, checked, schema_of
+from proreus.client.typed_schema import schema_of
 from proreus.testing.server import running_server
 from tests.running_server import RunningServer
 
@@ -31,11 +37,12 @@ class Port:
     protocol: Literal["TCP", "UDP"] = "TCP"
 
 
+@rules(Rule("self.ports.size() < 4", "too many ports"))
 @dataclass
 class ProxySpec:
     """What is wanted."""
 
-    ports: list[Port]
+    ports: Annotated[list[Port], checked(maxItems=10)]
     target_port: int | str = 80
     labels: dict[str, str] = field(default_factory=dict)
     extra: Any = None
@@ -86,10 +93,30 @@ async def test_values_go_to_the_server_and_come_back() -> None:
         await proxies.set_status("a", ProxyStatus("Up"))
         with pytest.raises(Invalid, match=r"spec\.ports\[0\]\.number"):
             await proxies.create("b", Proxy(ProxySpec([Port(0)])))
+        with pytest.raises(Invalid, match="too many ports"):
+            await proxies.create("b", Proxy(ProxySpec([Port(n) for n in range(1, 5)])))
+        await proxies.update(await proxies.get("a"), Proxy(ProxySpec([Port(81)])))
+        with pytest.raises(Conflict):
+            await proxies.update(made, Proxy(ProxySpec([Port(82)])))
         found = await proxies.list()
 
     assert made.value.spec == ProxySpec([Port(80)], labels={"a": "b"})
     assert [one.value.status for one in found] == [ProxyStatus("Up")]
+    assert [one.value.spec.ports for one in found] == [[Port(81)]]
+
+
+async def test_informers_have_values_too() -> None:
+    async with running_server() as server, server.client() as client:
+        await register(client, Proxy)
+        proxies = Typed(client, Proxy, "default")
+        await proxies.create("a", Proxy(ProxySpec([Port(80)])))
+        async with SharedInformerFactory(client) as informers:
+            informer = proxies.informer(informers)
+            informers.start()
+            await informers.wait_for_cache_sync()
+            found = [proxies.of(obj) for obj in informer.lister.list()]
+
+    assert [(one.name, one.value.spec.ports) for one in found] == [("a", [Port(80)])]
 
 
 def test_the_example_operator_runs(

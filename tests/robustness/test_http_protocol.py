@@ -9,7 +9,8 @@ import pytest
 
 from proreus.aio.clock import SystemClock
 from proreus.net import http_server
-from proreus.net.http_server import HttpServer, Request, Response
+from proreus.net.http_request import Request, Response
+from proreus.net.http_server import HttpServer
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.testing.virtual_clock import VirtualClock

@@ -48,14 +48,20 @@ class BreakableStorage(MemoryStorage):
         return await super().create(key, value, ttl_s=ttl_s)
 
     async def update(
-        self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
+        self,
+        key: str,
+        value: bytes,
+        *,
+        expected: int,
+        ttl_s: float | None = None,
+        replaced: bytes | None = None,
     ) -> int:
         self.fault.strike()
-        return await super().update(key, value, expected=expected, ttl_s=ttl_s)
+        return await super().update(key, value, expected=expected, ttl_s=ttl_s, replaced=replaced)
 
-    async def delete(self, key: str, *, expected: int) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
         self.fault.strike()
-        return await super().delete(key, expected=expected)
+        return await super().delete(key, expected=expected, replaced=replaced)
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
         self.fault.strike()

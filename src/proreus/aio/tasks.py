@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any
 
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock
@@ -42,5 +43,10 @@ async def background(*parts: Awaitable[None]) -> AsyncIterator[asyncio.TaskGroup
                 task.cancel()
 
 
-async def _as_coroutine(part: Awaitable[None]) -> None:
+def _as_coroutine(part: Awaitable[None]) -> Coroutine[Any, Any, None]:
+    """As it is if it is one: a task cancelled before its first step would never await another."""
+    return part if isinstance(part, Coroutine) else _waiting_for(part)
+
+
+async def _waiting_for(part: Awaitable[None]) -> None:
     await part

@@ -33,6 +33,7 @@ class FieldError:
     field: str
     reason: Reason
     message: str
+    is_tolerated: bool = False  # it was so before the write: a warning, no refusal
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"

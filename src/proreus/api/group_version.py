@@ -48,7 +48,7 @@ class GroupVersionKind:
 
     @property
     def api_version(self) -> str:
-        return str(self.group_version)
+        return f"{self.group}/{self.version}" if self.group else self.version
 
     def __str__(self) -> str:
         """As Kubernetes prints it in messages: ``apps/v1, Kind=Deployment``."""

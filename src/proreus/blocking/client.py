@@ -15,12 +15,14 @@ from proreus import client as async_client
 from proreus.api.object import ObjectLike
 from proreus.blocking.loop_thread import LoopThread
 from proreus.client.client_config import ClientConfig
-from proreus.client.resources import groups
+from proreus.client.resources import commands, groups
 from proreus.client.resources import resource_client as async_resource
+from proreus.client.resources.commands import Output
 
 _Options = ParamSpec("_Options")
 _Result = TypeVar("_Result")
 _AsyncResource = async_resource.ResourceClient
+_AsyncCommand = commands.RunningCommand
 
 
 def _waited(
@@ -62,6 +64,57 @@ def _iterated(
     return call
 
 
+def _held(
+    verb: Callable[Concatenate[Any, _Options], AbstractAsyncContextManager[_Result]],
+) -> Callable[Concatenate[ResourceClient, _Options], AbstractContextManager[_Result]]:
+    @functools.wraps(verb)
+    def call(
+        resource: ResourceClient, /, *args: _Options.args, **options: _Options.kwargs
+    ) -> AbstractContextManager[_Result]:
+        return resource._loop.held(verb(resource._resource, *args, **options))
+
+    return call
+
+
+def _conversed(
+    verb: Callable[Concatenate[Any, _Options], AbstractAsyncContextManager[_AsyncCommand]],
+) -> Callable[Concatenate[ResourceClient, _Options], AbstractContextManager[RunningCommand]]:
+    @functools.wraps(verb)
+    @contextmanager
+    def call(
+        resource: ResourceClient, /, *args: _Options.args, **options: _Options.kwargs
+    ) -> Iterator[RunningCommand]:
+        opened = verb(resource._resource, *args, **options)
+        with resource._loop.held(opened) as running:
+            yield RunningCommand(running, resource._loop)
+
+    return call
+
+
+class RunningCommand:
+    """See ``proreus.client.RunningCommand``: iterate over its output, then ask its exit code."""
+
+    def __init__(self, command: _AsyncCommand, loop: LoopThread) -> None:
+        self._command = command
+        self._loop = loop
+
+    def __iter__(self) -> Iterator[Output]:
+        return self._loop.iterated(aiter(self._command))
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._command.exit_code
+
+    def write(self, data: bytes) -> None:
+        self._loop.call(self._command.write(data))
+
+    def close_stdin(self) -> None:
+        self._loop.call(self._command.close_stdin())
+
+    def resize(self, width: int, height: int) -> None:
+        self._loop.call(self._command.resize(width, height))
+
+
 class ResourceClient:
     """Every verb of one resource; see ``proreus.client.ResourceClient``."""
 
@@ -96,6 +149,10 @@ class ResourceClient:
     bind = _waited(_AsyncResource.bind)
     logs = _waited(_AsyncResource.logs)
     follow_logs = _streamed(_AsyncResource.follow_logs)
+    execute = _waited(_AsyncResource.execute)
+    command = _conversed(_AsyncResource.command)
+    attach = _conversed(_AsyncResource.attach)
+    port_forward = _held(_AsyncResource.port_forward)
     wait_for = _waited(_AsyncResource.wait_for)
     api_resource = _waited(_AsyncResource.api_resource)
 

@@ -7,12 +7,13 @@ import signal
 from collections.abc import Coroutine
 from typing import Any
 
-from proreus.cli.tuning import keep_small_buffers
+from proreus.cli.tuning import collect_seldom, keep_small_buffers
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     """On uvloop where it is installed."""
     keep_small_buffers()
+    collect_seldom()
     try:
         import uvloop
     except ImportError:

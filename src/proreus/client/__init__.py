@@ -43,15 +43,37 @@ if TYPE_CHECKING:
     from proreus.client.config.overrides import Overrides
     from proreus.client.controller import Controller, Result
     from proreus.client.credentials.source import CredentialError
+    from proreus.client.custom_resources import (
+        Definition,
+        PrinterColumn,
+        Scale,
+        Stored,
+        Typed,
+        custom_resource,
+        definition_of,
+        parse,
+        register,
+    )
     from proreus.client.discovery.mapper import UnknownResource
     from proreus.client.event_recorder import EventRecorder
     from proreus.client.informer import Lister, SharedInformer, SharedInformerFactory
     from proreus.client.leader_election import LeaderElector, LeaseLock
+    from proreus.client.resources.commands import CommandResult, RunningCommand
     from proreus.client.resources.resource_client import ResourceClient
     from proreus.client.resources.waiting import ConditionNotMet
     from proreus.client.rest.request import InvalidRequest, PatchType
     from proreus.client.rest.retry import RetryPolicy
     from proreus.client.rest.warning import WarnOnce
+    from proreus.client.typed_schema import (
+        Rule,
+        SchemaError,
+        atomic,
+        checked,
+        keyed_by,
+        rules,
+        unique,
+    )
+    from proreus.client.typed_values import named
     from proreus.client.workqueue import RateLimitedQueue, WorkQueue
     from proreus.net.transport_error import (
         ConnectFailed,
@@ -71,6 +93,7 @@ __all__ = [
     "BadRequest",
     "Client",
     "ClientConfig",
+    "CommandResult",
     "ConditionNotMet",
     "ConfigError",
     "Conflict",
@@ -79,6 +102,7 @@ __all__ = [
     "ConnectionRefused",
     "Controller",
     "CredentialError",
+    "Definition",
     "EventRecorder",
     "ExecSettings",
     "Expired",
@@ -99,15 +123,21 @@ __all__ = [
     "ObjectList",
     "Overrides",
     "PatchType",
+    "PrinterColumn",
     "ProtocolError",
     "RateLimit",
     "RateLimitedQueue",
     "ResourceClient",
     "Result",
     "RetryPolicy",
+    "Rule",
+    "RunningCommand",
+    "Scale",
+    "SchemaError",
     "ServiceUnavailable",
     "SharedInformer",
     "SharedInformerFactory",
+    "Stored",
     "StreamSilent",
     "Timeout",
     "TlsFailed",
@@ -115,12 +145,23 @@ __all__ = [
     "TooManyRequests",
     "TransportError",
     "TransportTimeout",
+    "Typed",
     "Unauthorized",
     "UnknownResource",
     "WarnOnce",
     "WatchEvent",
     "WorkQueue",
+    "atomic",
+    "checked",
+    "custom_resource",
+    "definition_of",
+    "keyed_by",
     "load_config",
+    "named",
+    "parse",
+    "register",
+    "rules",
+    "unique",
 ]
 
 _HOMES: dict[str, tuple[str, ...]] = {
@@ -163,7 +204,29 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "proreus.client.config.loading": ("load_config",),
     "proreus.client.config.overrides": ("Overrides",),
     "proreus.client.credentials.source": ("CredentialError",),
+    "proreus.client.custom_resources": (
+        "Definition",
+        "PrinterColumn",
+        "Scale",
+        "Stored",
+        "Typed",
+        "custom_resource",
+        "definition_of",
+        "parse",
+        "register",
+    ),
+    "proreus.client.typed_schema": (
+        "Rule",
+        "SchemaError",
+        "atomic",
+        "checked",
+        "keyed_by",
+        "rules",
+        "unique",
+    ),
+    "proreus.client.typed_values": ("named",),
     "proreus.client.discovery.mapper": ("UnknownResource",),
+    "proreus.client.resources.commands": ("CommandResult", "RunningCommand"),
     "proreus.client.resources.resource_client": ("ResourceClient",),
     "proreus.client.resources.waiting": ("ConditionNotMet",),
     "proreus.client.rest.request": (

@@ -17,6 +17,7 @@ from proreus.client.discovery.cache import CachedDiscovery
 from proreus.client.resources.groups import GroupClient, ResourceLookup
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.client.rest.client import RestClient
+from proreus.client.rest.connection import Permit
 from proreus.client.rest.observer import NO_OBSERVER, Observer
 from proreus.client.rest.request import InvalidRequest, Request
 from proreus.client.rest.retry import RetryPolicy
@@ -42,9 +43,16 @@ class Client:
         retry: RetryPolicy | None = None,
         on_warning: WarningHandler = log_warning,
         observer: Observer = NO_OBSERVER,
+        permit: Permit | None = None,
     ) -> None:
+        """``permit`` is asked before every write is sent; without it TransportError is raised."""
         self.rest = RestClient(
-            config, clock=clock, retry=retry, on_warning=on_warning, observer=observer
+            config,
+            clock=clock,
+            retry=retry,
+            on_warning=on_warning,
+            observer=observer,
+            permit=permit,
         )
         self.discovery = CachedDiscovery(self.rest)
         self._lookup = ResourceLookup(self.rest, self.discovery)

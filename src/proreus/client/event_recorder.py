@@ -3,12 +3,15 @@
     recorder = EventRecorder(client.core_v1.events, "my-operator")
     recorder.event(pod, "Warning", "FailedMount", "volume data is not there")
 
-Recording never blocks and never fails: events wait in a bounded mailbox, and when it is full the
-newest is dropped and counted. ``run`` writes them, in its owner's TaskGroup.
+Recording never blocks and never fails: events wait in bounded mailboxes, and when they are full the
+newest is dropped and counted. ``run`` writes them, in its owner's TaskGroup: a few at a time, those
+about one object always by the same writer, so that an object's events are written in their order
+and counted up one after the other. At the end, what still waits gets one short chance.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import random
@@ -31,7 +34,8 @@ WARNING = "Warning"
 MAILBOX_LIMIT = 1_000
 TRIES = 12
 RETRY_S = 10.0
-FLUSH_S = 5.0
+WRITERS = 4  # more would only take the server's time from what the events are about
+FLUSH_S = 1.0
 _NAME_MAX = 253
 
 
@@ -66,7 +70,10 @@ class EventRecorder:
         self._instance = instance or socket.gethostname()
         self._clock = clock or SystemClock()
         self._random = randomness or random.Random()
-        self._mailbox: Mailbox[Occurrence] = Mailbox(limit=MAILBOX_LIMIT)
+        # One per writer; the limit holds for all of them together.
+        self._mailboxes: list[Mailbox[Writing]] = [
+            Mailbox(limit=MAILBOX_LIMIT) for _ in range(WRITERS)
+        ]
         self._correlator = EventCorrelator(self._new_name)
         self._is_first_retry = True
         self.dropped_count = 0  # mailbox full, too many alike, or refused by the server
@@ -88,30 +95,54 @@ class EventRecorder:
         occurrence = Occurrence(
             _subject(obj), type, reason, message, self._clock.now(), annotations=extra
         )
+        # Judged before it waits, so that a flood about one object does not keep out the others.
+        writing = self._correlator.correlate(occurrence)
+        if writing is None:
+            self.dropped_count += 1
+            return
         try:
-            self._mailbox.put_nowait(occurrence)
+            if self.waiting_count >= MAILBOX_LIMIT:
+                raise MailboxFull
+            self._mailboxes[hash(occurrence.subject.identity) % WRITERS].put_nowait(writing)
         except (MailboxFull, MailboxClosed):
             self.dropped_count += 1
-            log.warning("event dropped, too many wait: reason=%s message=%s", reason, message)
+            # A flood must not become a flood of lines: told at 1, 2, 4, 8, …
+            if self.dropped_count & (self.dropped_count - 1) == 0:
+                log.warning(
+                    "events dropped, too many wait: count=%d last_reason=%s last_message=%s",
+                    self.dropped_count, reason, message,
+                )  # fmt: skip
+
+    @property
+    def waiting_count(self) -> int:
+        return sum(map(len, self._mailboxes))
 
     async def run(self) -> None:
         """Write what is recorded, until cancelled; what still waits then gets one short chance."""
         try:
-            while True:
-                await self._record(await self._mailbox.get(), tries=TRIES)
+            await self._write_all(tries=TRIES)
         finally:
-            self._mailbox.close()
-            with contextlib.suppress(TimeoutError, MailboxClosed):
+            for mailbox in self._mailboxes:
+                mailbox.close()
+            with contextlib.suppress(TimeoutError):
                 async with deadline(self._clock, FLUSH_S):
-                    while True:
-                        await self._record(await self._mailbox.get(), tries=1)
+                    await self._write_all(tries=1)
 
-    async def _record(self, occurrence: Occurrence, *, tries: int) -> None:
-        writing = self._correlator.correlate(occurrence)
-        if writing is None or not await self._write(writing, tries):
-            self.dropped_count += 1
-        else:
+    async def _write_all(self, *, tries: int) -> None:
+        async with asyncio.TaskGroup() as writers:
+            for mailbox in self._mailboxes:
+                writers.create_task(self._write_from(mailbox, tries=tries), name="events")
+
+    async def _write_from(self, mailbox: Mailbox[Writing], *, tries: int) -> None:
+        with contextlib.suppress(MailboxClosed):
+            while True:
+                await self._record(await mailbox.get(), tries=tries)
+
+    async def _record(self, writing: Writing, *, tries: int) -> None:
+        if await self._write(writing, tries):
             self.written_count += 1
+        else:
+            self.dropped_count += 1
 
     async def _write(self, writing: Writing, tries: int) -> bool:
         """A server that answers has decided; only one that does not is asked again."""
@@ -175,7 +206,7 @@ class EventRecorder:
         return f"{subject.name[: _NAME_MAX - len(unique) - 1]}.{unique}"
 
     def __repr__(self) -> str:
-        return f"<EventRecorder {self._component}, {len(self._mailbox)} waiting>"
+        return f"<EventRecorder {self._component}, {self.waiting_count} waiting>"
 
 
 def _subject(obj: ObjectLike) -> Subject:

@@ -1,4 +1,16 @@
-"""Dataclasses as schemas and as JSON: the types of a custom resource's fields.
+"""Dataclasses as structural schemas: the types of a custom resource's fields.
+
+    bool, int, float, str            themselves
+    datetime, timedelta, bytes       texts with a format: date-time, duration, byte
+    Literal["a", "b"], enum.Enum     enumerations
+    list[T], dict[str, T]            arrays and maps
+    int | str                        x-kubernetes-int-or-string
+    T | None                         a field that may be left out
+    Any                              anything, kept as it is
+    dataclasses                      objects; their docstrings become descriptions
+
+Further words come by ``Annotated``: ``checked(minimum=1)``, ``Rule("self < 10")``,
+``keyed_by("name")``, ``unique()``, ``atomic()``, ``named("podCIDR")``.
 
 Python names become camel case on the wire. A field without a default is required; one with a
 default has it in the schema too, so that the server fills it in for everybody.
@@ -10,15 +22,24 @@ import dataclasses
 import enum
 import types
 import typing
-from collections.abc import Mapping
-from dataclasses import MISSING
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-_SCALARS: dict[type, dict[str, Any]] = {
+from proreus.client.typed_values import is_optional, name_on_wire, plain, to_wire
+
+T = TypeVar("T")
+_RULES = "__rules__"
+_SCALARS: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer", "format": "int64"},
     float: {"type": "number"},
     bool: {"type": "boolean"},
+    datetime: {"type": "string", "format": "date-time"},
+    timedelta: {"type": "string", "format": "duration"},
+    bytes: {"type": "string", "format": "byte"},
 }
 
 
@@ -35,51 +56,154 @@ def checked(**words: Any) -> Checked:
     return Checked(words)
 
 
-def wire_name(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
+def keyed_by(*keys: str) -> Checked:
+    """A list whose elements are told apart by some of their fields, as the wire names them."""
+    return Checked({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [*keys]})
+
+
+def unique() -> Checked:
+    """A list of which no two elements are the same."""
+    return Checked({"x-kubernetes-list-type": "set"})
+
+
+def atomic() -> Checked:
+    """A list that is only ever replaced as a whole."""
+    return Checked({"x-kubernetes-list-type": "atomic"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A validation rule in CEL: ``Rule("self.low <= self.high", "low must not exceed high")``.
+
+    With ``optional_old`` the rule also runs when there is no former value, and sees ``oldSelf`` as
+    an optional.
+    """
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    field_path: str = ""
+    reason: str = ""
+    optional_old: bool = False
+
+    def to_wire(self) -> dict[str, Any]:
+        words = {
+            "rule": self.rule,
+            "message": self.message,
+            "messageExpression": self.message_expression,
+            "fieldPath": self.field_path,
+            "reason": self.reason,
+            "optionalOldSelf": self.optional_old,
+        }
+        return {key: value for key, value in words.items() if value}
+
+
+def rules(*given: Rule) -> Callable[[type[T]], type[T]]:
+    """Rules about a dataclass as a whole, written above it."""
+
+    def decorate(cls: type[T]) -> type[T]:
+        setattr(cls, _RULES, given)
+        return cls
+
+    return decorate
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
     """The structural schema of a type. Raises SchemaError."""
+    return _schema(kind, ())
+
+
+def object_schema(kind: type) -> dict[str, Any]:
+    """The schema of a dataclass. Raises SchemaError."""
+    return _object(kind, ())
+
+
+@lru_cache(maxsize=1024)
+def field_types(kind: type) -> Mapping[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _schema(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+    """``inside``: the classes it is part of. A class inside of itself has no structural schema."""
     origin = get_origin(kind)
     if origin is Annotated:
-        inner, *notes = get_args(kind)
-        words = [note for note in notes if isinstance(note, Checked)]
-        return schema_of(inner) | {key: value for note in words for key, value in note.items()}
+        return _annotated(kind, inside)
     if origin in (Union, types.UnionType):
-        return _union(kind)
+        return _union(kind, inside)
     if origin is Literal:
-        values = list(get_args(kind))
-        return {**schema_of(type(values[0])), "enum": values}
+        return _enumeration(list(get_args(kind)))
     if origin is list:
-        return {"type": "array", "items": schema_of(get_args(kind)[0])}
+        return {"type": "array", "items": _element(get_args(kind)[0], inside)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": schema_of(get_args(kind)[1])}
+        key, value = get_args(kind)
+        if key is not str:
+            raise SchemaError(f"{kind!r} has no schema: the keys of maps are texts")
+        return {"type": "object", "additionalProperties": _element(value, inside)}
     if kind is Any:
         return {"x-kubernetes-preserve-unknown-fields": True}
     if kind in _SCALARS:
         return dict(_SCALARS[kind])
-    if isinstance(kind, type) and issubclass(kind, enum.StrEnum):
-        return {"type": "string", "enum": [one.value for one in kind]}
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return _enumeration([one.value for one in kind])
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return object_schema(kind)
+        return _object(kind, inside)
     raise SchemaError(f"{kind!r} has no schema: use dataclasses, scalars, lists, dicts or Any")
 
 
-def object_schema(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The schema of a dataclass; ``without``: fields that are not part of it."""
-    hints = get_type_hints(kind, include_extras=True)
+def _annotated(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+    inner, *notes = get_args(kind)
+    found = _schema(inner, inside)
+    for note in notes:
+        if isinstance(note, Checked):
+            found |= note
+    told = [note.to_wire() for note in notes if isinstance(note, Rule)]
+    return _with_rules(found, told)
+
+
+def _with_rules(schema: dict[str, Any], told: list[dict[str, Any]]) -> dict[str, Any]:
+    word = "x-kubernetes-validations"
+    return {**schema, word: [*schema.get(word, ()), *told]} if told else schema
+
+
+def _element(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+    found = _schema(kind, inside)
+    if not is_optional(kind):
+        return found
+    if "enum" in found:
+        found["enum"] = [*found["enum"], None]
+    return {**found, "nullable": True}
+
+
+def _enumeration(values: list[Any]) -> dict[str, Any]:
+    kinds = {type(value) for value in values}
+    if len(kinds) != 1 or not kinds <= {str, int}:
+        raise SchemaError(f"{values!r} has no schema: one kind of texts or numbers can be listed")
+    return {**_SCALARS[kinds.pop()], "enum": values}
+
+
+def _union(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+    inner = plain(kind)
+    if inner is not kind:
+        return _schema(inner, inside)
+    if set(get_args(kind)) == {int, str}:
+        return {"x-kubernetes-int-or-string": True}
+    raise SchemaError(f"{kind!r} has no schema: only `T | None` and `int | str` are unions")
+
+
+def _object(kind: type, inside: tuple[type, ...]) -> dict[str, Any]:
+    if kind in inside:
+        raise SchemaError(f"{kind.__name__} has no schema: it is part of itself; use Any there")
+    hints = field_types(kind)
     properties: dict[str, Any] = {}
     required: list[str] = []
     for field in dataclasses.fields(kind):
-        if field.name in without:
-            continue
-        name = wire_name(field.name)
-        properties[name] = schema_of(hints[field.name])
+        hint = hints[field.name]
+        name = name_on_wire(field.name, hint)
+        properties[name] = _schema(hint, (*inside, kind))
         default = _default_of(field)
         if default is MISSING:
-            required.append(name)
+            if not is_optional(hint):
+                required.append(name)
         elif default is not None:
             properties[name]["default"] = to_wire(default)
     found: dict[str, Any] = {"type": "object", "properties": properties}
@@ -88,68 +212,7 @@ def object_schema(kind: type, *, without: tuple[str, ...] = ()) -> dict[str, Any
     doc = kind.__doc__ or ""
     if doc and not doc.startswith(f"{kind.__name__}("):
         found["description"] = doc.strip()
-    return found
-
-
-def to_wire(value: Any) -> Any:
-    """JSON of a value; fields that are None are left out."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {wire_name(name): to_wire(item) for name, item in pairs if item is not None}
-    match value:
-        case enum.Enum():
-            return value.value
-        case Mapping():
-            return {key: to_wire(item) for key, item in value.items()}
-        case list() | tuple():
-            return [to_wire(item) for item in value]
-        case _:
-            return value
-
-
-def from_wire(kind: Any, value: Any) -> Any:
-    """A value of a type from its JSON; fields the type does not have are ignored."""
-    origin = get_origin(kind)
-    if value is None:
-        return None
-    if origin is Annotated:
-        return from_wire(get_args(kind)[0], value)
-    if origin in (Union, types.UnionType):
-        return from_wire(_inner(kind), value)
-    if origin is list:
-        return [from_wire(get_args(kind)[0], item) for item in value]
-    if origin is dict:
-        return {key: from_wire(get_args(kind)[1], item) for key, item in value.items()}
-    if isinstance(kind, type) and issubclass(kind, enum.StrEnum):
-        return kind(value)
-    if kind is float:
-        return float(value)
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        hints = get_type_hints(kind, include_extras=True)
-        return kind(
-            **{
-                field.name: from_wire(hints[field.name], value[wire_name(field.name)])
-                for field in dataclasses.fields(kind)
-                if wire_name(field.name) in value
-            }
-        )
-    return value
-
-
-def _union(kind: Any) -> dict[str, Any]:
-    members = [one for one in get_args(kind) if one is not types.NoneType]
-    if set(members) == {int, str}:
-        return {"x-kubernetes-int-or-string": True}
-    return schema_of(_inner(kind))
-
-
-def _inner(kind: Any) -> Any:
-    members = [one for one in get_args(kind) if one is not types.NoneType]
-    if len(members) != 1:
-        if set(members) == {int, str}:
-            return Any
-        raise SchemaError(f"{kind!r} has no schema: only `T | None` and `int | str` are unions")
-    return members[0]
+    return _with_rules(found, [rule.to_wire() for rule in kind.__dict__.get(_RULES, ())])
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Any:

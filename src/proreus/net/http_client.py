@@ -13,9 +13,9 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import yarl
@@ -24,11 +24,15 @@ from proreus.net.transport_error import (
     ConnectFailed,
     ConnectionLost,
     ConnectionRefused,
+    NotPermitted,
     ProtocolError,
     TlsFailed,
     TransportError,
     TransportTimeout,
 )
+
+if TYPE_CHECKING:
+    from proreus.net.websocket_client import ClientWebSocket
 
 CONNECT_TIMEOUT_S = 30.0
 _REQUESTS_AT_ONCE = 100
@@ -55,6 +59,9 @@ class Route:
     proxy: str | None = None
     compressed: bool = True  # ask for gzip
     connect_timeout_s: float = CONNECT_TIMEOUT_S
+    # Asked when a write has its connection and nothing of it has been sent; False: it is not.
+    permit: Callable[[], bool] | None = None
+    given: socket.socket | None = None  # the only connection there is; closed with the client
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,14 @@ class Response:
     status: int
     headers: Headers
     body: bytes
+
+
+class UpgradeRefused(Exception):
+    """The server answered a WebSocket handshake with something else."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__(f"the server answered the handshake with {response.status}")
+        self.response = response
 
 
 class Headers:
@@ -88,23 +103,23 @@ class ByteStream:
 
     def __init__(self, url: str, response: aiohttp.ClientResponse) -> None:
         self._url = url
-        self._response = response
+        self.raw = response  # for what else runs on the connection; not to leave ``net``
         self.status = response.status
         self.headers = _headers(response)
 
     async def read(self) -> bytes:
         with _translated(self._url):
-            return await self._response.read()
+            return await self.raw.read()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         with _translated(self._url):
-            async for chunk in self._response.content.iter_any():
+            async for chunk in self.raw.content.iter_any():
                 yield chunk
 
     async def next_chunk(self) -> bytes:
         """The next bytes; empty at the end."""
         with _translated(self._url):
-            return await self._response.content.readany()
+            return await self.raw.content.readany()
 
 
 class HttpClient:
@@ -163,6 +178,30 @@ class HttpClient:
         finally:
             response.close()  # an unfinished answer cannot be reused: drop its connection
 
+    @contextlib.asynccontextmanager
+    async def websocket(
+        self,
+        url: str,
+        headers: Mapping[str, str | list[str]],
+        protocols: Sequence[str],
+        *,
+        message_bytes_max: int,
+    ) -> AsyncIterator[ClientWebSocket]:
+        """A WebSocket while the body of the ``async with`` lasts. Raises UpgradeRefused."""
+        from proreus.net.websocket_client import ClientWebSocket, Handshake
+
+        handshake = Handshake(protocols)
+        asked = {**headers, **handshake.headers()}
+        async with self.stream("GET", url, asked, None) as answer:
+            if answer.status != 101:
+                raise UpgradeRefused(Response(answer.status, answer.headers, await answer.read()))
+            chosen = handshake.chosen(url, answer.raw.headers)
+            socket = ClientWebSocket(url, answer.raw, chosen, message_bytes_max)
+            try:
+                yield socket
+            finally:
+                await socket.close()
+
     async def _close_if_done(self) -> None:
         if self._is_retired and not self._under_way:
             await self._requests.close()
@@ -192,14 +231,8 @@ class HttpClient:
 
 
 def _session(route: Route, *, limit: int) -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(
-        limit=limit,
-        ssl=route.ssl if route.ssl is not None else True,
-        socket_factory=_open_socket,
-        keepalive_timeout=90.0,
-    )
     session = aiohttp.ClientSession(
-        connector=connector,
+        connector=_connector(route, limit),
         timeout=aiohttp.ClientTimeout(
             total=None, sock_connect=route.connect_timeout_s, sock_read=None
         ),
@@ -213,6 +246,52 @@ def _session(route: Route, *, limit: int) -> aiohttp.ClientSession:
     # The library would repeat a PUT whose connection broke; what is repeated is not its to decide.
     session._retry_connection = False
     return session
+
+
+def _connector(route: Route, limit: int) -> aiohttp.BaseConnector:
+    if route.given is not None:
+        return _GivenSocket(route.given, route.ssl)
+    return _PermittedConnector(
+        route.permit,
+        limit=limit,
+        ssl=route.ssl if route.ssl is not None else True,
+        socket_factory=_open_socket,
+        keepalive_timeout=90.0,
+    )
+
+
+class _PermittedConnector(aiohttp.TCPConnector):
+    """Between getting a connection and sending on it, so that no wait for one is in between."""
+
+    def __init__(self, permit: Callable[[], bool] | None, **options: Any) -> None:
+        super().__init__(**options)
+        self._permit = permit
+
+    async def connect(self, req: Any, traces: Any, timeout: Any) -> Any:
+        connection = await super().connect(req, traces, timeout)
+        if self._permit is not None and req.method != "GET" and not self._permit():
+            connection.release()
+            raise NotPermitted(str(req.url), "this client must not write any more")
+        return connection
+
+
+class _GivenSocket(aiohttp.BaseConnector):
+    """Its one connection is there already, whatever the URL says."""
+
+    def __init__(self, given: socket.socket, context: ssl.SSLContext | None) -> None:
+        super().__init__(force_close=True, limit=1)
+        self._given = given
+        self._context = context
+
+    async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:
+        is_secure = req.url.scheme == "https"
+        _, protocol = await self._loop.create_connection(
+            self._factory,
+            sock=self._given,
+            ssl=self._context if is_secure else None,
+            server_hostname=req.url.host if is_secure else None,
+        )
+        return protocol
 
 
 def _open_socket(address: tuple[Any, ...]) -> socket.socket:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
 
+KUBELET_CLIENT = "kube-apiserver-kubelet-client"  # Kubernetes' own name for it
 _AUTHORITY_DAYS = 3650
 _LEAF_DAYS = 365 * 3
 _RENEW_BEFORE_DAYS = 30
@@ -50,27 +51,43 @@ class TlsFiles:
     authority: PairFiles
     server: PairFiles
     admin: PairFiles
+    kubelet_client: PairFiles  # what the server shows to kubelets
 
 
 def ensure_files(
     folder: Path, hosts: Sequence[str], *, admin: str, groups: Sequence[str], now: float
 ) -> TlsFiles:
-    """Find or make the authority, the server's and the administrator's certificate."""
+    """Find or make the authority and what it signs: who the server is, to clients and to kubelets,
+    and who its administrator is."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     files = TlsFiles(
         authority=PairFiles(folder / "ca.crt", folder / "ca.key"),
         server=PairFiles(folder / "server.crt", folder / "server.key"),
         admin=PairFiles(folder / "admin.crt", folder / "admin.key"),
+        kubelet_client=PairFiles(folder / "kubelet-client.crt", folder / "kubelet-client.key"),
     )
     if not files.authority.certificate.exists() or not files.authority.key.exists():
         _write_pair(files.authority, make_authority("proreus", now=now))
         files.server.certificate.unlink(missing_ok=True)
         files.admin.certificate.unlink(missing_ok=True)
+        files.kubelet_client.certificate.unlink(missing_ok=True)
     authority = files.authority.read()
     if not _is_usable(files.server, now, hosts):
         _write_pair(files.server, issue_server(authority, hosts, now=now))
     if not _is_usable(files.admin, now, ()):
         _write_pair(files.admin, issue_client(authority, admin, groups, now=now))
+    if not _is_usable(files.kubelet_client, now, ()):
+        pair = issue_client(authority, KUBELET_CLIENT, ("system:masters",), now=now)
+        _write_pair(files.kubelet_client, pair)
+    return files
+
+
+def ensure_self_signed(folder: Path, name: str, hosts: Sequence[str], *, now: float) -> PairFiles:
+    """Find or make a server certificate that only says who answers: nobody vouches for it."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    files = PairFiles(folder / f"{name}.crt", folder / f"{name}.key")
+    if not _is_usable(files, now, hosts):
+        _write_pair(files, issue_server(make_authority(name, now=now), hosts, now=now))
     return files
 
 
@@ -112,13 +129,29 @@ def issue_client(authority: KeyPair, user: str, groups: Iterable[str], *, now: f
 
 
 def server_context(files: TlsFiles) -> ssl.SSLContext:
-    """Ask clients for a certificate of our authority, but do not insist."""
+    return serving_context(files.server, files.authority.certificate.read_text())
+
+
+def serving_context(pair: PairFiles, client_authority: str) -> ssl.SSLContext:
+    """Ask clients for a certificate of the authority (PEM), but do not insist."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(files.server.certificate, files.server.key)
-    context.load_verify_locations(files.authority.certificate)
+    context.load_cert_chain(pair.certificate, pair.key)
+    context.load_verify_locations(cadata=client_authority)
     context.verify_mode = ssl.CERT_OPTIONAL
     context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def trusting_context(pair: PairFiles | None) -> ssl.SSLContext:
+    """Show a certificate of our own and take any in return, as of a server that nobody signed for:
+    what is sent cannot be read or changed on the way, but by whoever answers at the address."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if pair is not None:
+        context.load_cert_chain(pair.certificate, pair.key)
     return context
 
 

@@ -4,6 +4,7 @@ TransportError                the exchange broke; ``ApiError`` is what the serve
 ├── ConnectFailed             no connection, so nothing was sent
 │   ├── ConnectionRefused     nobody listens there
 │   └── TlsFailed             the handshake failed: unknown CA, wrong name, no certificate
+├── NotPermitted              the caller's own permit was withdrawn, so nothing was sent
 ├── ConnectionLost            closed or reset in the middle; the request may have been done
 ├── TransportTimeout          a deadline passed
 │   └── StreamSilent          an open stream said nothing for too long
@@ -35,6 +36,10 @@ class ConnectionRefused(ConnectFailed):
 
 class TlsFailed(ConnectFailed):
     """The TLS handshake failed."""
+
+
+class NotPermitted(TransportError):
+    """A write that was not sent: its sender may not act any more (a leader that lost its lease)."""
 
 
 class ConnectionLost(TransportError):

@@ -1,20 +1,18 @@
-"""A watch over WebSocket: one message per event, the client's messages read and dropped (§5.5).
-
-Frames are written on the transport like chunks are, so a WebSocket watcher costs what a plain one
-costs. aiohttp does the handshake and reads; a malformed frame closes the connection.
-"""
+"""How a request becomes a WebSocket: the handshake (spec/server §5.5)."""
 
 from __future__ import annotations
 
-import asyncio
+import base64
+import hashlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from aiohttp import WSCloseCode, WSMsgType, web
+from proreus.net.http_request import Request
 
-from proreus.net.http_server import Request
+if TYPE_CHECKING:
+    from proreus.net.websocket_stream import WebSocketStream
 
-_TEXT = 0x81  # final fragment, text
-_BINARY = 0x82
+KEY_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
 _MESSAGE_BYTES_MAX = 64 * 1024
 
 
@@ -33,72 +31,49 @@ def is_upgrade(headers: Mapping[str, str]) -> bool:
     )
 
 
-class WebSocketStream:
-    """An accepted WebSocket; ``write_message`` never waits."""
-
-    def __init__(self, transport: asyncio.Transport, socket: web.WebSocketResponse) -> None:
-        self._transport = transport
-        self._socket = socket
-
-    @property
-    def buffered(self) -> int:
-        return self._transport.get_write_buffer_size()
-
-    def write_message(self, payload: bytes, *, binary: bool) -> None:
-        if not self._transport.is_closing():
-            self._transport.write(_frame(payload, _BINARY if binary else _TEXT))
-
-    def abort(self) -> None:
-        self._transport.abort()
-
-    async def wait_client_close(self) -> None:
-        """Read and drop what the client sends until it closes or breaks the protocol."""
-        while True:
-            message = await self._socket.receive()
-            if message.type in (
-                WSMsgType.CLOSE,
-                WSMsgType.CLOSING,
-                WSMsgType.CLOSED,
-                WSMsgType.ERROR,
-            ):
-                return
-
-    async def close(self) -> None:
-        await self._socket.close(code=WSCloseCode.OK, drain=False)
-
-
-async def accept(request: Request) -> WebSocketStream:
-    """Answer the handshake. Raises BadHandshake."""
-    headers = request.headers
-    if not headers.get("Sec-WebSocket-Key") or headers.get("Sec-WebSocket-Version") != "13":
-        raise BadHandshake(400, "bad websocket handshake")
-    if not headers.get("Origin"):
+def accept_watch(request: Request) -> WebSocketStream:
+    """Answer the handshake of a watch. Raises BadHandshake."""
+    offered = offered_protocols(request)
+    if not request.headers.get("Origin") and _is_proper(request):
         raise BadHandshake(403, "null origin")
-    offered = [
+    if len(offered) > 1:
+        raise BadHandshake(400, "more than one websocket protocol offered")
+    return accept(request, protocol=offered[0] if offered else "")
+
+
+def accept(
+    request: Request, *, protocol: str, message_bytes_max: int = _MESSAGE_BYTES_MAX
+) -> WebSocketStream:
+    """Answer the handshake, choosing ``protocol`` ("" for none). Raises BadHandshake."""
+    if not _is_proper(request):
+        raise BadHandshake(400, "bad websocket handshake")
+    key = request.headers["Sec-WebSocket-Key"].encode()
+    # Not for secrecy: the protocol proves by it that the server has understood the upgrade.
+    digest = hashlib.sha1(key + KEY_SUFFIX, usedforsecurity=False).digest()
+    chosen = f"Sec-WebSocket-Protocol: {protocol}\r\n" if protocol else ""
+    request.transport.write(
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: %b\r\n%b\r\n" % (base64.b64encode(digest), chosen.encode())
+    )
+    from proreus.net.websocket_stream import WebSocketStream
+
+    return WebSocketStream(request, message_bytes_max)
+
+
+def offered_protocols(request: Request) -> list[str]:
+    """The subprotocols the client can speak, as it prefers them."""
+    return [
         name.strip()
-        for value in headers.getall("Sec-WebSocket-Protocol", ())
+        for value in request.headers.getall("Sec-WebSocket-Protocol", ())
         for name in value.split(",")
         if name.strip()
     ]
-    if len(offered) > 1:
-        raise BadHandshake(400, "more than one websocket protocol offered")
-    socket = web.WebSocketResponse(
-        protocols=offered, max_msg_size=_MESSAGE_BYTES_MAX, compress=False, timeout=1.0
-    )
+
+
+def _is_proper(request: Request) -> bool:
+    headers = request.headers
     try:
-        await socket.prepare(request)
-    except web.HTTPException as error:
-        raise BadHandshake(error.status, error.text or error.reason) from error
-    transport = request.transport
-    if transport is None:
-        raise ConnectionResetError("the client is gone")
-    return WebSocketStream(transport, socket)
-
-
-def _frame(payload: bytes, opcode: int) -> bytes:
-    size = len(payload)
-    if size < 126:
-        return bytes((opcode, size)) + payload
-    if size < 65536:
-        return bytes((opcode, 126)) + size.to_bytes(2, "big") + payload
-    return bytes((opcode, 127)) + size.to_bytes(8, "big") + payload
+        nonce = base64.b64decode(headers.get("Sec-WebSocket-Key", ""), validate=True)
+    except ValueError:
+        return False
+    return len(nonce) == 16 and headers.get("Sec-WebSocket-Version") == "13"

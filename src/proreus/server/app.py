@@ -45,6 +45,7 @@ from proreus.server.http.deadlines import Deadlines
 from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.documents import Documents
 from proreus.server.http.health import Health
+from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.http.openapi import OpenApi
 from proreus.server.http.pipeline import Pipeline
@@ -62,6 +63,8 @@ from proreus.server.watch_cache.caches import WatchCaches
 
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
           "kubernetes.default.svc.cluster.local", "127.0.0.1", "::1")  # fmt: skip
+# What watchers of a busy server may not have been told when it died; reading it takes 20 ms.
+_REMEMBERED = 1000
 
 
 class ApiServer:
@@ -71,11 +74,12 @@ class ApiServer:
         self.config = config or ServerConfig()
         self.clock: Clock = clock or SystemClock()
         self.metrics = CollectorRegistry()
-        self.catalog = Catalog(builtin_resources())
+        self.catalog = Catalog(builtin_resources(event_ttl_s=self.config.event_ttl_s))
         self._running = AsyncExitStack()
         self._http: HttpServer | None = None
         self._pipeline: Pipeline | None = None
         self._caches: WatchCaches | None = None
+        self._kubelets: Kubelets | None = None
         self._credentials = AdminCredentials("")
 
     @property
@@ -117,16 +121,22 @@ class ApiServer:
             await self._running.aclose()
 
     def begin_shutdown(self) -> None:
-        """No new work; open watches end at once, so that clients go elsewhere (§5.6)."""
+        """No new work; watches and streams end at once, so that clients go elsewhere (§5.6)."""
         if self._pipeline is not None:
             self._pipeline.is_ending = True
         if self._caches is not None:
             self._caches.close_watchers()
+        if self._kubelets is not None:
+            self._kubelets.end_streams()
 
     async def _start(self, parts: AsyncExitStack) -> None:
         config = self.config
         storage = await parts.enter_async_context(open_storage(config, self.clock))
-        caches = self._caches = WatchCaches(storage, self.clock, self.metrics)
+        # A new store has no past: what a server makes of itself is no history to be watched.
+        is_new = await storage.current_revision() <= 1
+        caches = self._caches = WatchCaches(
+            storage, self.clock, self.metrics, remembered=0 if is_new else _REMEMBERED
+        )
         kinds = KnownKinds(self.catalog)
         stores = StorageFactory(storage)
         conversions, schemas = Conversions(_convert), PublishedSchemas()
@@ -136,17 +146,18 @@ class ApiServer:
         self._credentials = self._make_credentials()
         deadlines = Deadlines(self.clock)
         services = self._services(collections, stores, kinds, conversions)
+        self._kubelets = services.kubelets
+        parts.push_async_callback(services.kubelets.close)
         pipeline = self._pipeline = self._make_pipeline(services, deadlines, schemas)
         custom = CustomResources(
             self.catalog, collections, kinds, conversions, self.clock, schemas=schemas,
             forget_views=services.representations.forget,
         )  # fmt: skip
-        # Before the caches: what a server makes of itself is no history to be watched.
-        await make_system_objects(services)
+        await make_system_objects(services)  # before the caches, which begin with them
         await parts.enter_async_context(background(storage.run(), caches.run(), deadlines.run()))
         await caches.wait_ready()
         await custom.controller.start()
-        await parts.enter_async_context(background(custom.controller.run()))
+        await parts.enter_async_context(background(custom.run()))
         self._http = HttpServer(
             pipeline.handle,
             self.clock,
@@ -188,7 +199,7 @@ class ApiServer:
         accounts = ServiceAccountTokens(
             collections.named("", "v1", "serviceaccounts"), self.clock, self._key_file()
         )
-        users = self._users()
+        users, files = self._users(), self._credentials.tls
         return Services(
             clock=self.clock,
             catalog=self.catalog,
@@ -200,6 +211,11 @@ class ApiServer:
             authentication=Authentication([StaticTokens(users).check, accounts.check], users),
             authorization=Authorization([allow_masters, allow_public, allow_authenticated]),
             service_accounts=accounts,
+            kubelets=Kubelets(
+                collections.named("", "v1", "nodes"),
+                files.kubelet_client if files else None,
+                self.clock,
+            ),
             date=self._date,
         )
 

@@ -28,6 +28,7 @@ class ServerConfig:
     tokens_file: Path | None = None
     advertise: tuple[str, ...] = ()  # further names and addresses in the certificate
     shutdown_grace_s: float = 2.0
+    event_ttl_s: float = 3600.0  # how long events are kept after their last change
 
     def __post_init__(self) -> None:
         if self.tls and self.data_dir is None:

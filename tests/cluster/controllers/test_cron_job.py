@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from proreus.aio.clock import SystemClock
-from proreus.api.values.timestamp import format_time
-from tests.cluster.controllers.stage import Stage, template, told_status
+from proreus.api.values.timestamp import format_time, parse_time
+from proreus.cluster.controllers.ownership import reference_to
+from tests.cluster.controllers.stage import Stage, finished, template, told_status
 
-CONTROLLERS = ("cronjob", "job", "garbage-collector")
+CONTROLLERS = ("cronjob", "job", "job-orphans", "garbage-collector")
 
 
 def cron_job(**spec: Any) -> dict[str, Any]:
@@ -48,3 +50,83 @@ async def test_a_suspended_cron_job_starts_nothing_until_it_is_resumed(stage: St
     await api.patch("tick", {"spec": {"suspend": False}})
 
     await stage.wait(api, "tick", lambda it: told_status(it).get("active"))
+
+
+def active(count: int) -> Any:
+    return lambda it: len(told_status(it).get("active") or ()) == count
+
+
+async def resume_beside_a_running_job(stage: Stage, policy: str) -> None:
+    """A CronJob whose time has come while ``tick-earlier`` still runs."""
+    api, jobs = stage.client.batch_v1.cronjobs("default"), stage.client.batch_v1.jobs("default")
+    made = await api.create(cron_job(suspend=True, concurrencyPolicy=policy))
+    metadata = {"name": "tick-earlier", "ownerReferences": [reference_to(made)]}
+    spec = {"template": template({}, restartPolicy="Never")}
+    await jobs.create({"metadata": metadata, "spec": spec})
+    await stage.wait(api, "tick", active(1))
+    await stage.wait(jobs, "tick-earlier", lambda it: told_status(it).get("ready") == 1)
+    await let_pass(stage, 300)
+    await api.patch("tick", {"spec": {"suspend": False}})
+
+
+async def test_forbid_waits_for_the_job_that_runs(stage: Stage) -> None:
+    api, events = stage.client.batch_v1.cronjobs("default"), stage.client.core_v1.events("default")
+    await resume_beside_a_running_job(stage, "Forbid")
+
+    async with asyncio.timeout(10), events.watch() as told:
+        async for event in told:
+            if event.object.reason == "JobAlreadyActive":
+                break
+    names = [job.name for job in (await stage.client.batch_v1.jobs("default").list()).items]
+    assert names == ["tick-earlier"]
+
+    for pod in stage.active():
+        await stage.client.core_v1.pods("default").patch_status(pod.name, finished("Succeeded"))
+    await stage.wait(
+        api,
+        "tick",
+        lambda it: active(1)(it) and told_status(it).active[0].name != "tick-earlier",
+    )
+
+
+async def test_replace_stops_the_job_that_runs(stage: Stage) -> None:
+    api, jobs = stage.client.batch_v1.cronjobs("default"), stage.client.batch_v1.jobs("default")
+    await resume_beside_a_running_job(stage, "Replace")
+
+    await jobs.wait_for("tick-earlier", "delete", timeout_s=10)
+    await stage.wait(api, "tick", active(1))
+    assert len((await jobs.list()).items) == 1
+
+
+async def test_allow_starts_another_beside_it(stage: Stage) -> None:
+    api = stage.client.batch_v1.cronjobs("default")
+    await resume_beside_a_running_job(stage, "Allow")
+
+    await stage.wait(api, "tick", active(2))
+
+
+async def test_jobs_beyond_the_history_go(stage: Stage) -> None:
+    stage.finishes = True
+    api, jobs = stage.client.batch_v1.cronjobs("default"), stage.client.batch_v1.jobs("default")
+    await api.create(cron_job(successfulJobsHistoryLimit=0))
+    await let_pass(stage, 90)
+
+    done = await stage.wait(api, "tick", lambda it: told_status(it).get("lastSuccessfulTime"))
+    assert done is not None
+    minute = int(parse_time(done.status.lastScheduleTime)) // 60
+    await jobs.wait_for(f"tick-{minute}", "delete", timeout_s=10)
+
+
+async def test_a_moment_that_is_too_long_ago_is_given_up(stage: Stage) -> None:
+    api = stage.client.batch_v1.cronjobs("default")
+    await api.create(
+        cron_job(schedule="0 0 1 1 *", timeZone="Europe/Berlin", startingDeadlineSeconds=60)
+    )
+    await let_pass(stage, 400 * 86400)
+    await api.patch("tick", {"spec": {"startingDeadlineSeconds": 400 * 86400}})
+
+    done = await stage.wait(api, "tick", active(1))
+    assert done is not None
+    (job,) = (await stage.client.batch_v1.jobs("default").list()).items
+    shown = job.metadata.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"]
+    assert shown.endswith("-01-01T00:00:00+01:00")

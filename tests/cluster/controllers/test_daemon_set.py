@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.object import KubeObject
-from tests.cluster.controllers.stage import Stage, template, told_status
+from tests.cluster.controllers.stage import Stage, finished, template, told_status
 
 CONTROLLERS = ("daemonset", "node-lifecycle")
 
 
-def daemon_set(image: str = "agent:1", **spec: Any) -> dict[str, Any]:
+def daemon_set(
+    image: str = "agent:1", strategy: dict[str, Any] | None = None, **spec: Any
+) -> dict[str, Any]:
     labels = {"app": "agent"}
     return {
         "metadata": {"name": "agent", "namespace": "default"},
-        "spec": {"selector": {"matchLabels": labels}, "template": template(labels, image, **spec)},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": template(labels, image, **spec),
+            **({"updateStrategy": strategy} if strategy else {}),
+        },
     }
 
 
@@ -79,3 +85,93 @@ async def test_a_node_that_no_longer_matches_loses_its_pod(stage: Stage) -> None
 
     await stage.wait(sets, "agent", has(0, 0))
     assert not (await pods.list()).items
+
+
+async def test_a_tainted_node_keeps_its_pod_or_loses_it_as_the_taint_says(stage: Stage) -> None:
+    sets, nodes = stage.client.apps_v1.daemonsets("default"), stage.client.core_v1.nodes
+    await add_node(stage, "n1")
+    await add_node(stage, "n2")
+    await sets.create(daemon_set())
+    await stage.wait(sets, "agent", has(2, 2))
+
+    await nodes.patch("n1", {"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}})
+    kept = await stage.wait(
+        sets, "agent", lambda it: told_status(it).get("desiredNumberScheduled") == 1
+    )
+    assert kept is not None
+    assert kept.status.numberMisscheduled == 1
+
+    await nodes.patch("n1", {"spec": {"taints": [{"key": "gpu", "effect": "NoExecute"}]}})
+    await stage.wait(sets, "agent", lambda it: told_status(it).get("numberMisscheduled") == 0)
+
+
+async def test_with_surge_no_node_is_ever_without_a_ready_pod(stage: Stage) -> None:
+    sets = stage.client.apps_v1.daemonsets("default")
+    surge = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    for number in range(3):
+        await add_node(stage, f"n{number}")
+    await sets.create(daemon_set(strategy=surge))
+    await stage.wait(sets, "agent", has(3, 3))
+    stage.history.clear()
+
+    await sets.patch("agent", daemon_set("agent:2", surge), type="merge")
+
+    await stage.wait(sets, "agent", has(3, 3))
+    ready, fewest, most = 3, 3, 3
+    for old, new in stage.history:
+        ready += _is_up(new) - _is_up(old)
+        fewest, most = min(fewest, ready), max(most, ready)
+    assert (fewest, most) == (3, 4)
+
+
+def _is_up(pod: KubeObject | None) -> int:
+    found = (told_status(pod).get("conditions") or ()) if pod is not None else ()
+    is_ready = any((one.type, one.status) == ("Ready", "True") for one in found)
+    return int(is_ready and pod is not None and not pod.metadata.deletionTimestamp)
+
+
+async def test_on_delete_a_pod_changes_only_when_somebody_deletes_it(stage: Stage) -> None:
+    sets, pods = stage.client.apps_v1.daemonsets("default"), stage.client.core_v1.pods("default")
+    for number in range(2):
+        await add_node(stage, f"n{number}")
+    await sets.create(daemon_set(strategy={"type": "OnDelete"}))
+    await stage.wait(sets, "agent", has(2, 2))
+    await sets.patch("agent", daemon_set("agent:2", {"type": "OnDelete"}), type="merge")
+    await stage.wait(sets, "agent", has(2, 0))
+
+    await pods.delete((await pods.list()).items[0].name)
+
+    await stage.wait(sets, "agent", has(2, 1))
+
+
+async def test_every_template_has_a_revision_and_old_ones_go(stage: Stage) -> None:
+    sets = stage.client.apps_v1.daemonsets("default")
+    revisions = stage.client.apps_v1.controllerrevisions("default")
+    await add_node(stage, "n1")
+    wish = daemon_set()
+    wish["spec"]["revisionHistoryLimit"] = 1
+    await sets.create(wish)
+    await stage.wait(sets, "agent", has(1, 1))
+    (first,) = (await revisions.list()).items
+    (pod,) = stage.active(app="agent")
+    assert first.name == f"agent-{pod.labels['controller-revision-hash']}"
+
+    for image in ("agent:2", "agent:3"):
+        await sets.patch("agent", daemon_set(image), type="merge")
+        await stage.wait(sets, "agent", has(1, 1))
+
+    await revisions.wait_for(first.name, "delete", timeout_s=10)
+    assert sorted(one.revision for one in (await revisions.list()).items) == [2, 3]
+
+
+async def test_a_failed_pod_is_replaced(stage: Stage) -> None:
+    sets, pods = stage.client.apps_v1.daemonsets("default"), stage.client.core_v1.pods("default")
+    await add_node(stage, "n1")
+    await sets.create(daemon_set())
+    await stage.wait(sets, "agent", has(1, 1))
+    (broken,) = stage.active(app="agent")
+
+    await pods.patch_status(broken.name, finished("Failed"))
+
+    await pods.wait_for(broken.name, "delete", timeout_s=10)
+    await stage.wait(sets, "agent", has(1, 1))

@@ -51,3 +51,16 @@ async def test_the_slices_of_a_deleted_service_go_with_it(stage: Stage) -> None:
     await services.delete("web")
 
     await slices.wait_for(one.name, "delete", timeout_s=10)
+
+
+async def test_a_pod_with_a_name_in_its_service_is_listed_by_it(stage: Stage) -> None:
+    await stage.client.core_v1.services("default").create(service("web"))
+    body = template({"app": "web"}, hostname="web-0", subdomain="web")
+    named = {**body, "metadata": {"name": "web-0", **body["metadata"]}}
+    await stage.client.core_v1.pods("default").create(named)
+
+    def has_name(obj: KubeObject | None) -> bool:
+        listed = (obj.subsets if obj is not None else None) or ()
+        return any(one.get("hostname") == "web-0" for part in listed for one in part.addresses)
+
+    await stage.wait(stage.client.core_v1.endpoints("default"), "web", has_name)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import pytest
+
 from proreus.api.object import KubeObject
+from proreus.client.rest.client import RestClient
+from proreus.client.rest.request import Request
+from proreus.net.transport_error import ConnectionLost
 from tests.cluster.controllers.stage import Stage, template, told_status
 
 CONTROLLERS = ("replicaset",)
@@ -103,3 +109,42 @@ async def test_pods_that_are_refused_are_told_in_a_condition_and_an_event(stage:
 def _pod(labels: dict[str, str]) -> dict[str, Any]:
     made = template(labels)
     return {"metadata": {"name": "lone", **made["metadata"]}, "spec": made["spec"]}
+
+
+async def test_an_answer_that_was_lost_costs_no_pod_too_many_or_too_few(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server did what it was asked and died before it could say so."""
+    send, lost = RestClient.send, Counter[str]()
+
+    async def lossy(self: RestClient, request: Request) -> Any:
+        answer = await send(self, request)
+        is_about_pods = "/pods" in request.path and "/status" not in request.path
+        own = self is stage.client.rest
+        if own and is_about_pods and request.method in ("POST", "DELETE") and stage.plays:
+            lost[request.method] += 1
+            if lost[request.method] <= 3:
+                raise ConnectionLost(request.path, "the server is gone")
+        return answer
+
+    monkeypatch.setattr(RestClient, "send", lossy)
+    stage.plays = False
+    sets = stage.client.apps_v1.replicasets("default")
+    await sets.create(replica_set("web", 5))
+    stage.plays = True
+    await stage.wait(sets, "web", has_available(5))
+    await sets.set_scale("web", 3)
+    await stage.wait(sets, "web", has_available(3))
+
+    alive: dict[str, KubeObject] = {}
+    least = most = 0
+    for old, new in stage.history:
+        told = new or old
+        assert told is not None
+        alive.pop(told.uid, None)
+        if new is not None and not new.metadata.deletionTimestamp:
+            alive[new.uid] = new
+        most = max(most, len(alive))
+        least = min(least or len(alive), len(alive)) if most == 5 else 0
+    assert (most, least, len(alive)) == (5, 3, 3)
+    assert lost["POST"] >= 3

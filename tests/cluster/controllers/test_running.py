@@ -6,6 +6,7 @@ from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.cluster.controllers import CONTROLLERS as ALL
 from proreus.cluster.controllers import run_controllers
+from proreus.cluster.leading import Candidacy
 from tests.cluster.controllers.stage import Stage, deployment
 
 CONTROLLERS: tuple[str, ...] = ()
@@ -24,10 +25,10 @@ async def test_of_two_processes_one_leads_and_the_other_follows_it(stage: Stage)
     some = {name: ALL[name] for name in ("replicaset", "deployment")}
     leases = stage.client.coordination_k8s_io_v1.leases("kube-system")
     first = run_controllers(
-        stage.client, SystemClock(), leader_election=True, identity="first", controllers=some
+        stage.client, SystemClock(), candidacy=Candidacy("first"), controllers=some
     )
     second = run_controllers(
-        stage.client, SystemClock(), leader_election=True, identity="second", controllers=some
+        stage.client, SystemClock(), candidacy=Candidacy("second"), controllers=some
     )
     async with background(first):
         await stage.wait(

@@ -10,7 +10,8 @@ import pytest_asyncio
 from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.client import Client, KubeObject
-from proreus.cluster.kubelet.kubelet import Kubelet, node_names
+from proreus.cluster.kubelet.kubelet import Kubelet
+from proreus.cluster.kubelet.settings import node_names
 
 NODES = node_names(3)
 

@@ -90,7 +90,10 @@ async def test_a_pod_without_a_place_says_why_and_is_placed_once_there_is_one(
     waiting = await client.core_v1.pods("default").wait_for("big", is_unschedulable)
     assert waiting is not None
     (condition,) = [c for c in waiting.status.conditions if c.type == "PodScheduled"]
-    assert condition.message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert condition.message == (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
+        "1 No preemption victims found for incoming pod."
+    )
     assert condition.lastTransitionTime
 
     await add_node(client, "large")
@@ -134,3 +137,39 @@ async def test_a_pod_that_somebody_else_binds_is_not_bound_twice(client: Client)
         assert await node_of(client, "p") == "a"
         with pytest.raises(Conflict):
             await client.core_v1.pods("default").bind("p", "b")
+
+
+@pytest.mark.usefixtures("scheduling")
+async def test_a_more_important_pod_takes_the_room_of_a_lesser_one(client: Client) -> None:
+    await add_node(client, "n", cpu="1")
+    important = {"metadata": {"name": "important"}, "value": 1000}
+    await client.resource("priorityclasses.scheduling.k8s.io").create(important)
+    pods = client.core_v1.pods("default")
+    await pods.create(pod("lesser", cpu="800m"))
+    await node_of(client, "lesser")
+
+    await pods.create(pod("greater", cpu="800m", priorityClassName="important"))
+    leaving = await pods.wait_for(
+        "lesser", lambda it: it is not None and bool(it.metadata.deletionTimestamp)
+    )
+    waiting = await pods.wait_for("greater", is_unschedulable)
+
+    assert leaving is not None
+    assert waiting is not None
+    assert waiting.status.nominatedNodeName == "n"
+    (condition,) = [c for c in leaving.status.conditions if c.type == "DisruptionTarget"]
+    assert condition.reason == "PreemptionByScheduler"
+    assert leaving.metadata.deletionGracePeriodSeconds == 30
+
+    # Room that is being made is not for others, even if they come first when it is free.
+    await pods.create(pod("late", cpu="800m"))
+    await pods.wait_for("late", is_unschedulable)
+    await pods.delete("lesser", grace_period_s=0)
+    assert await node_of(client, "greater") == "n"
+    assert not is_placed(await pods.get("late"))
+
+    def is_told(found: KubeObject | None) -> bool:
+        return found is not None and found.reason == "Preempted"
+
+    told = [event for event in (await client.core_v1.events("default").list()) if is_told(event)]
+    assert [event.message for event in told] == [f"Preempted by pod {waiting.uid} on node n"]

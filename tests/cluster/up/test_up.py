@@ -6,48 +6,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from proreus.cli.main import main
-from tests.running_server import RunningServer, running_server
+from tests.cluster.up.kubectl import Kubectl, kubectl_of
+from tests.running_server import running_server
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
 )
-Kubectl = Callable[..., str]
-
-
-def kubectl_of(cluster: RunningServer) -> Kubectl:
-    def run(*arguments: str) -> str:
-        done = subprocess.run(
-            ["kubectl", *arguments],
-            capture_output=True,
-            text=True,
-            env=cluster.environment,
-            timeout=60,
-        )
-        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{done.stdout}"
-        return done.stdout
-
-    return run
-
-
-@pytest.fixture(scope="module")
-def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    with running_server(tmp_path_factory.mktemp("up"), "--nodes", "2", command="up") as cluster:
-        run = kubectl_of(cluster)
-        for node in ("node/node-1", "node/node-2"):
-            run("wait", "--for=create", node, "--timeout=30s")
-        # A new node is tainted until its controller has seen it ready.
-        tainted = (
-            run("get", "nodes", "-o", "jsonpath={.items[*].spec.taints}") for _ in range(300)
-        )
-        assert "" in tainted, "a node stayed tainted"
-        yield run
 
 
 def test_nodes_are_ready(kubectl: Kubectl) -> None:
@@ -125,6 +95,24 @@ def test_parts_run_alone_against_any_server(tmp_path: Path) -> None:
 
     assert "proreus scheduler is running against https://" in said[0]
     assert [part.returncode for part in parts] == [0, 0]
+
+
+def test_a_simulated_container_has_a_log_and_no_processes(kubectl: Kubectl) -> None:
+    kubectl("run", "quiet", "--image=nginx")
+    kubectl("wait", "--for=condition=Ready", "pod/quiet", "--timeout=30s")
+
+    assert kubectl("logs", "quiet") == "simulated container quiet started\n"
+    with pytest.raises(AssertionError, match="a simulated container has no processes"):
+        kubectl("exec", "quiet", "--", "true")
+    kubectl("delete", "pod", "quiet", "--timeout=30s")
+
+
+def test_real_processes_are_one_node(tmp_path: Path) -> None:
+    asked = ["up", "--data-dir", str(tmp_path), "--runtime", "process", "--nodes", "2"]
+    refused = CliRunner().invoke(main, asked)
+
+    assert refused.exit_code == 2
+    assert "--runtime process is one node: this machine" in refused.output
 
 
 def test_an_unknown_part_is_refused() -> None:

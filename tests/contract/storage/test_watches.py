@@ -54,6 +54,24 @@ async def test_a_watch_tells_creation_change_and_deletion(storage: Storage, plac
     ]
 
 
+async def test_a_watch_is_told_the_same_if_the_writer_had_the_old_value_at_hand(
+    storage: Storage, place: str
+) -> None:
+    key = place + "a"
+    async with storage.watch(place, after=await storage.current_revision()) as watch:
+        one = await storage.create(key, b"1")
+        two = await storage.update(key, b"2", expected=one, replaced=b"1")
+        three = await storage.delete(key, expected=two, replaced=b"2")
+
+        changes = await take(watch, 3)
+
+    first, second = StoredValue(key, b"1", one), StoredValue(key, b"2", two)
+    assert changes[1:] == [
+        Change(two, key, first, second),
+        Change(three, key, second, None),
+    ]
+
+
 async def test_a_watch_from_the_past_tells_what_followed(storage: Storage, place: str) -> None:
     """Guarantee: resumable"""
     key = place + "a"

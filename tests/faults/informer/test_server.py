@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.faults.informer.scene import Scene, until
 
 
@@ -14,9 +16,12 @@ async def test_a_server_that_restarts_with_the_same_data(stage: Scene) -> None:
     await stage.wait_equal()
 
 
-async def test_a_server_that_restarted_and_forgot_the_history_in_between(stage: Scene) -> None:
+async def test_a_server_that_restarted_and_forgot_the_history_in_between(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Guarantee: eventually equal. The informer is cut off, the collection changes, the server
-    restarts with a fresh window of history: resuming meets 410, and the relist finds deletions."""
+    restarts with a short memory: resuming meets 410, and the relist finds deletions."""
+    monkeypatch.setattr("proreus.server.app._REMEMBERED", 5)
     await stage.proxy.refuse()
     stage.proxy.cut()
     stage.meddler.cut()
@@ -29,6 +34,21 @@ async def test_a_server_that_restarted_and_forgot_the_history_in_between(stage: 
 
     await stage.wait_equal()
     assert "expired" in stage.causes
+
+
+async def test_a_server_that_restarted_and_remembers_what_was_not_told(stage: Scene) -> None:
+    """Guarantee: resumable"""
+    await stage.proxy.refuse()
+    stage.proxy.cut()
+    stage.meddler.cut()
+    await stage.churn(60)
+    await stage.delete("object-0")
+    await stage.stop_server()
+    await stage.start_server()
+    await stage.proxy.listen()
+
+    await stage.wait_equal()
+    assert "expired" not in stage.causes
 
 
 async def test_a_server_that_stays_away_for_a_while(stage: Scene) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from proreus.aio.tasks import background
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
 from proreus.api.status import Forbidden, NotFound
-from proreus.client.event_recorder import EventRecorder
+from proreus.client.event_recorder import FLUSH_S, WRITERS, EventRecorder
 from proreus.net.transport_error import ConnectionRefused
 from proreus.testing.virtual_clock import VirtualClock
 
@@ -197,8 +198,8 @@ async def test_after_twelve_tries_it_gives_up(bench: Bench) -> None:
 
 async def test_recording_never_blocks_and_drops_when_too_many_wait() -> None:
     bench = Bench()
-    for _ in range(1005):
-        bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    for number in range(1005):
+        bench.recorder.event(pod(f"pod-{number}"), "Normal", "Pulled", "image is here")
 
     assert bench.recorder.dropped_count == 5
     assert repr(bench.recorder) == "<EventRecorder operator, 1000 waiting>"
@@ -219,3 +220,83 @@ async def test_what_waits_at_the_end_is_still_written() -> None:
 async def test_an_unknown_type_is_refused_at_once(bench: Bench) -> None:
     with pytest.raises(ValueError, match="Normal or Warning, not 'Error'"):
         bench.recorder.event(POD, "Error", "X", "y")
+
+
+def pod(name: str) -> KubeObject:
+    metadata = {"name": name, "namespace": "shop", "uid": name}
+    return KubeObject.from_dict({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})
+
+
+class SlowEvents(MemoryEvents):
+    """Every write waits until it is let through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.under_way = 0
+        self.most_at_once = 0
+        self.order: list[str] = []
+
+    async def create(self, body: dict[str, Any], /) -> KubeObject:
+        self.under_way += 1
+        self.most_at_once = max(self.under_way, self.most_at_once)
+        await self.gate.wait()
+        self.under_way -= 1
+        self.order.append(f"{body['involvedObject']['name']} {body['message']}")
+        return await super().create(body)
+
+
+async def test_a_flood_about_one_object_keeps_no_others_out() -> None:
+    recorder = EventRecorder(MemoryEvents(), "test", clock=VirtualClock())
+
+    for number in range(2_000):
+        recorder.event(POD, "Normal", "Pulled", f"image {number}")
+    recorder.event(pod("other"), "Normal", "Started", "now")
+
+    assert recorder.waiting_count == 26  # what the spam filter lets through, and the other's
+
+
+async def test_events_of_several_objects_are_written_at_once_within_a_bound() -> None:
+    clock, events = VirtualClock(), SlowEvents()
+    recorder = EventRecorder(events, "test", clock=clock)
+
+    async with background(recorder.run()):
+        for number in range(100):
+            recorder.event(pod(f"pod-{number}"), "Normal", "Started", "now")
+        await clock.settle()
+        events.gate.set()
+        await clock.settle()
+
+    assert len(events.stored) == 100
+    assert events.most_at_once == WRITERS
+
+
+async def test_events_of_one_object_are_written_in_their_order() -> None:
+    clock, events = VirtualClock(), SlowEvents()
+    recorder = EventRecorder(events, "test", clock=clock)
+
+    async with background(recorder.run()):
+        for number in range(5):
+            for name in ("a", "b", "c"):
+                recorder.event(pod(name), "Normal", f"Step{number}", f"step {number}")
+        await clock.settle()
+        events.gate.set()
+        await clock.settle()
+
+    for name in ("a", "b", "c"):
+        told = [line for line in events.order if line.startswith(name)]
+        assert told == [f"{name} step {number}" for number in range(5)]
+
+
+async def test_the_end_waits_only_a_moment_for_a_server_that_does_not_answer() -> None:
+    clock, events = VirtualClock(), SlowEvents()
+    recorder = EventRecorder(events, "test", clock=clock)
+    recorder.event(POD, "Normal", "Started", "now")
+
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(recorder.run())
+        await clock.settle()
+        running.cancel()
+        await clock.advance(FLUSH_S)
+
+    assert running.cancelled()

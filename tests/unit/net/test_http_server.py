@@ -7,14 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from proreus.aio.clock import SystemClock
-from proreus.net.http_server import (
-    Answer,
-    BodyTooLarge,
-    HttpServer,
-    Request,
-    Response,
-    Streamed,
-)
+from proreus.net.http_request import Answer, BodyTooLarge, Request, Response, Streamed
+from proreus.net.http_server import HttpServer
 
 PLAIN = (("Content-Type", "text/plain"),)
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -152,3 +146,52 @@ async def test_a_client_that_leaves_ends_its_handler() -> None:
         writer.close()
 
         await asyncio.wait_for(ended.wait(), 5)
+
+
+async def test_a_body_that_comes_after_its_head_is_awaited() -> None:
+    async with serving(echo) as (reader, writer):
+        writer.write(b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n")
+        for piece in (b"on", b"e", b"two"):
+            await writer.drain()
+            await asyncio.to_thread(lambda: None)  # the server sees each by itself
+            writer.write(piece)
+        writer.write(b"GET /b HTTP/1.1\r\nHost: x\r\n\r\n")
+
+        found = b""
+        while b"GET /b " not in found:
+            found += await reader.read(4096)
+
+    assert b"POST /a  onetwo" in found
+
+
+async def test_a_connection_may_turn_unusual_in_the_middle_and_stays_in_order() -> None:
+    plain = b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n"
+    chunked = (
+        b"POST /%d HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    )
+    async with serving(echo) as (reader, writer):
+        writer.write(b"".join((chunked if n % 3 == 2 else plain) % n for n in range(30)))
+
+        found = b""
+        while b"POST /29  abc" not in found:
+            found += await reader.read(4096)
+
+    places = [found.index(b" /%d " % n) for n in range(30)]
+    assert places == sorted(places)
+    assert found.count(b"HTTP/1.1 200 OK") == 30
+
+
+async def test_a_large_body_arrives_whole_though_it_is_read_late() -> None:
+    go_on = asyncio.Event()
+
+    async def late(request: Request) -> Answer:
+        await go_on.wait()
+        return Response(200, PLAIN, str(len(await request.read_body(1 << 24))).encode())
+
+    async with serving(late) as (reader, writer):
+        body = b"x" * (4 << 20)
+        writer.write(b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        go_on.set()
+
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+        assert await reader.readexactly(7) == b"4194304"

@@ -10,7 +10,6 @@ Cost of applying one field to a pod: about 100 µs, most of it reading and writi
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -95,14 +94,41 @@ def track_update(
     endpoint: Endpoint = ANYWHERE,
 ) -> Object:
     """``new`` with managedFields, after a create (``live`` None), an update or a patch."""
-    write = Write(node, api_version, subresource, _time(int(now)), endpoint)
-    owners = owners_for_update(live, new, subresource)
+    write = write_at(node, api_version, subresource, now, endpoint)
+    entries = entries_after(live, new, write, manager)
+    tracked = without_owners(new)
+    if entries:
+        tracked["metadata"]["managedFields"] = entries
+    return tracked
+
+
+def entries_after(
+    live: Object | None, new: Object, write: Write, manager: str
+) -> list[dict[str, Any]]:
+    """The managedFields of ``new``; none for an object whose owners nobody has tracked."""
+    owners = owners_for_update(live, new, write.subresource)
+    if live is None and not owners:
+        made = new if managed_fields.entries_of(new) is None else without_owners(new)
+        return managed_fields.encode(write.created(made, manager))
     after = without_owners(new)
-    if live is not None and not owners:
-        return after  # untracked objects stay so until first applied
-    before = without_owners(live) if live is not None else dict(endpoint.empty)
-    managers = write.updated(before, after, owners, manager)
-    return managed_fields.keep_times(live, managed_fields.with_owners(after, managers))
+    if live is None:
+        empty = dict(write.endpoint.empty)
+        return managed_fields.encode(write.updated(empty, after, owners, manager))
+    if not owners:
+        return []  # untracked objects stay so until first applied
+    before = without_owners(live)
+    change = write.change(before, after)
+    managers = write.taken(before, after, owners, manager, change)
+    if change.added or change.modified or change.removed:
+        return managed_fields.encode(managers)
+    kept = managed_fields.keep_times(live, managed_fields.with_owners(after, managers))
+    return managed_fields.entries_of(kept) or []
+
+
+def write_at(
+    node: TypeNode | None, api_version: str, subresource: str, now: float, endpoint: Endpoint
+) -> Write:
+    return Write(node, api_version, subresource, _time(int(now)), endpoint)
 
 
 class _Attempt:
@@ -134,7 +160,7 @@ class _Attempt:
         if not fields:
             del managers[self._applier]
         elif result != self._live:
-            managers[self._applier] = replace(managers[self._applier], time=write.time)
+            managers[self._applier] = managers[self._applier]._replace(time=write.time)
         return result, managers
 
     def _refuse_conflicts(

@@ -9,18 +9,17 @@ Invariant: trees are made sorted, as field_sets keeps them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from proreus.api.patch.field_sets import EMPTY, SELF, Tree, in_order, with_self
+from proreus.api.patch.field_sets import EMPTY, Tree, in_order, with_self
 from proreus.api.patch.plans import Plan, plan_of
+from proreus.api.patch.shapes import everything
 from proreus.api.typed import TypeNode
 
 _ABSENT: Any = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     added: Tree
     modified: Tree
     removed: Tree
@@ -71,36 +70,6 @@ def _fields(value: Any, plan: Plan) -> Tree | None:
     return EMPTY
 
 
-def _everything(value: Any, plan: Plan) -> Tree:
-    """Every path of a value that appeared or went, its containers included."""
-    if not value or plan.is_leaf:
-        return EMPTY
-    tree: Tree = {SELF: EMPTY}
-    if type(value) is dict:
-        if plan.is_struct:
-            keys = tuple(value)
-            if (known := plan.flat_trees.get(keys)) is not None:
-                return known
-            steps, is_flat = plan.steps, True
-            for key in sorted(keys):
-                element, below, _ = steps[key]
-                is_flat = is_flat and below.is_leaf
-                tree[element] = EMPTY if below.is_leaf else _everything(value[key], below)
-            if is_flat:
-                plan.remember(keys, tree)
-        else:
-            below = plan.inner
-            for key in sorted(value):
-                tree[f"f:{key}"] = EMPTY if below.is_leaf else _everything(value[key], below)
-        return tree
-    if plan.is_list and type(value) is list:
-        below = plan.inner
-        for element, item in in_order(zip(plan.elements(value), value, strict=True)):
-            tree[element] = _everything(item, below)
-        return tree
-    return EMPTY
-
-
 class _Differences:
     """Three trees that grow while two values are walked side by side."""
 
@@ -112,16 +81,21 @@ class _Differences:
         self.removed: Tree = {}
 
     def maps(self, old: dict[str, Any], new: dict[str, Any], plan: Plan) -> None:
-        for key in sorted(new):
-            value, before = new[key], old.get(key, _ABSENT)
-            if before is not value and before != value:
-                element, below = plan.step(key)
-                self._pair(element, before, value, below)
+        find = old.get
+        changed = [
+            key
+            for key, value in new.items()
+            if (before := find(key, _ABSENT)) is not value and before != value
+        ]
+        changed.sort()
+        for key in changed:
+            element, below = plan.step(key)
+            self._pair(element, find(key, _ABSENT), new[key], below)
         if old.keys() <= new.keys():
             return
         for key in sorted(old.keys() - new.keys()):
             element, below = plan.step(key)
-            self.removed[element] = _everything(old[key], below)
+            self.removed[element] = everything(old[key], below)
 
     def lists(self, old: list[Any], new: list[Any], plan: Plan) -> None:
         before, after = _by_element(old, plan), _by_element(new, plan)
@@ -140,12 +114,12 @@ class _Differences:
 
     def _pair(self, element: str, old: Any, new: Any, plan: Plan) -> None:
         if old is _ABSENT:
-            self.added[element] = _everything(new, plan)
+            self.added[element] = everything(new, plan)
             return
-        inside = _Differences()
         if plan.is_leaf or not (old or new):
             self.modified[element] = EMPTY
             return
+        inside = _Differences()
         if isinstance(old, dict | None) and isinstance(new, dict | None):
             inside.maps(old or {}, new or {}, plan)
         elif plan.is_list and isinstance(old, list | None) and isinstance(new, list | None):
@@ -163,7 +137,7 @@ class _Differences:
 
 def _all_of(items: list[Any], plan: Plan) -> Tree:
     """Elements that cannot be told apart are one path, without what is inside."""
-    return EMPTY if len(items) > 1 else _everything(items[0], plan)
+    return EMPTY if len(items) > 1 else everything(items[0], plan)
 
 
 def _by_element(items: list[Any], plan: Plan) -> dict[str, list[Any]]:

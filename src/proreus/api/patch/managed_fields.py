@@ -8,8 +8,7 @@ sets in it are never changed in place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from proreus.api import go_text
 from proreus.api.patch import field_sets
@@ -36,8 +35,7 @@ class ManagedFieldsError(ValueError):
     """Entries that no server wrote."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Owner:
+class Owner(NamedTuple):
     """What makes an entry one; ``api_version`` is empty for appliers."""
 
     name: str
@@ -53,8 +51,7 @@ class Owner:
         return f"{text} using {self.api_version}" if self.operation == UPDATE else text
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(NamedTuple):
     """The fields of one manager, as of one version. ``time`` is empty if it never changed any."""
 
     fields: Tree
@@ -146,7 +143,7 @@ def cap_updaters(managers: Owners) -> Owners:
         bucket = Owner(ANCIENT, UPDATE, owned.api_version)
         earlier = capped.pop(bucket, None) or capped.pop(first)
         del capped[manager]
-        capped[bucket] = replace(owned, fields=field_sets.union(owned.fields, earlier.fields))
+        capped[bucket] = owned._replace(fields=field_sets.union(owned.fields, earlier.fields))
         excess -= 1
     return capped
 

@@ -6,12 +6,12 @@ Between ``apply`` and ``managed_fields``: the first says what is written, the se
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from proreus.api.patch import field_sets, managed_fields
 from proreus.api.patch.errors import UnmappedPatchError
-from proreus.api.patch.field_sets import difference, union
+from proreus.api.patch.field_sets import Tree, difference, union
 from proreus.api.patch.field_walk import Comparison, compare
 from proreus.api.patch.managed_fields import (
     BEFORE_FIRST_APPLY,
@@ -22,7 +22,11 @@ from proreus.api.patch.managed_fields import (
     Owner,
     Owners,
 )
+from proreus.api.patch.plans import plan_of
+from proreus.api.patch.shapes import KnownTexts, Zeros, is_lasting
 from proreus.api.typed import TypeNode
+
+_CREATED_MAX = 256
 
 Object = dict[str, Any]
 # The object in another version and that version's type; None if the version is not served.
@@ -36,12 +40,23 @@ class Endpoint:
     ``reset``: fields this endpoint puts back as they were, so that nobody owns them through it:
     ``(("status",),)`` for a kind with a status subresource, ``(("spec",),)`` for that subresource.
     ``empty``: the kind's empty object, with the fields a server always shows; what a create is
-    compared with. ``convert``: needed only by kinds with several versions.
+    compared with. ``convert``: needed only by kinds with several versions. ``created``: what the
+    makers of objects own, by the shape of the object, which is kept beside it.
     """
 
     reset: tuple[tuple[str, ...], ...] = ()
     empty: Mapping[str, Any] = field(default_factory=lambda: {"metadata": {}})
     convert: Convert | None = None
+    zeros: Zeros = field(init=False, compare=False, repr=False)
+    specs: KnownTexts = field(
+        default_factory=lambda: KnownTexts("spec"), init=False, compare=False, repr=False
+    )
+    created: dict[tuple[int, tuple[bool, ...]], tuple[Tree, Tree]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "zeros", Zeros(self.empty))
 
 
 class Write:
@@ -64,8 +79,13 @@ class Write:
 
     def updated(self, before: Object, after: Object, owners: Owners, name: str) -> Owners:
         """The owners once ``name`` has changed ``before`` into ``after``."""
+        return self.taken(before, after, owners, name, self.change(before, after))
+
+    def taken(
+        self, before: Object, after: Object, owners: Owners, name: str, change: Comparison
+    ) -> Owners:
+        """The same, where it is known what ``name`` has changed."""
         updater = Owner(name, UPDATE, self.api_version, self.subresource)
-        change = self.change(before, after)
         managers = self.without_changed(owners, before, after, change)
         taken = difference(union(change.added, change.modified), UNTRACKED)
         if taken:
@@ -73,6 +93,28 @@ class Write:
             fields = union(own.fields, taken) if own else taken
             managers[updater] = Owned(fields, self.api_version, self.time)
         return managed_fields.cap_updaters(managers)
+
+    def created(self, obj: Object, name: str) -> Owners:
+        """The owners of an object that ``name`` has just made; no others are known.
+
+        Objects of one shape are owned alike, so that most find it done.
+        """
+        endpoint = self.endpoint
+        shape = endpoint.specs.everything(obj, plan_of(self.node))
+        key = (id(shape), endpoint.zeros.kept(obj))
+        known = endpoint.created.get(key)
+        if known is None:
+            change = self.change(dict(endpoint.empty), obj)
+            taken = difference(union(change.added, change.modified), UNTRACKED)
+            known = (shape, taken)
+            if is_lasting(shape):
+                if len(endpoint.created) >= _CREATED_MAX:
+                    endpoint.created.clear()
+                endpoint.created[key] = known
+        if not known[1]:
+            return {}
+        owner = Owner(name, UPDATE, self.api_version, self.subresource)
+        return {owner: Owned(known[1], self.api_version, self.time)}
 
     def change(self, before: Object, after: Object) -> Comparison:
         return self._tracked(compare(before, after, self.node))
@@ -97,9 +139,10 @@ class Write:
                 continue
             fields = owned.fields
             for changed in (seen.added, seen.modified, seen.removed):
-                fields = difference(fields, changed)
+                if changed:
+                    fields = difference(fields, changed)
             if fields:
-                kept[manager] = replace(owned, fields=fields)
+                kept[manager] = owned if fields is owned.fields else owned._replace(fields=fields)
         return kept
 
     def change_in(

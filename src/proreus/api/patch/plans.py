@@ -14,9 +14,9 @@ from proreus.api.typed import ListType, Shape, TypeNode
 
 # Keys of list elements that the server fills in; the built-in definitions do not carry defaults.
 _KEY_DEFAULTS = {"protocol": "TCP"}
-_FLAT_TREES_MAX = 64  # a client could send any selection of a struct's fields
 
 
+_STRINGS = {str}
 _NOTHING = frozenset({type(None)})
 _NUMBER = _NOTHING | {int, float}
 _TEXT = _NOTHING | {str}
@@ -61,13 +61,13 @@ class Plan:
     ``is_leaf``: the value is one path whatever is in it. A plan that is none walks dictionaries by
     ``steps`` (a struct) or by ``inner`` (a map), and lists, if ``is_list``, by element and
     ``inner``. Values of another type than the plan's are leaves. ``types``: the JSON types that fit
-    without a look inside. ``flat_trees``: a struct whose fields are leaves has the same tree
-    whatever is in it, such as an environment variable; found by its keys.
+    without a look inside. ``shapes`` and ``deep_keys`` are what ``shapes`` remembers of the type:
+    trees, and which fields of a struct with these keys are no leaves.
     """
 
     __slots__ = (
-        "_inner", "_keys", "_steps", "flat_trees", "is_leaf", "is_list", "is_struct", "node",
-        "types",
+        "_inner", "_keys", "_steps", "deep_keys", "is_leaf", "is_list", "is_struct", "node",
+        "shapes", "types",
     )  # fmt: skip
 
     def __init__(self, node: TypeNode | None) -> None:
@@ -82,7 +82,8 @@ class Plan:
         self.types = _TYPES[shape]
         self._steps: _Steps | None = None
         self._inner: Plan | None = None
-        self.flat_trees: dict[tuple[str, ...], field_sets.Tree] = {}
+        self.shapes: dict[tuple[Any, ...], field_sets.Tree] = {}
+        self.deep_keys: dict[tuple[Any, ...], tuple[tuple[str, Plan], ...]] = {}
         self._keys: tuple[tuple[str, Any], ...] | None = None
 
     @property
@@ -101,16 +102,24 @@ class Plan:
             self._inner = plan_of(node.element()) if known else OPEN  # type: ignore[union-attr,misc]
         return self._inner
 
-    def remember(self, keys: tuple[str, ...], tree: field_sets.Tree) -> None:
-        if len(self.flat_trees) < _FLAT_TREES_MAX:
-            self.flat_trees[keys] = tree
-
     def step(self, key: str) -> tuple[str, Plan]:
         """The path element and plan of a dictionary's key."""
         if self.is_struct:
             element, below, _ = self.steps[key]
             return element, below
         return f"f:{key}", self.inner
+
+    def names(self, items: list[Any]) -> tuple[str, ...] | None:
+        """What tells items apart, if that is one key and a text for each."""
+        keys = self._list_keys()
+        if len(keys) != 1:
+            return None
+        key = keys[0][0]
+        try:
+            found = tuple([item[key] for item in items])
+        except (KeyError, TypeError):
+            return None
+        return found if {*map(type, found)} == _STRINGS else None
 
     def elements(self, items: list[Any]) -> list[str]:
         """The path element of each item of a list; by index where it has no identity."""
@@ -120,6 +129,14 @@ class Plan:
             try:
                 return [_one_key_element(name, item[name]) for item in items]
             except (KeyError, TypeError):
+                pass
+        elif keys:
+            names, defaults = zip(*keys, strict=True)
+            try:
+                return [
+                    _several_keys_element(names, *map(item.get, names, defaults)) for item in items
+                ]
+            except (AttributeError, TypeError):
                 pass
         found: list[str] = []
         for index, item in enumerate(items):
@@ -179,6 +196,15 @@ def _one_key_element(key: str, value: Any) -> str:
     if value is None:
         raise TypeError
     return field_sets.sorted_key_element({key: value})
+
+
+@lru_cache(maxsize=16_384, typed=True)
+def _several_keys_element(names: tuple[str, ...], *values: Any) -> str:
+    """As above, for ports: by number and protocol."""
+    keys = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    if not keys:
+        raise TypeError
+    return field_sets.sorted_key_element(keys)
 
 
 @lru_cache(maxsize=16_384)

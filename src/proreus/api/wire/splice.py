@@ -4,6 +4,10 @@
     item     {"metadata":{"resourceVersion":"7","name":"a",…},"data":…}  what the cache keeps
     object   {"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7",…},…}
 
+Custom objects are stored with the version they were written in,
+``{"metadata":{"storedVersion":"v1",…``: which one that was cannot be told from a definition that
+has changed since. No item has it.
+
 The revision is known only when a write commits, and lists, single objects and events differ only in
 their head, so each form is the one before it with a few bytes put in front: no decoding.
 """
@@ -18,7 +22,8 @@ from proreus.api.wire import json
 _METADATA = b'{"metadata":{'
 _BODY = len(_METADATA)
 _ITEM = b'{"metadata":{"resourceVersion":"'
-_NOT_STORED = ("kind", "apiVersion", "metadata")
+WRITTEN_IN = b'{"metadata":{"storedVersion":"'
+_NOT_STORED = ("kind", "apiVersion")
 _NOT_STORED_METADATA = ("resourceVersion", "selfLink")
 
 
@@ -27,11 +32,28 @@ def stored_from_object(obj: Mapping[str, Any]) -> bytes:
 
     Equal contents give equal bytes as long as keys keep their order, which decoding does.
     """
-    metadata = obj["metadata"]
-    kept = {k: v for k, v in metadata.items() if k not in _NOT_STORED_METADATA}
-    assert kept, "an object without a name cannot be stored"
-    rest = {k: v for k, v in obj.items() if k not in _NOT_STORED}
-    return json.encode({"metadata": kept, **rest})
+    metadata = {**obj["metadata"]}
+    for name in _NOT_STORED_METADATA:
+        metadata.pop(name, None)
+    assert metadata, "an object without a name cannot be stored"
+    stored = {"metadata": metadata, **obj}
+    stored["metadata"] = metadata
+    for name in _NOT_STORED:
+        stored.pop(name, None)
+    return json.encode(stored)
+
+
+def with_version(stored: bytes, version: str) -> bytes:
+    """Stored bytes that say which version they were written in."""
+    return b'%b%b",%b' % (WRITTEN_IN, version.encode(), stored[_BODY:])
+
+
+def split_version(stored: bytes) -> tuple[str, bytes]:
+    """The version stored bytes were written in ("" if they do not say), and the bytes without."""
+    if not stored.startswith(WRITTEN_IN):
+        return "", stored
+    end = stored.index(b'"', len(WRITTEN_IN))
+    return stored[len(WRITTEN_IN) : end].decode(), _METADATA + stored[end + 2 :]
 
 
 def item_from_stored(stored: bytes, revision: int) -> bytes:

@@ -8,17 +8,14 @@ import click
 
 from proreus.aio.clock import SystemClock
 from proreus.cli.alone import kubeconfig_option, run_alone
+from proreus.cli.candidacy import candidacy_options
+from proreus.cluster.leading import Candidacy
 from proreus.cluster.parts import controllers_part
 
 
 @click.command()
 @kubeconfig_option
-@click.option(
-    "--leader-elect/--no-leader-elect",
-    default=True,
-    show_default=True,
-    help="Work only while holding the lease.",
-)
-def controllers(kubeconfig: Path | None, leader_elect: bool) -> None:
+@candidacy_options
+def controllers(kubeconfig: Path | None, candidacy: Candidacy | None) -> None:
     """Run the controllers against any API server."""
-    run_alone(controllers_part(SystemClock(), leader_election=leader_elect), kubeconfig)
+    run_alone(controllers_part(SystemClock(), candidacy=candidacy), kubeconfig)

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from proreus.aio.clock import SystemClock
 from proreus.cli.alone import kubeconfig_option, run_alone
-from proreus.cluster.parts import RUNTIMES, kubelet_part
+from proreus.cli.kubelet_options import kubelet_settings, runtime_option
+from proreus.cluster.kubelet.settings import RuntimeName
+from proreus.cluster.parts import kubelet_part
 
 
 @click.command()
 @kubeconfig_option
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--name-prefix", default="node", show_default=True, help="Nodes are PREFIX-1, …")
-@click.option("--runtime", type=click.Choice(RUNTIMES), default=RUNTIMES[0], show_default=True)
-def kubelet(kubeconfig: Path | None, nodes: int, name_prefix: str, runtime: str) -> None:
+@runtime_option
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(".proreus"),
+    show_default=True,
+    help="Keys and, with --runtime process, pods are kept here.",
+)
+@click.option(
+    "--address",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where the API server reaches this kubelet, for logs and commands.",
+)
+def kubelet(
+    kubeconfig: Path | None,
+    nodes: int,
+    name_prefix: str,
+    runtime: RuntimeName,
+    data_dir: Path,
+    address: str,
+) -> None:
     """Run nodes against any API server."""
-    assert runtime in RUNTIMES
-    run_alone(kubelet_part(SystemClock(), nodes, name_prefix=name_prefix), kubeconfig)
+    settings = replace(kubelet_settings(runtime, nodes, data_dir), host=address)
+    part = kubelet_part(SystemClock(), nodes, name_prefix=name_prefix, settings=settings)
+    run_alone(part, kubeconfig)

@@ -10,10 +10,11 @@ import click
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
 from proreus.cli.event_loop import ending, run
+from proreus.cli.kubelet_options import kubelet_settings, runtime_option
 from proreus.cli.logging import log_to_stderr
 from proreus.client import load_config
+from proreus.cluster.kubelet.settings import RuntimeName
 from proreus.cluster.parts import (
-    RUNTIMES,
     Part,
     controllers_part,
     kubelet_part,
@@ -49,7 +50,7 @@ def _names(_: click.Context, parameter: click.Parameter, said: str) -> frozenset
 @click.option("--port", default=6443, show_default=True, help="0 takes a free one.")
 @click.option("--etcd", default="", metavar="URL[,URL]", help="Keep objects in etcd instead.")
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--runtime", type=click.Choice(RUNTIMES), default=RUNTIMES[0], show_default=True)
+@runtime_option
 @click.option(
     "--without", callback=_names, default="", metavar="PART[,PART]",
     help=f"Leave out some of {', '.join(_PARTS)}.",
@@ -65,12 +66,12 @@ def up(
     port: int,
     etcd: str,
     nodes: int,
-    runtime: str,
+    runtime: RuntimeName,
     without: frozenset[str],
     kubeconfig: Path | None,
 ) -> None:
     """Run a whole cluster."""
-    assert runtime in RUNTIMES
+    settings = kubelet_settings(runtime, nodes, data_dir)
     try:
         config = ServerConfig(
             data_dir=data_dir,
@@ -83,7 +84,8 @@ def up(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     clock = SystemClock()
-    parts = [controllers_part(clock), scheduler_part(clock), kubelet_part(clock, nodes)]
+    kubelet = kubelet_part(clock, nodes, settings=settings)
+    parts = [controllers_part(clock), scheduler_part(clock), kubelet]
     log_to_stderr()
     try:
         run(_run(config, [part for part in parts if part.name not in without], clock))

@@ -197,6 +197,9 @@ class Reflector:
         return self._stream_ended(stream)
 
     def _stream_ended(self, stream: _Stream) -> State:
+        if stream.event_count and not isinstance(stream.failure, ApiError):
+            # It served: what happens next is a new trouble, not the old one going on.
+            self._backoff.reset()
         end = StreamEnd(
             failure=stream.failure,
             was_open=stream.is_open,

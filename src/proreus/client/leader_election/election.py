@@ -3,9 +3,12 @@
     elector = LeaderElector(LeaseLock(leases, "default", "my-operator"), identity="pod-7")
     await elector.run(workload)     # waits its turn, leads, steps down
 
-A leader that cannot renew within ``renew_deadline_s`` cancels its workload and waits for its end;
-others take over only after ``lease_duration_s`` without a change of the record, each on its own
-clock. So clocks may differ by hours, but must run at about the same speed.
+A leader that cannot renew within ``renew_deadline_s``, or finds that another leads, cancels its
+workload and waits for its end; others take over only after ``lease_duration_s`` without a change of
+the record, each on its own clock. So clocks may differ by hours, but must run at about the same
+speed. A process that was frozen for longer than that wakes up in the middle of its work: what it
+does to others should ask ``may_act`` first, as ``Client(permit=…)`` does before each write. Then
+only what was handed to the sockets in the very moment of freezing is sent late.
 """
 
 from __future__ import annotations
@@ -82,6 +85,7 @@ class LeaderElector:
         self._clock = clock or SystemClock()
         self._random = randomness or random.Random()
         self._observed: _Observed | None = None
+        self._renewed_at = float("-inf")
         self._leading = Gate()
 
     @property
@@ -96,6 +100,12 @@ class LeaderElector:
     def leader(self) -> str:
         """The holder as last observed; empty if none."""
         return self._observed.record.holder if self._observed else ""
+
+    def may_act(self) -> bool:
+        """Whether nobody else can lead at this moment: the lease was written, by us, less than its
+        duration ago, counted from before the writing."""
+        age_s = self._clock.monotonic() - self._renewed_at
+        return self.is_leader and age_s < self._timing.lease_duration_s
 
     def is_healthy(self, tolerance_s: float = 20.0) -> bool:
         """False if it believes to lead although its lease must have run out: for liveness."""
@@ -139,6 +149,9 @@ class LeaderElector:
             try:
                 async with deadline(self._clock, self._timing.renew_deadline_s):
                     while not await self._try():
+                        if self.leader not in (self.identity, ""):
+                            log.warning("leadership taken: lease=%r by=%s", self._lock, self.leader)
+                            raise LeadershipLost(f"{self._lock!r}: {self.leader} leads")
                         await self._clock.sleep(self._timing.retry_period_s)
             except TimeoutError:
                 why = f"lease not renewed within {self._timing.renew_deadline_s:g} s"
@@ -147,9 +160,13 @@ class LeaderElector:
 
     async def _try(self) -> bool:
         """Acquire or renew once; False on any failure, which the next try may mend."""
+        began_at = self._clock.monotonic()
         try:
             async with deadline(self._clock, self._timing.renew_deadline_s):
-                return await self._acquire_or_renew()
+                is_ours = await self._acquire_or_renew()
+            if is_ours:
+                self._renewed_at = began_at
+            return is_ours
         except (ApiError, TransportError, TimeoutError) as failure:
             level = logging.DEBUG if isinstance(failure, Conflict) else logging.WARNING
             log.log(level, "lease not written: lease=%r failure=%r", self._lock, failure)

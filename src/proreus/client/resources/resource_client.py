@@ -12,12 +12,13 @@ from dataclasses import replace
 from proreus.api.object import KubeObject
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.resources import waiting
+from proreus.client.resources.commands import Commands
 from proreus.client.resources.parts import Parts
 from proreus.client.resources.scope import Scope
 from proreus.client.rest.request import require_name
 
 
-class ResourceClient(Parts):
+class ResourceClient(Parts, Commands):
     """Immutable and cheap: make one per namespace as you go."""
 
     def __init__(self, scope: Scope) -> None:

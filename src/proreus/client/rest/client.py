@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from proreus.api.wire import json
 from proreus.client.client_config import ClientConfig
 from proreus.client.config.address import server_url
 from proreus.client.credentials import Credential
-from proreus.client.rest.connection import Connected, Connections
+from proreus.client.rest.connection import Connected, Connections, Permit
 from proreus.client.rest.failure import failure, is_success, raise_hidden_failure
 from proreus.client.rest.identity import default_user_agent, impersonation_headers
 from proreus.client.rest.observer import NO_OBSERVER, Observer
@@ -35,9 +35,11 @@ from proreus.net.transport_error import TransportError, TransportTimeout
 
 if TYPE_CHECKING:
     from proreus.net.http_client import ByteStream, Response
+    from proreus.net.websocket_client import ClientWebSocket
 
 log = logging.getLogger(__name__)
 _SLOW_TURN_S = 1.0
+_MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class RestClient:
         retry: RetryPolicy | None = None,
         on_warning: WarningHandler = log_warning,
         observer: Observer = NO_OBSERVER,
+        permit: Permit | None = None,
     ) -> None:
         tls = config.tls
         is_secure = bool(tls.ca_file or tls.ca_data or tls.insecure or tls.cert_file)
@@ -64,7 +67,7 @@ class RestClient:
         self._retry = retry or RetryPolicy()
         self._on_warning = on_warning
         self._observer = observer
-        self._connections = Connections(self.config, self.clock)
+        self._connections = Connections(self.config, self.clock, permit)
         rate = config.rate_limit
         self._bucket = (
             TokenBucket(self.clock, rate=rate.per_second, burst=rate.burst) if rate else None
@@ -140,6 +143,37 @@ class RestClient:
                     if wait_s is None:
                         raise await self._failure_of(request, stream)
             await self._pause(wait_s)
+
+    @contextlib.asynccontextmanager
+    async def open_websocket(
+        self, request: Request, protocols: Sequence[str]
+    ) -> AsyncIterator[ClientWebSocket]:
+        """A WebSocket, open while the body of the ``async with`` lasts; never repeated."""
+        from proreus.net.http_client import UpgradeRefused
+
+        await self._wait_turn()
+        connected = await self._connections.current()
+        headers = self._headers_of(request, connected.credential)
+        url = self._url(request)
+        async with contextlib.AsyncExitStack() as opened:
+            try:
+                with self._observed(request) as observed:
+                    async with deadline(self.clock, self.config.timeout_s):
+                        socket = await opened.enter_async_context(
+                            connected.http.websocket(
+                                url, headers, protocols, message_bytes_max=_MESSAGE_BYTES_MAX
+                            )
+                        )
+                    observed.code = "101"
+            except TimeoutError as late:
+                raise TransportTimeout(url, "no answer before the deadline") from late
+            except UpgradeRefused as refused:
+                answer = refused.response
+                self._note(connected, answer)
+                raise failure(
+                    request.method, url, answer.status, answer.headers, answer.body
+                ) from refused
+            yield socket
 
     async def _send(self, request: Request) -> Response:
         tried = 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,6 +19,8 @@ from proreus.client.credentials import Credential, TlsIdentity, credential_sourc
 
 if TYPE_CHECKING:
     from proreus.net.http_client import HttpClient
+
+Permit = Callable[[], bool]  # whether a write may be sent at this moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,9 @@ class Connected:
 class Connections:
     """One pool at a time; ``current`` swaps it when the TLS identity has changed."""
 
-    def __init__(self, config: ClientConfig, clock: Clock) -> None:
+    def __init__(self, config: ClientConfig, clock: Clock, permit: Permit | None = None) -> None:
         self._config = config
+        self._permit = permit
         self._proxy = config.proxy_url or proxy_from_env(config.host, os.environ)
         if self._proxy and urlsplit(self._proxy).scheme not in ("http", "https"):
             raise ConfigError(f"proxy {self._proxy!r}: only http and https proxies are supported")
@@ -74,5 +78,6 @@ class Connections:
                 server_hostname=self._config.tls.server_name,
                 proxy=self._proxy,
                 compressed=not self._config.disable_compression and not is_loopback(host),
+                permit=self._permit,
             )
         )

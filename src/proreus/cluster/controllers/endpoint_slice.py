@@ -107,13 +107,16 @@ def slices_of(service: KubeObject, pods: Sequence[KubeObject]) -> list[Content]:
         if group is None:
             group = []
             by_ports.append((own, group))
-        group.append(endpoint(pod, publish_unready=publish))
-    made = [
+        made = endpoint(pod, publish_unready=publish)
+        if pod.spec.hostname and pod.spec.subdomain == service.name:
+            made["hostname"] = pod.spec.hostname  # it has a name of its own in this Service
+        group.append(made)
+    slices = [
         _slice(service, own, group[start : start + SLICE_MAX])
         for own, group in by_ports
         for start in range(0, len(group), SLICE_MAX)
     ]
-    return made or [_slice(service, ports(service, None), [])]
+    return slices or [_slice(service, ports(service, None), [])]
 
 
 def _slice(service: KubeObject, own: list[Content], endpoints: list[Content]) -> Content:
@@ -143,11 +146,10 @@ def endpoints_of(service: KubeObject, slices: Sequence[Content]) -> Content:
         for made in one["endpoints"][:room]:
             if made["conditions"]["terminating"]:
                 continue
-            field = "addresses" if made["conditions"]["ready"] else "notReadyAddresses"
+            kind = "addresses" if made["conditions"]["ready"] else "notReadyAddresses"
             address = {"ip": made["addresses"][0], "targetRef": made["targetRef"]}
-            if "nodeName" in made:
-                address["nodeName"] = made["nodeName"]
-            subset.setdefault(field, []).append(address)
+            address |= {field: made[field] for field in ("hostname", "nodeName") if field in made}
+            subset.setdefault(kind, []).append(address)
             room -= 1
         if subset:
             named = [{k: v for k, v in port.items() if v != ""} for port in one["ports"]]

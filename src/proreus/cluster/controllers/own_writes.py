@@ -3,6 +3,8 @@
 Instead of counting expected creations and deletions, every write leaves the resource version it
 became, and the next look at its key waits for the informer to have seen that version. A deletion
 has no such version, so what was deleted is left out of the cache's answers until the cache agrees.
+A write whose answer was lost may have been done or not: then the key is in doubt, and its owner
+looks at the server itself before it acts again.
 Memory: one entry per key written to, until ``forget``.
 """
 
@@ -33,6 +35,32 @@ class OwnWrites:
     def __init__(self) -> None:
         self._versions: dict[str, dict[SharedInformer, int]] = {}
         self._deleted: dict[str, set[str]] = {}
+        self._doubted: set[str] = set()
+
+    def doubt(self, key: str) -> None:
+        """Nobody knows whether a write for the key was done."""
+        self._doubted.add(key)
+
+    def is_doubted(self, key: str) -> bool:
+        return key in self._doubted
+
+    def settle(
+        self,
+        key: str,
+        informer: SharedInformer,
+        live: Iterable[KubeObject],
+        cached: Iterable[KubeObject],
+    ) -> None:
+        """The doubt ends with what the server shows: the cache must show it too, and what it does
+        not show is gone."""
+        there = set[str]()
+        for obj in live:
+            self.wrote(key, informer, obj)
+            there.add(obj.uid)
+        for obj in cached:
+            if obj.uid not in there:
+                self.deleted(key, obj)
+        self._doubted.discard(key)
 
     def wrote(self, key: str, informer: SharedInformer, written: KubeObject) -> None:
         version = written.resource_version
@@ -63,6 +91,7 @@ class OwnWrites:
     def forget(self, key: str) -> None:
         self._versions.pop(key, None)
         self._deleted.pop(key, None)
+        self._doubted.discard(key)
 
     def __repr__(self) -> str:
         return f"<OwnWrites for {len(self._versions)} keys>"

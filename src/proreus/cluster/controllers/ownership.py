@@ -103,11 +103,12 @@ def claim(owner: KubeObject, found: Iterable[KubeObject], selector: LabelSelecto
 @dataclass(frozen=True, slots=True)
 class Claiming:
     """Writes claims: ``owners`` and ``owned`` are the resources of both sides, ``wrote`` is told of
-    every new version."""
+    every new version. What is adopted gets ``finalizers``."""
 
     owners: ResourceClient
     owned: ResourceClient
     wrote: Callable[[KubeObject], None]
+    finalizers: tuple[str, ...] = ()
 
     async def carry_out(self, owner: KubeObject, claimed: Claim) -> list[KubeObject]:
         """Adopt and release; the objects that are the owner's afterwards."""
@@ -115,8 +116,10 @@ class Claiming:
         if claimed.adopted:
             await self._check_alive(owner)
         for obj in claimed.adopted:
-            patch = {"metadata": {"uid": obj.uid, "ownerReferences": [reference_to(owner)]}}
-            adopted = await self._patch(obj, patch)
+            metadata = {"uid": obj.uid, "ownerReferences": [reference_to(owner)]}
+            if self.finalizers:
+                metadata["finalizers"] = list(self.finalizers)
+            adopted = await self._patch(obj, {"metadata": metadata})
             mine += [adopted] if adopted is not None else []
         for obj in claimed.released:
             dropped = {"$patch": "delete", "uid": owner.uid}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -15,33 +13,43 @@ from proreus.aio.clock import Clock
 from proreus.aio.tasks import supervise
 from proreus.client.client import Client
 from proreus.client.informer import SharedInformerFactory, drop_managed_fields
-from proreus.client.leader_election import LeaderElector, LeadershipLost, LeaseLock
+from proreus.cluster.controllers.autoscaler import autoscaler_controller
 from proreus.cluster.controllers.cron_job import cron_job_controller
 from proreus.cluster.controllers.daemon_set import daemon_set_controller
 from proreus.cluster.controllers.deployment import deployment_controller
+from proreus.cluster.controllers.disruption import disruption_controller
 from proreus.cluster.controllers.endpoint_slice import endpoint_slice_controller
 from proreus.cluster.controllers.garbage_collector import GarbageCollector
-from proreus.cluster.controllers.job import job_controller
+from proreus.cluster.controllers.job import job_controller, orphaned_pods_controller
 from proreus.cluster.controllers.namespace import namespace_controller
 from proreus.cluster.controllers.node_lifecycle import node_lifecycle_controller
 from proreus.cluster.controllers.pod_garbage import PodGarbage
 from proreus.cluster.controllers.replica_set import replica_set_controller
+from proreus.cluster.controllers.resource_quota import ResourceQuotas
 from proreus.cluster.controllers.service_account import (
     root_ca_controller,
     service_account_controller,
 )
 from proreus.cluster.controllers.setting import Part, Setting
+from proreus.cluster.controllers.stateful_set import stateful_set_controller
+from proreus.cluster.controllers.storage_protection import (
+    claim_protection_controller,
+    volume_protection_controller,
+)
+from proreus.cluster.leading import Candidacy, lead
 
 log = logging.getLogger(__name__)
 
-LEASE_NAMESPACE, LEASE_NAME = "kube-system", "proreus-controllers"
+LEASE_NAME = "proreus-controllers"
 
 Build = Callable[[Setting], Part]
 CONTROLLERS: Mapping[str, Build] = MappingProxyType(
     {
         "replicaset": replica_set_controller,
         "deployment": deployment_controller,
+        "statefulset": stateful_set_controller,
         "job": job_controller,
+        "job-orphans": orphaned_pods_controller,
         "endpointslice": endpoint_slice_controller,
         "cronjob": cron_job_controller,
         "daemonset": daemon_set_controller,
@@ -49,7 +57,12 @@ CONTROLLERS: Mapping[str, Build] = MappingProxyType(
         "namespace": namespace_controller,
         "serviceaccount": service_account_controller,
         "root-ca": root_ca_controller,
+        "disruption": disruption_controller,
+        "horizontalpodautoscaler": autoscaler_controller,
+        "resourcequota": ResourceQuotas,
         "pod-garbage": PodGarbage,
+        "pvc-protection": claim_protection_controller,
+        "pv-protection": volume_protection_controller,
         "garbage-collector": GarbageCollector,
     }
 )
@@ -59,28 +72,17 @@ async def run_controllers(
     client: Client,
     clock: Clock,
     *,
-    leader_election: bool = False,
-    identity: str = "",
+    candidacy: Candidacy | None = None,
     controllers: Mapping[str, Build] = CONTROLLERS,
 ) -> None:
-    """Until cancelled. With ``leader_election`` of several callers one works at a time."""
-    if not leader_election:
-        await _run_all(client, clock, controllers)
-        return
-    leases = client.coordination_k8s_io_v1.leases(LEASE_NAMESPACE)
-    elector = LeaderElector(
-        LeaseLock(leases, LEASE_NAMESPACE, LEASE_NAME),
-        identity or f"{socket.gethostname()}_{os.getpid()}",
-        clock=clock,
-    )
-    while True:
-        try:
-            await elector.run(partial(_run_all, client, clock, controllers))
-        except LeadershipLost as lost:
-            log.warning("standing again: reason=%s", lost)
+    """Until cancelled. With a ``candidacy``, of several callers one works at a time."""
+    if candidacy is None:
+        await _run_all(clock, controllers, client)
+    else:
+        await lead(client, clock, LEASE_NAME, candidacy, partial(_run_all, clock, controllers))
 
 
-async def _run_all(client: Client, clock: Clock, controllers: Mapping[str, Build]) -> None:
+async def _run_all(clock: Clock, controllers: Mapping[str, Build], client: Client) -> None:
     async with (
         SharedInformerFactory(client, clock=clock, transform=drop_managed_fields) as informers,
         asyncio.TaskGroup() as parts,

@@ -56,11 +56,15 @@ class Heartbeat:
 
     async def run(self) -> None:
         backoff = Backoff(self._clock, initial_s=0.2, cap_s=7.0, reset_after_s=RENEW_S)
+        # The second beat comes at any moment of a period: nodes that begin together, as those of
+        # one process do, are spread over it from then on.
+        phase = random.random()
         while True:
             try:
                 async with self._writes:
                     await self._beat()
-                delay_s = RENEW_S * (1 + _JITTER * random.random())
+                delay_s = RENEW_S * phase * (1 + _JITTER * random.random())
+                phase = 1.0
             except (ApiError, TransportError) as failure:
                 delay_s = backoff.next()
                 log.warning(
@@ -92,7 +96,7 @@ class Heartbeat:
             made = await self._nodes.create(node_object(self._node, self._clock.now()))
         except AlreadyExists:
             return await self._nodes.get(self._node.name)
-        self._status_at = self._clock.monotonic()
+        self._status_at = self._clock.monotonic() - STATUS_S * random.random()  # spread, too
         log.info("node registered: node=%s", made.name)
         return made
 

@@ -5,12 +5,17 @@ would be 500 connections, each with its own bookmarks and time-outs, for the sam
 single node the server filters instead, so that the process sees only its own pods.
 
     pods informer → one queue → Pods.reconcile → status        Heartbeat per node → lease, status
+                                      ⇅
+                                   Runtime ←── logs, commands, connections ── KubeletServer
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
@@ -18,6 +23,7 @@ from proreus.client import Client
 from proreus.client.controller import Controller, Watch
 from proreus.client.event_recorder import EventRecorder
 from proreus.client.informer import (
+    Lister,
     Notification,
     SharedInformer,
     SharedInformerFactory,
@@ -25,25 +31,39 @@ from proreus.client.informer import (
 )
 from proreus.cluster.kubelet.addresses import NodeAddresses, node_addresses
 from proreus.cluster.kubelet.heartbeat import Heartbeat
-from proreus.cluster.kubelet.node import NodeDescription
+from proreus.cluster.kubelet.node import Endpoint, NodeDescription
 from proreus.cluster.kubelet.pods import Pods
+from proreus.cluster.kubelet.runtimes.runtime import Runtime
+from proreus.cluster.kubelet.runtimes.simulated_runtime import SimulatedRuntime
+from proreus.cluster.kubelet.settings import KubeletSettings
+
+log = logging.getLogger(__name__)
 
 _WORKERS = 16
 _HEARTBEATS_AT_ONCE = 8
-
-
-def node_names(count: int, prefix: str = "node") -> list[str]:
-    return [f"{prefix}-{number}" for number in range(1, count + 1)]
+_SWEEP_S = 60.0
 
 
 class Kubelet:
-    """Runs the pods of the nodes ``names`` with the simulated runtime. ``run`` it once."""
+    """Runs the pods of the nodes ``names``. ``run`` it once."""
 
-    def __init__(self, client: Client, clock: Clock, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        names: Sequence[str],
+        settings: KubeletSettings | None = None,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._names = list(names)
+        self._settings = settings or KubeletSettings()
         self._recorder = EventRecorder(client.core_v1.events, "kubelet", clock=clock)
+        if self._settings.runtime == "process":
+            if len(self._names) != 1:
+                raise ValueError("the process runtime is one node: this machine")
+            if self._settings.folder is None:
+                raise ValueError("the process runtime needs a folder")
 
     async def run(self) -> None:
         """Until cancelled. The nodes stay registered: they are not ready once leases run out."""
@@ -57,34 +77,116 @@ class Kubelet:
             nodes, pods = self._informers(informers)
             informers.start()
             await nodes.wait_synced()
-            # All nodes, not only ours: their addresses are taken.
-            taken = [
-                (node.name, node.spec.podCIDR)
-                for node in nodes.lister.list()
-                if node.spec is not None and node.spec.podCIDR
-            ]
-            addresses = node_addresses(self._names, taken)
-            writes = asyncio.Semaphore(_HEARTBEATS_AT_ONCE)
-            descriptions = [
-                NodeDescription(name, at.pod_cidr, at.host_ip, version)
-                for name, at in addresses.items()
-            ]
-            heartbeats = (
-                Heartbeat(self._client, self._clock, node, nodes.lister, writes).run()
-                for node in descriptions
-            )
-            async with background(*heartbeats):
-                await self._controller(pods, addresses).run()
+            addresses = self._addresses(nodes.lister)
+            runtime = self._runtime()
+            controller = self._controller(pods, addresses, runtime)
+            async with (
+                runtime.running(controller.queue.add),
+                self._endpoint(pods.lister, runtime) as endpoint,
+            ):
+                descriptions = self._descriptions(addresses, version, endpoint)
+                beats = self._heartbeats(descriptions, nodes.lister)
+                async with background(*beats, self._keep_sweeping(pods, runtime)):
+                    await controller.run()
 
     def _informers(self, informers: SharedInformerFactory) -> tuple[SharedInformer, SharedInformer]:
         selector = f"spec.nodeName={self._names[0]}" if len(self._names) == 1 else "spec.nodeName!="
         return informers.informer("nodes"), informers.informer("pods", field_selector=selector)
 
-    def _controller(self, pods: SharedInformer, addresses: dict[str, NodeAddresses]) -> Controller:
+    def _addresses(self, nodes: Lister) -> dict[str, NodeAddresses]:
+        if self._settings.runtime == "process":
+            from proreus.cluster.kubelet.machine import loopback_addresses
+
+            own = loopback_addresses(self._node_folder(), self._settings.host)
+            return {self._names[0]: own}
+        # All nodes, not only ours: their addresses are taken.
+        taken = [
+            (node.name, node.spec.podCIDR)
+            for node in nodes.list()
+            if node.spec is not None and node.spec.podCIDR
+        ]
+        return node_addresses(self._names, taken)
+
+    def _runtime(self) -> Runtime:
+        if self._settings.runtime == "simulated":
+            return SimulatedRuntime(self._clock, self._recorder)
+        # Loaded when asked for: most clusters simulate.
+        from proreus.cluster.kubelet.machine import machine_capacity
+        from proreus.cluster.kubelet.runtimes.process.runtime import ProcessRuntime
+
+        folder = self._node_folder()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return ProcessRuntime(
+            self._client, self._clock, self._recorder, folder, machine_capacity(folder)
+        )
+
+    def _node_folder(self) -> Path:
+        assert self._settings.folder is not None, "checked by the constructor"
+        return self._settings.folder / self._names[0]
+
+    def _descriptions(
+        self, addresses: dict[str, NodeAddresses], version: str, endpoint: Endpoint | None
+    ) -> list[NodeDescription]:
+        if self._settings.runtime == "simulated":
+            return [
+                NodeDescription(name, at.pod_cidr, at.host_ip, version, endpoint)
+                for name, at in addresses.items()
+            ]
+        from proreus.cluster.kubelet.machine import machine_capacity, machine_system
+
+        capacity, system = machine_capacity(self._node_folder()), machine_system()
+        return [
+            NodeDescription(name, at.pod_cidr, at.host_ip, version, endpoint, capacity, system)
+            for name, at in addresses.items()
+        ]
+
+    def _heartbeats(
+        self, nodes: Sequence[NodeDescription], known: Lister
+    ) -> list[Coroutine[None, None, None]]:
+        writes = asyncio.Semaphore(_HEARTBEATS_AT_ONCE)
+        return [Heartbeat(self._client, self._clock, node, known, writes).run() for node in nodes]
+
+    @asynccontextmanager
+    async def _endpoint(self, pods: Lister, runtime: Runtime) -> AsyncIterator[Endpoint | None]:
+        """Where the API server reaches the runtime; None if we could not tell it from others."""
+        from proreus.cluster.kubelet.server import KubeletServer, endpoint_context
+
+        settings, names = self._settings, frozenset(self._names)
+        tls = await asyncio.to_thread(
+            endpoint_context,
+            self._client.config,
+            [settings.host],
+            folder=settings.folder,
+            now=self._clock.now(),
+        )
+        if tls is None:
+            log.warning("no endpoint for logs and commands: no authority to know its clients by")
+            yield None
+            return
+        server = KubeletServer(
+            clock=self._clock,
+            find_pod=lambda namespace, name: pods.find(name, namespace),
+            list_pods=lambda: [pod for pod in pods.list() if pod.spec.nodeName in names],
+            streams_of=lambda node: runtime.streams,
+            tls=tls,
+            host=settings.host,
+        )
+        async with server.run():
+            yield Endpoint(settings.host, server.port)
+
+    async def _keep_sweeping(self, pods: SharedInformer, runtime: Runtime) -> None:
+        await pods.wait_synced()
+        while True:
+            await runtime.sweep({pod.uid for pod in pods.lister.list()})
+            await self._clock.sleep(_SWEEP_S)
+
+    def _controller(
+        self, pods: SharedInformer, addresses: dict[str, NodeAddresses], runtime: Runtime
+    ) -> Controller:
         def is_ours(notification: Notification) -> bool:
             return notification.object.spec.nodeName in addresses
 
-        work = Pods(self._client, self._clock, addresses, self._recorder)
+        work = Pods(self._client, self._clock, addresses, runtime)
         return Controller(
             work.reconcile, Watch(pods, when=is_ours), name="kubelet", concurrency=_WORKERS
         )

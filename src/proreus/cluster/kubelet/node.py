@@ -1,4 +1,4 @@
-"""The Node object of a simulated node: what it offers and how it is. Pure."""
+"""The Node object: what a node offers, how it is, where its kubelet is reached. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 
 NOT_READY_TAINT = "node.kubernetes.io/not-ready"
-_OS, _ARCHITECTURE = "linux", "amd64"
+_OS = "linux"
 # type, status, reason, message
 _CONDITIONS = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory"),
@@ -25,12 +25,34 @@ def _plenty() -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class System:
+    """What a node runs on; empty identities are the node's name."""
+
+    runtime: str = "simulated://1"
+    architecture: str = "amd64"
+    kernel: str = "simulated"
+    os_image: str = "simulated"
+    machine_id: str = ""
+    boot_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a node's kubelet listens."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class NodeDescription:
     name: str
     pod_cidr: str
     host_ip: str
     version: str
+    endpoint: Endpoint | None = None
     capacity: Mapping[str, str] = field(default_factory=_plenty)
+    system: System = System()
 
 
 def node_object(node: NodeDescription, now: float) -> dict[str, Any]:
@@ -38,7 +60,7 @@ def node_object(node: NodeDescription, now: float) -> dict[str, Any]:
     labels = {
         "kubernetes.io/hostname": node.name,
         "kubernetes.io/os": _OS,
-        "kubernetes.io/arch": _ARCHITECTURE,
+        "kubernetes.io/arch": node.system.architecture,
     }
     return {
         "apiVersion": "v1",
@@ -53,30 +75,34 @@ def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> 
     """All of the status; times of transitions that did not happen now are kept from ``known``."""
     said = (known.get("status") or {}) if known is not None else {}
     before = {c["type"]: c for c in said.get("conditions") or ()}
-    return {
+    endpoint, system = node.endpoint, node.system
+    status: dict[str, Any] = {
         "capacity": dict(node.capacity),
         "allocatable": dict(node.capacity),
         "addresses": [
-            {"type": "InternalIP", "address": node.host_ip},
+            {"type": "InternalIP", "address": endpoint.host if endpoint else node.host_ip},
             {"type": "Hostname", "address": node.name},
         ],
         "nodeInfo": {
-            "architecture": _ARCHITECTURE,
-            "bootID": node.name,
-            "containerRuntimeVersion": "simulated://1",
-            "kernelVersion": "simulated",
+            "architecture": system.architecture,
+            "bootID": system.boot_id or node.name,
+            "containerRuntimeVersion": system.runtime,
+            "kernelVersion": system.kernel,
             "kubeProxyVersion": node.version,
             "kubeletVersion": node.version,
-            "machineID": node.name,
+            "machineID": system.machine_id or node.name,
             "operatingSystem": _OS,
-            "osImage": "simulated",
-            "systemUUID": node.name,
+            "osImage": system.os_image,
+            "systemUUID": system.machine_id or node.name,
         },
         "conditions": [
             _condition(before.get(kind) or {}, kind, status, reason, message, now)
             for kind, status, reason, message in _CONDITIONS
         ],
     }
+    if endpoint is not None:
+        status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": endpoint.port}}
+    return status
 
 
 def is_healthy(node: KubeObject) -> bool:

@@ -1,6 +1,6 @@
 """The pods of this process's nodes: made to run, reported and ended.
 
-Receives: keys, from a controller's queue.  Hands on: status patches, deletions and events.
+Receives: keys, from a controller's queue.  Hands on: status patches and deletions.
 Decisions are the runtime's; here is only what crosses the wire. A status is written when it says
 something new. One that will be outdated in a moment is not written at all, which halves the writes
 of a rollout.
@@ -16,11 +16,9 @@ from proreus.api.object import KubeObject
 from proreus.api.status import Conflict, NotFound
 from proreus.client import Client
 from proreus.client.controller import Request, Result
-from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.cluster.kubelet.addresses import NodeAddresses
-from proreus.cluster.kubelet.runtimes.container import CRASH_LOOP, Running, Waiting
-from proreus.cluster.kubelet.runtimes.plan import read_plan
-from proreus.cluster.kubelet.runtimes.simulated import TERMINAL, SimulatedPod
+from proreus.cluster.kubelet.runtimes.runtime import PodAddresses, RunningPod, Runtime
+from proreus.cluster.kubelet.runtimes.states import TERMINAL
 from proreus.cluster.kubelet.status import is_news, pod_status
 
 _MOMENT_S = 0.3
@@ -33,25 +31,21 @@ class _Known:
 
     uid: str
     node: str
-    simulated: SimulatedPod
+    addresses: PodAddresses
+    running: RunningPod
     latest: KubeObject
-    is_being_ended: bool = False
 
 
 class Pods:
     """``reconcile`` one pod. ``nodes`` are the nodes that are ours."""
 
     def __init__(
-        self,
-        client: Client,
-        clock: Clock,
-        nodes: Mapping[str, NodeAddresses],
-        recorder: EventRecorder,
+        self, client: Client, clock: Clock, nodes: Mapping[str, NodeAddresses], runtime: Runtime
     ) -> None:
         self._client = client
         self._clock = clock
         self._nodes = nodes
-        self._recorder = recorder
+        self._runtime = runtime
         self._pods: dict[str, _Known] = {}
 
     async def reconcile(self, request: Request) -> Result | None:
@@ -74,81 +68,67 @@ class Pods:
             self._forget(pod.key)
             known = None
         if known is None:
-            status = pod.get("status") or {}
-            if status.get("phase") in TERMINAL and not pod.metadata.deletionTimestamp:
+            if _phase(pod) in TERMINAL and not pod.metadata.deletionTimestamp:
                 return None
-            simulated = SimulatedPod(read_plan(pod), self._clock.now(), status)
-            known = self._pods[pod.key] = _Known(pod.uid, pod.spec.nodeName, simulated, pod)
+            at = self._addresses(pod)
+            running = self._runtime.begin(pod, at, self._clock.now())
+            known = self._pods[pod.key] = _Known(pod.uid, pod.spec.nodeName, at, running, pod)
         elif int(pod.resource_version) > int(known.latest.resource_version):
-            known.simulated.update(read_plan(pod))
+            known.running.update(pod)
             known.latest = pod
         return known
 
     async def _sync(self, known: _Known) -> Result | None:
-        pod, simulated, now = known.latest, known.simulated, self._clock.now()
-        if (pod.get("status") or {}).get("phase") in TERMINAL:
+        pod, running, now = known.latest, known.running, self._clock.now()
+        if _phase(pod) in TERMINAL:
             await self._let_go(known)
             return None
         if pod.metadata.deletionTimestamp:
             grace_s = float(pod.metadata.deletionGracePeriodSeconds or 0)
-            simulated.stop(now, max(grace_s, _GRACE_MIN_S))
-            self._say_killing(known)
-        before = _started(simulated)
-        simulated.advance(now)
-        self._say_started(pod, simulated, before)
-        due = simulated.next_due(now)
+            running.stop(now, max(grace_s, _GRACE_MIN_S))
+        running.advance(now)
+        due = running.next_due(now)
         if due is not None and due - now < _MOMENT_S:
             return Result(requeue_after_s=due - now)
-        await self._report(known, now)
-        if simulated.phase in TERMINAL:
+        if await self._report(known, now) in TERMINAL:
             await self._let_go(known)
             return None
         return None if due is None else Result(requeue_after_s=due - now)
 
-    async def _report(self, known: _Known, now: float) -> None:
-        pod, node = known.latest, self._nodes[known.node]
-        pod_ip = node.host_ip
-        if not pod.spec.hostNetwork:
-            pod_ip = node.take(pod.uid, (pod.get("status") or {}).get("podIP") or "")
-        status = pod_status(pod, known.simulated, now, host_ip=node.host_ip, pod_ip=pod_ip)
+    async def _report(self, known: _Known, now: float) -> str:
+        """Returns the phase."""
+        pod, at = known.latest, known.addresses
+        report = known.running.report(now)
+        status = pod_status(pod, report, now, host_ip=at.host_ip, pod_ip=at.pod_ip)
         if is_news(pod, status):
             patch = {"metadata": {"uid": pod.uid}, "status": status}
             pods = self._client.core_v1.pods(pod.namespace)
             known.latest = await pods.patch_status(pod.name, patch, type="strategic")
+        return report.phase
 
     async def _let_go(self, known: _Known) -> None:
         """The last step of a deletion: nothing runs and that is reported, so the object may go."""
         pod = known.latest
         self._nodes[known.node].release(pod.uid)
-        # Zero: somebody said it already, and finalizers hold the pod.
-        if pod.metadata.deletionTimestamp and pod.metadata.deletionGracePeriodSeconds != 0:
+        # Zero and finalizers: somebody said it already, and the pod is held. Zero alone: whoever
+        # said it died before the server was done.
+        is_held = pod.metadata.deletionGracePeriodSeconds == 0 and pod.metadata.finalizers
+        if pod.metadata.deletionTimestamp and not is_held:
             pods = self._client.core_v1.pods(pod.namespace)
             await pods.delete(pod.name, grace_period_s=0, uid=pod.uid)
+
+    def _addresses(self, pod: KubeObject) -> PodAddresses:
+        node = self._nodes[pod.spec.nodeName]
+        if pod.spec.hostNetwork:
+            return PodAddresses(node.host_ip, node.host_ip)
+        before = (pod.get("status") or {}).get("podIP") or ""
+        return PodAddresses(node.take(pod.uid, before), node.host_ip)
 
     def _forget(self, key: str) -> None:
         known = self._pods.pop(key, None)
         if known is not None:
+            known.running.remove()
             self._nodes[known.node].release(known.uid)
-
-    def _say_killing(self, known: _Known) -> None:
-        if known.is_being_ended:
-            return
-        known.is_being_ended = True
-        for container in known.simulated.containers:
-            if isinstance(container.state, Running):
-                said = f"Stopping container {container.plan.name}"
-                self._recorder.event(known.latest, NORMAL, "Killing", said)
-
-    def _say_started(
-        self, pod: KubeObject, simulated: SimulatedPod, before: Mapping[str, float | None]
-    ) -> None:
-        for container in (*simulated.init, *simulated.containers):
-            name, state = container.plan.name, container.state
-            if isinstance(state, Running) and before[name] != state.started_at:
-                self._recorder.event(pod, NORMAL, "Started", f"Container started: {name}")
-            elif isinstance(state, Waiting) and state.reason == CRASH_LOOP and before[name]:
-                said = f"Back-off restarting failed container {name} in pod {pod.name}"
-                self._recorder.event(pod, WARNING, "BackOff", said)
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -157,9 +137,5 @@ class Pods:
         return f"<Pods: {len(self._pods)} on {len(self._nodes)} nodes>"
 
 
-def _started(simulated: SimulatedPod) -> dict[str, float | None]:
-    """Since when each container runs."""
-    return {
-        c.plan.name: c.state.started_at if isinstance(c.state, Running) else None
-        for c in (*simulated.init, *simulated.containers)
-    }
+def _phase(pod: KubeObject) -> str:
+    return str((pod.get("status") or {}).get("phase") or "")

@@ -12,15 +12,16 @@ from typing import Any, assert_never
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
-from proreus.cluster.kubelet.runtimes.container import (
-    CRASH_LOOP,
-    Container,
+from proreus.cluster.kubelet.runtimes.states import (
+    SUCCEEDED,
+    TERMINAL,
+    ContainerReport,
     ContainerState,
+    PodReport,
     Running,
     Terminated,
     Waiting,
 )
-from proreus.cluster.kubelet.runtimes.simulated import SUCCEEDED, TERMINAL, SimulatedPod
 
 Status = dict[str, Any]
 
@@ -34,24 +35,24 @@ class _Verdict:
 
 
 def pod_status(
-    pod: KubeObject, simulated: SimulatedPod, now: float, *, host_ip: str, pod_ip: str
+    pod: KubeObject, report: PodReport, now: float, *, host_ip: str, pod_ip: str
 ) -> Status:
     """Fields that are None are to be removed."""
-    phase, known = simulated.phase, pod.get("status") or {}
-    # Nothing of a pod that is over is ready, however it stood before.
-    moment = float("-inf") if phase in TERMINAL else now
+    known = pod.get("status") or {}
     status: Status = {
-        "phase": phase,
+        "phase": report.phase,
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
         "podIP": pod_ip,
         "podIPs": [{"ip": pod_ip}],
-        "startTime": known.get("startTime") or format_time(simulated.begun),
-        "conditions": _conditions(pod, simulated, phase, moment, now),
-        "containerStatuses": [_container(pod, c, moment) for c in simulated.containers],
+        "startTime": known.get("startTime") or format_time(report.begun),
+        "conditions": _conditions(pod, report, now),
+        "containerStatuses": [_container(c) for c in report.containers],
     }
-    if simulated.init:
-        status["initContainerStatuses"] = [_container(pod, c, moment) for c in simulated.init]
+    if report.init:
+        status["initContainerStatuses"] = [_container(c) for c in report.init]
+    if report.reason:
+        status |= {"reason": report.reason, "message": report.message}
     return status
 
 
@@ -69,18 +70,16 @@ def is_news(pod: KubeObject, status: Status) -> bool:
     )
 
 
-def _conditions(
-    pod: KubeObject, simulated: SimulatedPod, phase: str, moment: float, now: float
-) -> list[Status]:
+def _conditions(pod: KubeObject, report: PodReport, now: float) -> list[Status]:
     known = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
     initialized = _Verdict("Initialized", True)
-    if not simulated.is_initialized:
-        lacking = _names(c for c in simulated.init if not c.has_succeeded)
+    if not report.is_initialized:
+        lacking = _names(c for c in report.init if not c.lets_pass)
         text = f"containers with incomplete status: {lacking}"
         initialized = _Verdict("Initialized", False, "ContainersNotInitialized", text)
-    containers = _containers_ready(simulated, phase, moment)
+    containers = _containers_ready(report)
     verdicts = [
-        _Verdict("PodReadyToStartContainers", phase not in TERMINAL),
+        _Verdict("PodReadyToStartContainers", report.phase not in TERMINAL),
         initialized,
         _ready(pod, containers, known),
         containers,
@@ -89,11 +88,11 @@ def _conditions(
     return [_condition(verdict, known.get(verdict.type) or {}, now) for verdict in verdicts]
 
 
-def _containers_ready(simulated: SimulatedPod, phase: str, moment: float) -> _Verdict:
-    unready = [c for c in simulated.containers if not c.is_ready(moment)]
+def _containers_ready(report: PodReport) -> _Verdict:
+    unready = [c for c in report.containers if not c.is_ready]
     if not unready:
         return _Verdict("ContainersReady", True)
-    if phase == SUCCEEDED:
+    if report.phase == SUCCEEDED:
         return _Verdict("ContainersReady", False, "PodCompleted")
     text = f"containers with unready status: {_names(unready)}"
     return _Verdict("ContainersReady", False, "ContainersNotReady", text)
@@ -121,62 +120,40 @@ def _condition(verdict: _Verdict, known: Mapping[str, Any], now: float) -> Statu
     }
 
 
-def _container(pod: KubeObject, container: Container, moment: float) -> Status:
-    plan, identity = container.plan, f"simulated://{pod.uid}-{container.plan.name}"
-    has_run = container.last is not None or not isinstance(container.state, Waiting)
-    is_ready = container.is_ready(moment) or (
-        container.has_succeeded
-        and container.plan.restart_policy != "Always"
-        and _is_init(pod, plan.name)
-    )
+def _container(container: ContainerReport) -> Status:
+    identity = {"containerID": container.container_id} if container.container_id else {}
     return {
-        "name": plan.name,
-        "image": plan.image,
-        "imageID": f"simulated://{plan.image}" if has_run else "",
-        **({"containerID": f"{identity}-{container.restarts}"} if has_run else {}),
-        "ready": is_ready,
-        "started": isinstance(container.state, Running),
+        "name": container.name,
+        "image": container.image,
+        "imageID": container.image_id,
+        **identity,
+        "ready": container.is_ready,
+        "started": container.is_started,
         "restartCount": container.restarts,
-        "state": _state(pod, container, container.state),
-        "lastState": _state(pod, container, container.last) if container.last else {},
+        "state": _state(container, container.state),
+        "lastState": _state(container, container.last) if container.last else {},
     }
 
 
-def _is_init(pod: KubeObject, name: str) -> bool:
-    return any(c["name"] == name for c in pod.spec.initContainers or ())
-
-
-def _state(pod: KubeObject, container: Container, state: ContainerState) -> Status:
+def _state(container: ContainerReport, state: ContainerState) -> Status:
     match state:
-        case Waiting(reason):
-            said = {"reason": reason}
-            if reason == CRASH_LOOP:
-                owner = f"{pod.name}_{pod.namespace}({pod.uid})"
-                said["message"] = (
-                    f"back-off {_minutes(container.backoff_s)} restarting failed "
-                    f"container={container.plan.name} pod={owner}"
-                )
+        case Waiting(reason, _, message):
+            said = {"reason": reason, "message": message} if message else {"reason": reason}
             return {"waiting": said}
         case Running(started_at):
             return {"running": {"startedAt": format_time(started_at)}}
-        case Terminated(exit_code, started_at, finished_at):
-            return {
-                "terminated": {
-                    "exitCode": exit_code,
-                    "reason": "Error" if exit_code else "Completed",
-                    "startedAt": format_time(started_at),
-                    "finishedAt": format_time(finished_at),
-                    "containerID": f"simulated://{pod.uid}-{container.plan.name}",
-                }
+        case Terminated():
+            ended = {
+                "exitCode": state.exit_code,
+                "reason": state.reason or ("Error" if state.exit_code else "Completed"),
+                "startedAt": format_time(state.started_at),
+                "finishedAt": format_time(state.finished_at),
+                "containerID": state.container_id or container.container_id,
             }
+            return {"terminated": ended | ({"message": state.message} if state.message else {})}
         case unknown:
             assert_never(unknown)
 
 
-def _minutes(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
-
-
-def _names(containers: Iterable[Container]) -> str:
-    return f"[{' '.join(c.plan.name for c in containers)}]"
+def _names(containers: Iterable[ContainerReport]) -> str:
+    return f"[{' '.join(c.name for c in containers)}]"

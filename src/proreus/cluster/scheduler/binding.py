@@ -6,6 +6,7 @@ from typing import Any
 
 from proreus.aio.clock import Clock
 from proreus.api.object import KubeObject
+from proreus.api.status import Conflict, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.client import Client
 from proreus.cluster.scheduler.pod import PodView
@@ -24,10 +25,14 @@ async def bind(client: Client, pod: PodView, node: str) -> None:
     await client.core_v1.pods(pod.namespace).create(binding, subresource="binding")
 
 
-async def report_unschedulable(client: Client, clock: Clock, pod: KubeObject, why: str) -> None:
-    """Say it in the pod's status, once: the same words are not written again."""
+async def report_unschedulable(
+    client: Client, clock: Clock, pod: KubeObject, why: str, nominated: str = ""
+) -> None:
+    """Say it in the pod's status, once: the same words are not written again. ``nominated``: the
+    node where room is being made."""
     known = _condition(pod)
-    if known.get("status") == "False" and known.get("message") == why:
+    is_known = known.get("status") == "False" and known.get("message") == why
+    if is_known and nominated in ("", (pod.get("status") or {}).get("nominatedNodeName")):
         return
     condition: dict[str, Any] = {
         "type": _CONDITION,
@@ -37,8 +42,30 @@ async def report_unschedulable(client: Client, clock: Clock, pod: KubeObject, wh
     }
     if known.get("status") != "False":
         condition["lastTransitionTime"] = format_time(clock.now())
-    patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
+    status: dict[str, Any] = {"conditions": [condition]}
+    if nominated:
+        status["nominatedNodeName"] = nominated
+    patch = {"metadata": {"uid": pod.uid}, "status": status}
     await client.core_v1.pods(pod.namespace).patch_status(pod.name, patch, type="strategic")
+
+
+async def evict(client: Client, clock: Clock, scheduler: str, victim: PodView) -> KubeObject | None:
+    """Let a pod go, gracefully, for a more important one; None if it is gone already."""
+    pods = client.core_v1.pods(victim.namespace)
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": f"{scheduler}: preempting to accommodate a higher priority pod",
+        "lastTransitionTime": format_time(clock.now()),
+    }
+    patch = {"metadata": {"uid": victim.uid}, "status": {"conditions": [condition]}}
+    try:
+        marked = await pods.patch_status(victim.name, patch, type="strategic")
+        await pods.delete(victim.name, uid=victim.uid)
+    except (NotFound, Conflict):  # gone, or another has its name
+        return None
+    return marked
 
 
 def _condition(pod: KubeObject) -> dict[str, Any]:

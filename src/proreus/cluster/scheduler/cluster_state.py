@@ -21,6 +21,7 @@ class ClusterState:
         self._nodes: dict[str, NodeState] = {}
         self._node_of: dict[str, str] = {}  # pod uid → node
         self._assumed: set[str] = set()
+        self._nominations: dict[str, str] = {}  # pod uid → node
         self._known: list[NodeState] | None = None
 
     @property
@@ -49,17 +50,34 @@ class ClusterState:
         else:
             del self._nodes[name]
 
+    def nominate(self, pod: PodView, node: str) -> None:
+        """Room is being made for the pod on that node: others must not take it."""
+        self.withdraw(pod.uid)
+        self._nominations[pod.uid] = node
+        self._at(node).nominated[pod.uid] = pod
+
+    def withdraw(self, uid: str) -> None:
+        node = self._nominations.pop(uid, None)
+        if node is not None and node in self._nodes:
+            self._nodes[node].nominated.pop(uid, None)
+
+    def nomination(self, uid: str) -> NodeState | None:
+        return self._nodes.get(self._nominations.get(uid, ""))
+
     def put_pod(self, pod: PodView) -> None:
         """The server says that the pod is on ``pod.node_name``."""
+        self.withdraw(pod.uid)
         self._assumed.discard(pod.uid)
         self._place(pod, pod.node_name)
 
     def remove_pod(self, uid: str) -> bool:
         """Gone or finished. Says whether that freed anything."""
+        self.withdraw(uid)
         self._assumed.discard(uid)
         return self._take(uid)
 
     def assume(self, pod: PodView, node: str) -> None:
+        self.withdraw(pod.uid)
         self._assumed.add(pod.uid)
         self._place(pod, node)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from proreus.api.selectors.errors import SelectorError
 from proreus.cluster.scheduler import scores
-from proreus.cluster.scheduler.filters import filter_for
+from proreus.cluster.scheduler.filters import Refusal, filter_for
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
@@ -24,9 +24,10 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Unschedulable:
-    """``message`` is what the FailedScheduling event says."""
+    """``message`` is what the FailedScheduling event says. ``refusals`` are by node."""
 
     message: str
+    refusals: Mapping[str, Refusal] = field(default_factory=dict, compare=False)
 
 
 Decision = Placed | Unschedulable
@@ -40,30 +41,32 @@ class Cycle:
         self._next = 0
 
     def decide(self, pod: PodView, nodes: Sequence[NodeState]) -> Decision:
-        refusals: Counter[str] = Counter()
+        refusals: dict[str, Refusal] = {}
         try:
             feasible = self._feasible(pod, nodes, refusals)
         except SelectorError as unreadable:  # a server that checks less than ours let it in
             return Unschedulable(str(unreadable))
         if not feasible:
-            return Unschedulable(_explain(len(nodes), refusals))
+            return Unschedulable(explain(len(nodes), refusals.values()), refusals)
         if len(feasible) == 1:
             return Placed(feasible[0].name)
-        totals = scores.total(pod, feasible)
+        totals = scores.total(pod, feasible, nodes)
         best = max(totals)
         ties = [node for node, score in zip(feasible, totals, strict=True) if score == best]
         return Placed(self._chance.choice(ties).name)
 
     def _feasible(
-        self, pod: PodView, nodes: Sequence[NodeState], refusals: Counter[str]
+        self, pod: PodView, nodes: Sequence[NodeState], refusals: dict[str, Refusal]
     ) -> list[NodeState]:
         refuse = filter_for(pod, nodes)
         wanted = nodes_to_find(len(nodes))
         feasible: list[NodeState] = []
         for position, node in self._in_turn(nodes):
             reason = refuse(node)
+            if reason is None and node.nominated:
+                reason = _refuse_with_nominated(pod, node, nodes)
             if reason is not None:
-                refusals[reason] += 1
+                refusals[node.name] = reason
                 continue
             feasible.append(node)
             if len(feasible) >= wanted:
@@ -87,8 +90,31 @@ def nodes_to_find(count: int) -> int:
     return max(_EXAMINE_ALL_BELOW, count * share // 100)
 
 
-def _explain(count: int, refusals: Counter[str]) -> str:
+def _refuse_with_nominated(
+    pod: PodView, node: NodeState, nodes: Sequence[NodeState]
+) -> Refusal | None:
+    """Room that is being made for a pod that matters as much is not for this one."""
+    expected = [
+        other
+        for uid, other in node.nominated.items()
+        if uid != pod.uid and other.priority >= pod.priority
+    ]
+    if not expected:
+        return None
+    imagined = node.with_pods([*node.pods.values(), *expected])
+    return filter_for(pod, replaced(nodes, imagined))(imagined)
+
+
+def replaced(nodes: Sequence[NodeState], imagined: NodeState) -> list[NodeState]:
+    return [imagined if node.name == imagined.name else node for node in nodes]
+
+
+def explain(count: int, refusals: Iterable[Refusal]) -> str:
+    """As kube-scheduler words it: how many nodes for which reason."""
     if not count:
         return "no nodes available to schedule pods"
-    reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(refusals.items()))
+    counted: Counter[str] = Counter()
+    for refusal in refusals:
+        counted.update((refusal,) if isinstance(refusal, str) else refusal)
+    reasons = ", ".join(sorted(f"{n} {reason}" for reason, n in counted.items()))
     return f"0/{count} nodes are available: {reasons}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from proreus.api.object import KubeObject
@@ -14,8 +14,8 @@ class NodeState:
     """Sums are kept up to date pod by pod, so that looking at a node costs nothing per pod."""
 
     __slots__ = (
-        "_by_owner", "allocatable", "host_ports", "is_unschedulable", "labels", "name", "pods",
-        "repelling", "requested", "spec", "supposed", "taints",
+        "_by_owner", "allocatable", "host_ports", "is_unschedulable", "labels", "name", "nominated",
+        "pods", "preferring", "repelling", "requested", "spec", "supposed", "taints",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -27,6 +27,8 @@ class NodeState:
         self.allocatable: Mapping[str, int] = {}
         self.pods: dict[str, PodView] = {}  # by uid
         self.repelling: dict[str, PodView] = {}  # the pods with required anti-affinity
+        self.preferring: dict[str, PodView] = {}  # the pods with preferred pod affinity
+        self.nominated: dict[str, PodView] = {}  # the pods for which room is being made here
         self.requested: dict[str, int] = {}
         self.supposed: dict[str, int] = {}
         self.host_ports: list[HostPort] = []
@@ -55,15 +57,28 @@ class NodeState:
         self.host_ports.extend(pod.host_ports)
         if pod.is_repelling:
             self.repelling[pod.uid] = pod
+        if pod.is_preferring:
+            self.preferring[pod.uid] = pod
 
     def remove(self, uid: str) -> PodView | None:
         pod = self.pods.pop(uid, None)
         if pod is not None:
             self._count(pod, -1)
             self.repelling.pop(uid, None)
+            self.preferring.pop(uid, None)
             for port in pod.host_ports:
                 self.host_ports.remove(port)
         return pod
+
+    def with_pods(self, pods: Iterable[PodView]) -> NodeState:
+        """The same node, were these its pods."""
+        imagined = NodeState(self.name)
+        imagined.labels, imagined.spec, imagined.taints = self.labels, self.spec, self.taints
+        imagined.is_unschedulable = self.is_unschedulable
+        imagined.allocatable = self.allocatable
+        for pod in pods:
+            imagined.add(pod)
+        return imagined
 
     def share_used(self, resource: str, more: int) -> float:
         """From 0 to 1: how much of a resource would be used with so much more, suppositions

@@ -43,6 +43,9 @@ class PodView:
     host_ports: tuple[HostPort, ...]
     spec: Mapping[str, Any]
     owner_uid: str
+    is_going: bool = False  # being deleted: it still holds its room
+    started: str = ""  # RFC 3339, as the kubelet says; empty if it has not
+    nominated_node: str = ""  # where room is being made for it
 
     @classmethod
     def read(cls, pod: KubeObject) -> PodView:
@@ -51,6 +54,7 @@ class PodView:
         requests = resources.requests_of(spec)
         owners = content["metadata"].get("ownerReferences") or ()
         owner = next((o["uid"] for o in owners if o.get("controller")), "")
+        status = content.get("status") or {}
         return cls(
             key=pod.key,
             uid=pod.uid,
@@ -64,11 +68,25 @@ class PodView:
             host_ports=_host_ports(spec),
             spec=spec,
             owner_uid=owner,
+            is_going=bool(content["metadata"].get("deletionTimestamp")),
+            started=status.get("startTime") or "",
+            nominated_node=status.get("nominatedNodeName") or "",
         )
 
     @property
     def tolerations(self) -> list[Mapping[str, Any]]:
         return self.spec.get("tolerations") or []
+
+    @property
+    def may_preempt(self) -> bool:
+        return bool(self.spec.get("preemptionPolicy") != "Never")
+
+    @property
+    def is_preferring(self) -> bool:
+        """Whether it would like other pods near, or away."""
+        affinity = self.spec.get("affinity") or {}
+        kinds = (affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {})
+        return any(kind.get("preferredDuringSchedulingIgnoredDuringExecution") for kind in kinds)
 
     @property
     def is_repelling(self) -> bool:

@@ -18,30 +18,55 @@ from proreus.aio.clock import Clock, deadline
 from proreus.aio.gate import Gate
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
+from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError
 from proreus.client import Client, TransportError
 from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.client.informer import (
+    Lister,
     Notification,
     SharedInformer,
     SharedInformerFactory,
     drop_managed_fields,
 )
+from proreus.cluster.leading import Candidacy, lead
 from proreus.cluster.scheduler import binding
 from proreus.cluster.scheduler.cluster_state import ClusterState
-from proreus.cluster.scheduler.cycle import Cycle, Placed
+from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
 from proreus.cluster.scheduler.pod import (
     DEFAULT_SCHEDULER,
     PodView,
     is_finished,
     wants_scheduling,
 )
+from proreus.cluster.scheduler.preemption import (
+    Budget,
+    MakeRoom,
+    NoRoom,
+    is_waiting_for_room,
+    preempt,
+)
 from proreus.cluster.scheduler.queue import SchedulingQueue
 
 log = logging.getLogger(__name__)
 
+LEASE_NAME = "proreus-scheduler"
 _WRITES_MAX = 16
 _LOOK_AGAIN_S = 30.0  # how often pods that are parked for too long are looked for
+
+
+async def run_scheduler(
+    client: Client, clock: Clock, *, candidacy: Candidacy | None = None
+) -> None:
+    """Until cancelled. With a ``candidacy``, of several callers one works at a time."""
+
+    async def work(own: Client) -> None:
+        await Scheduler(own, clock).run()
+
+    if candidacy is None:
+        await work(client)
+    else:
+        await lead(client, clock, LEASE_NAME, candidacy, work)
 
 
 class Scheduler:
@@ -61,6 +86,7 @@ class Scheduler:
         self._cycle = Cycle(chance or random.Random())
         self._state = ClusterState()
         self._queue = SchedulingQueue()
+        self._budgets: Lister
         self._news = Gate()
         self._writes = asyncio.Semaphore(_WRITES_MAX)
         self._recorder = EventRecorder(client.core_v1.events, name, clock=clock)
@@ -74,11 +100,13 @@ class Scheduler:
             ) as informers,
         ):
             nodes, pods = informers.informer("nodes"), informers.informer("pods")
+            self._budgets = informers.informer("poddisruptionbudgets.policy").lister
             handlers = [
                 nodes.add_handler(on_notification=self._node_changed, name="scheduler"),
                 pods.add_handler(on_notification=self._pod_changed, name="scheduler"),
             ]
             informers.start()
+            await informers.wait_for_cache_sync()
             # Deciding on half a cluster would put pods where there is no room.
             for handler in handlers:
                 await handler.wait_synced()
@@ -115,6 +143,9 @@ class Scheduler:
             self._state.put_pod(PodView.read(new))
             self._cluster_changed()  # it may be the company that another pod waits for
         elif wants_scheduling(new, self._name):
+            if new.status is not None and new.status.nominatedNodeName:
+                # From our last life: room was made for it.
+                self._state.nominate(PodView.read(new), new.status.nominatedNodeName)
             self._queue.add(new.key, new.spec.priority or 0, self._clock.monotonic())
             self._news.open()
         else:
@@ -168,12 +199,43 @@ class Scheduler:
             self._state.assume(wanted, decision.node)
             return self._bind(pod, wanted, decision.node, moves)
         self._queue.failed(pod.key, self._clock.monotonic(), moves)
-        self._recorder.event(pod, WARNING, "FailedScheduling", decision.message)
-        return self._report(pod, decision.message)
+        made = self._room_for(wanted, decision)
+        if isinstance(made, MakeRoom):
+            self._state.nominate(wanted, made.node)
+            self._recorder.event(pod, WARNING, "FailedScheduling", decision.message)
+            return self._make_room(pod, made, decision.message)
+        why = f"{decision.message} {made.why}".rstrip()
+        self._recorder.event(pod, WARNING, "FailedScheduling", why)
+        return self._report(pod, why)
 
-    async def _report(self, pod: KubeObject, why: str) -> None:
+    def _room_for(self, wanted: PodView, decision: Unschedulable) -> MakeRoom | NoRoom:
+        if not decision.refusals:
+            return NoRoom("")
+        if is_waiting_for_room(wanted, self._state.nomination(wanted.uid)):
+            return NoRoom(
+                "preemption: not eligible due to a terminating pod on the nominated node."
+            )
+        budgets = [budget for one in self._budgets.list() if (budget := _budget(one)) is not None]
+        return preempt(wanted, self._state.nodes, decision.refusals, budgets)
+
+    async def _make_room(self, pod: KubeObject, made: MakeRoom, why: str) -> None:
+        """Tell where the pod will go and ask the victims to leave; once they have, it is placed."""
+        await self._report(pod, why, nominated=made.node)
+        for victim in made.victims:
+            if victim.is_going:
+                continue
+            try:
+                evicted = await binding.evict(self._client, self._clock, self._name, victim)
+            except (ApiError, TransportError) as failure:
+                log.info("not preempted: pod=%s failure=%r", victim.key, failure)
+                continue
+            if evicted is not None:
+                said = f"Preempted by pod {pod.uid} on node {made.node}"
+                self._recorder.event(evicted, NORMAL, "Preempted", said)
+
+    async def _report(self, pod: KubeObject, why: str, *, nominated: str = "") -> None:
         try:
-            await binding.report_unschedulable(self._client, self._clock, pod, why)
+            await binding.report_unschedulable(self._client, self._clock, pod, why, nominated)
         except (ApiError, TransportError) as failure:
             log.info("condition not written: pod=%s failure=%r", pod.key, failure)
 
@@ -194,6 +256,15 @@ class Scheduler:
 
     def __repr__(self) -> str:
         return f"<Scheduler {self._name}: {self._state!r}, {self._queue!r}>"
+
+
+def _budget(found: KubeObject) -> Budget | None:
+    """None for a budget that selects nothing."""
+    selector = (found.get("spec") or {}).get("selector")
+    if selector is None:
+        return None
+    allowed = int((found.get("status") or {}).get("disruptionsAllowed") or 0)
+    return Budget(found.namespace, LabelSelector.from_object(selector), allowed)
 
 
 def _offer(node: KubeObject) -> object:

@@ -9,7 +9,7 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.server.custom.formats import FORMATS
-from proreus.server.custom.go_regexp import compiled
+from proreus.server.custom.go_regexp import is_found
 
 _INT64 = range(-(2**63), 2**63)
 _INT32 = range(-(2**31), 2**31)
@@ -70,7 +70,7 @@ def of_text(value: str, raw: Mapping[str, Any], path: str, field: str) -> list[F
     if shortest is not None and len(value) < shortest:
         text = f"{path} in body should be at least {shortest} chars long"
         found.append(field_error.invalid(field, value, text))
-    if (wanted := raw.get("pattern")) and not compiled(wanted).search(value):
+    if (wanted := raw.get("pattern")) and not is_found(wanted, value):
         found.append(field_error.invalid(field, value, f"{path} in body should match '{wanted}'"))
     check = FORMATS.get(raw.get("format") or "")
     if check is not None and not check(value):

@@ -10,6 +10,8 @@ from proreus.api.values.timestamp import format_time
 NAMES_ACCEPTED = "NamesAccepted"
 ESTABLISHED = "Established"
 TERMINATING = "Terminating"
+NON_STRUCTURAL = "NonStructuralSchema"
+API_APPROVED = "KubernetesAPIApprovalPolicyConformant"
 Definition = Mapping[str, Any]
 
 
@@ -45,3 +47,10 @@ def put(status: dict[str, Any], condition: dict[str, str]) -> None:
     else:
         present.append(condition)
     status["conditions"] = present
+
+
+def take(status: dict[str, Any], kind: str) -> None:
+    """Remove a condition, if it is there."""
+    present = status.get("conditions") or ()
+    if any(one.get("type") == kind for one in present):
+        status["conditions"] = [one for one in present if one.get("type") != kind]

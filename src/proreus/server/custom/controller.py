@@ -12,7 +12,6 @@ one store come to the same end; status is written by compare-and-swap.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any
 
 import structlog
@@ -22,11 +21,13 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.api.status import ApiError, NotFound
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
-from proreus.server.custom import conditions, names
+from proreus.server.custom import conditions
 from proreus.server.custom.changes import Changes, KeyView
 from proreus.server.custom.deletion import FINALIZER, without_finalizer
 from proreus.server.custom.kind import CustomKind
+from proreus.server.custom.known import KnownDefinitions
 from proreus.server.custom.serving import CustomKinds
+from proreus.server.custom.standing import Standing, is_definition
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.user import SYSTEM
 from proreus.server.registry.verbs.delete import delete_object
@@ -51,7 +52,9 @@ class DefinitionController:
         self._kinds = kinds
         self._clock = clock
         self._changes = Changes()
-        self._known: dict[str, JsonObject] = {}  # every definition, as last seen
+        self._known = KnownDefinitions()
+        self._standing = Standing()
+        self._unjudged = Changes()
         self._waiting: set[str] = set()  # definitions whose instances are not gone yet
         self._settled: dict[str, int] = {}  # at which revision there was nothing left to do
 
@@ -60,12 +63,16 @@ class DefinitionController:
         listing = await self._definitions.cache.list(ListQuery())
         for found in listing.objects:
             obj = _decoded(found)
-            self._known[found.name] = obj
+            if not is_definition(obj):
+                _log.error("stored definition is none and is not served", definition=found.name)
+                continue
+            self._known.put(found.name, obj)
+            self._unjudged.add(found.name)
             if conditions.is_true(obj, conditions.NAMES_ACCEPTED) and not _is_deleting(obj):
                 self._settled[found.name] = found.revision
         established = [
             self._prepared(obj)
-            for obj in self._known.values()
+            for obj in self._known.objects()
             if conditions.is_true(obj, conditions.ESTABLISHED)
         ]
         for kind in established:
@@ -77,7 +84,19 @@ class DefinitionController:
         """For ever: a watch that ends is begun again."""
         async with asyncio.TaskGroup() as parts:
             parts.create_task(self._follow(), name="custom resources: follow definitions")
+            parts.create_task(self._look_over(), name="custom resources: look over definitions")
             parts.create_task(self._work(), name="custom resources: work on definitions")
+
+    async def _look_over(self) -> None:
+        """Does what is stored break the rules? After it is served, one definition per turn."""
+        while True:
+            await self._unjudged.wait_any()
+            for name in self._unjudged.take():
+                await asyncio.sleep(0)
+                obj = self._known.get(name)
+                if obj is not None and self._standing.judge(obj):
+                    self._settled.pop(name, None)
+                    self._changes.add(name)
 
     async def _follow(self) -> None:
         while True:
@@ -104,6 +123,8 @@ class DefinitionController:
                 except (ApiError, StorageError):
                     # Storage or a race: the definition is looked at again.
                     self._waiting.add(name)
+                except Exception:  # one definition that nobody foresaw must not end the others
+                    _log.exception("definition could not be worked on", definition=name)
 
     async def _wait(self) -> None:
         if not self._waiting:
@@ -122,21 +143,26 @@ class DefinitionController:
         if found is not None and self._settled.get(name) == found.revision:
             return
         if found is None:
-            gone = self._known.pop(name, None)
+            gone = self._known.pop(name)
             self._settled.pop(name, None)
+            self._standing.forget(name)
             self._kinds.withdraw(name)
             if gone is not None:
                 self._look_at_refused(gone)
             return
         obj = _decoded(found)
+        if not is_definition(obj):
+            self._settled[name] = found.revision
+            _log.error("stored definition is none and is not served", definition=name)
+            return
         before = self._known.get(name)
-        self._known[name] = obj
+        self._known.put(name, obj)
         if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
             self._kinds.withdraw(name)
         if _is_deleting(obj):
             await self._finalize(obj)
             return
-        status = names.decided(obj, self._others(obj), self._clock.now())
+        status = self._standing.status(obj, self._known.holders(obj), self._clock.now())
         decided = {**obj, "status": status}
         if conditions.is_true(decided, conditions.ESTABLISHED):
             await self._serve(decided)
@@ -144,6 +170,8 @@ class DefinitionController:
             await self._write(name, obj["metadata"]["uid"], status)
         else:
             self._settled[name] = found.revision
+        if not self._standing.is_judged(obj):
+            self._unjudged.add(name)
         if before is not None and _names(before) != _names(decided):
             self._look_at_refused(obj)
 
@@ -163,25 +191,16 @@ class DefinitionController:
             _log.exception("definition cannot be served", definition=name)
             return None
 
-    def _others(self, obj: JsonObject) -> Iterable[JsonObject]:
-        group, name = obj["spec"].get("group"), obj["metadata"]["name"]
-        return [
-            other
-            for other in self._known.values()
-            if other["spec"].get("group") == group and other["metadata"]["name"] != name
-        ]
-
     def _look_at_refused(self, obj: JsonObject) -> None:
         """Names became free: others of the group may want them."""
-        for other in self._others(obj):
-            if not conditions.is_true(other, conditions.NAMES_ACCEPTED):
-                name = other["metadata"]["name"]
-                self._settled.pop(name, None)
-                self._changes.add(name)
+        for name in self._known.refused(obj):
+            self._settled.pop(name, None)
+            self._changes.add(name)
 
     async def _write(self, name: str, uid: str, status: JsonObject) -> None:
         collection = self._definitions
-        seen = self._known[name]
+        seen = self._known.get(name)
+        assert seen is not None, "only what is known is written"
 
         async def update(current: StoredValue | None) -> Update:
             assert current is not None, "a missing key is an error before"
@@ -193,11 +212,11 @@ class DefinitionController:
 
         try:
             done = await collection.store.guaranteed_update(
-                name, update, preconditions=Preconditions(uid=uid)
+                name, update, preconditions=Preconditions(uid=uid), cached=collection.at_hand(name)
             )
         except KeyNotFound:
             return
-        self._known[name] = collection.decode(done.new)
+        self._known.put(name, collection.decode(done.new))
 
     async def _finalize(self, obj: JsonObject) -> None:
         name = obj["metadata"]["name"]

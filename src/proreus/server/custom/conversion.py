@@ -1,7 +1,7 @@
 """Objects from one version of a custom kind to another: the type is rewritten, the rest pruned.
 
 Also how an object that is older than its schema is brought up to date when read (§9.3): pruned and
-defaulted by what it is stored as. The caller's object is left alone.
+defaulted by what it is stored as, its owners told what is whole now. The caller's object stays.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from proreus.api.group_version import GroupKind, GroupVersionKind
 from proreus.server.custom.default import default
+from proreus.server.custom.owners import renew_owners
 from proreus.server.custom.prune import prune
 from proreus.server.custom.structural import Structural
 from proreus.server.schema.rules import JsonObject
@@ -43,5 +44,6 @@ class Conversions:
         prune(converted, schema)
         if obj.get("apiVersion") == to.api_version:
             default(converted, schema, is_root=True)
+            renew_owners(converted, schemas)
         converted["apiVersion"] = to.api_version
         return converted

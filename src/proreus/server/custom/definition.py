@@ -9,12 +9,12 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
 from proreus.server.custom import conditions
+from proreus.server.custom.approval import approval_violations
 from proreus.server.custom.definition_versions import versions_violations
 from proreus.server.custom.formats import KNOWN
 from proreus.server.custom.schema_rules import children
 from proreus.server.schema.rules import JsonObject, Rules
 
-APPROVED = "api-approved.kubernetes.io"
 _SCOPES = ("Cluster", "Namespaced")
 _REMAIN = (
     "missing from spec.versions; {0} was previously a storage version, and must remain in "
@@ -35,6 +35,9 @@ def _default(obj: JsonObject) -> None:
         spec["conversion"] = {"strategy": "None"}
     elif not spec["conversion"].get("strategy"):
         spec["conversion"]["strategy"] = "None"
+    config = (spec["conversion"].get("webhook") or {}).get("clientConfig") or {}
+    if isinstance(service := config.get("service"), dict):
+        service.setdefault("port", 443)
     for version in spec.get("versions") or ():
         version.setdefault("served", False)
         version.setdefault("storage", False)
@@ -88,12 +91,14 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         )
     found += _spec_violations(obj)
     found += _stored_violations(obj)
+    found += approval_violations(obj, None)
     return found
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = _immutable(new, old)
-    return (found or _spec_violations(new)) + _stored_violations(new)
+    found = (found or _spec_violations(new)) + _stored_violations(new)
+    return found + approval_violations(new, old)
 
 
 def _immutable(new: JsonObject, old: JsonObject) -> list[FieldError]:
@@ -114,7 +119,7 @@ def _immutable(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 def _spec_violations(obj: JsonObject) -> list[FieldError]:
     spec = obj["spec"]
-    found = _group_violations(spec.get("group") or "", obj)
+    found = _group_violations(spec.get("group") or "")
     scope = spec.get("scope") or ""
     if not scope:
         found.append(field_error.required("spec.scope"))
@@ -133,7 +138,7 @@ def _spec_violations(obj: JsonObject) -> list[FieldError]:
     return found + early + _names_violations(spec.get("names") or {}) + late
 
 
-def _group_violations(group: str, obj: JsonObject) -> list[FieldError]:
+def _group_violations(group: str) -> list[FieldError]:
     if not group:
         return [field_error.required("spec.group")]
     if wrong := names.dns_subdomain(group):
@@ -142,17 +147,7 @@ def _group_violations(group: str, obj: JsonObject) -> list[FieldError]:
         return [
             field_error.invalid("spec.group", group, "should be a domain with at least one dot")
         ]
-    if not group.endswith((".k8s.io", ".kubernetes.io")):
-        return []
-    if (obj["metadata"].get("annotations") or {}).get(APPROVED):
-        return []
-    return [
-        field_error.required(
-            f"metadata.annotations[{APPROVED}]",
-            f'protected groups must have approval annotation "{APPROVED}", see '
-            "https://github.com/kubernetes/enhancements/pull/1111",
-        )
-    ]
+    return []
 
 
 def _names_violations(given: JsonObject) -> list[FieldError]:
@@ -194,16 +189,8 @@ def _stored_violations(obj: JsonObject) -> list[FieldError]:
     ]
 
 
-_NO_WEBHOOKS = (
-    "spec.conversion.strategy: this server does not call conversion webhooks: objects are shown in "
-    "other versions as with strategy None"
-)
-
-
 def _warnings(obj: JsonObject) -> list[str]:
     found: dict[str, None] = {}
-    if (obj["spec"].get("conversion") or {}).get("strategy") == "Webhook":
-        found[_NO_WEBHOOKS] = None
     for version in obj["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if isinstance(schema, dict):

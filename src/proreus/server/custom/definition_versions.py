@@ -12,14 +12,13 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.custom.cel.declared import rule_violations
+from proreus.server.custom.conversion_rules import conversion_violations
 from proreus.server.custom.default_rules import default_violations
 from proreus.server.custom.schema_rules import SIMPLE_PATH, schema_violations
-from proreus.server.custom.structural import parse
+from proreus.server.custom.structural import parse, parsed
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
-_STRATEGIES = ("None", "Webhook")
 _SELECTABLE_MAX = 8
 Spec = Mapping[str, Any]
 
@@ -57,7 +56,7 @@ def versions_violations(spec: Spec) -> tuple[list[FieldError], list[FieldError]]
     late: list[FieldError] = []
     for index, version in enumerate(given):
         late += _version(version, _places(given, index), index)
-    return early, _once(late) + _conversion(spec.get("conversion") or {})
+    return early, _once(late) + conversion_violations(spec.get("conversion") or {})
 
 
 def _once(errors: list[FieldError]) -> list[FieldError]:
@@ -107,11 +106,13 @@ def _schema(given: Any, at: str, index: int) -> list[FieldError]:
     found = schema_violations(schema, place)
     if found:
         return found
-    parsed = parse(schema)
-    if parsed.has_defaults:
-        found += default_violations(parsed, place)
-    if parsed.has_rules:
-        found += rule_violations(parsed, place)
+    tree = parsed(schema)
+    if tree.has_defaults:
+        found += default_violations(tree, place)
+    if tree.has_rules:
+        from proreus.server.custom.cel.declared import rule_violations
+
+        found += rule_violations(tree, place)
     return found
 
 
@@ -161,7 +162,9 @@ def _column(column: Mapping[str, Any], at: str) -> list[FieldError]:
 
 
 def _selectable(version: Mapping[str, Any], at: str) -> list[FieldError]:
-    fields = version.get("selectableFields") or ()
+    fields = version.get("selectableFields")
+    if not fields:
+        return []
     found: list[FieldError] = []
     if len(fields) > _SELECTABLE_MAX:
         found.append(field_error.too_many(at, len(fields), _SELECTABLE_MAX))
@@ -189,35 +192,3 @@ def _selectable(version: Mapping[str, Any], at: str) -> list[FieldError]:
                 text = "must point to a field of type boolean, integer, or string"
                 found.append(field_error.invalid(place, path, text))
     return found
-
-
-def _conversion(given: Mapping[str, Any]) -> list[FieldError]:
-    at = "spec.conversion"
-    strategy = given.get("strategy") or ""
-    webhook: Mapping[str, Any] = given.get("webhook") or {}
-    if strategy not in _STRATEGIES:
-        return [field_error.not_supported(f"{at}.strategy", strategy, _STRATEGIES)]
-    if strategy == "None":
-        if not webhook:
-            return []
-        return [
-            field_error.forbidden(
-                f"{at}.webhookClientConfig", "should not be set when strategy is not set to Webhook"
-            )
-        ]
-    config = webhook.get("clientConfig")
-    if not config:
-        return [
-            field_error.required(
-                f"{at}.webhookClientConfig", "required when strategy is set to Webhook"
-            )
-        ]
-    if bool(config.get("url")) == bool(config.get("service")):
-        return [
-            field_error.required(
-                f"{at}.webhookClientConfig", "exactly one of url or service is required"
-            )
-        ]
-    if not webhook.get("conversionReviewVersions"):
-        return [field_error.required(f"{at}.conversionReviewVersions", "")]
-    return []

@@ -1,12 +1,18 @@
-"""Patterns are Go's regular expressions; Python's are close enough to run them.
+"""Patterns are Go's regular expressions; Python's are close enough to run most of them.
 
-What Go refuses is refused here too, in its words as far as they are known.
+Go's take time linear in the text. Python's may take for ever where repetitions are nested, so
+that such patterns are left to RE2 if it is there, with the extra ``cel``. What Go refuses is
+refused here too, in its words as far as they are known.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+
+from proreus.server.custom.cel.checker import is_available
+from proreus.server.custom.cel.regular_expressions import matches
+from proreus.server.custom.cel.values import EvaluationError
 
 _WORDS = (
     ("missing ), unterminated subpattern", "missing closing ): `{}`"),
@@ -31,6 +37,31 @@ _CLASSES = {
 }
 _UNICODE_CLASS = re.compile(r"\\[pP](?:\{\^?\w+\}|\w)")
 _PERL_ONLY = re.compile(r"(?<!\\)\(\?(?:=|!|<=|<!|>|\()")
+
+
+_REPEATED_GROUP = re.compile(r"\)[*+{]")
+_OPEN_REPEAT = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\})")
+_HARMLESS_REPEATS = 2
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether a pattern matches anywhere in a text."""
+    if _is_for_re2(pattern):
+        try:
+            return matches(text, pattern)
+        except EvaluationError:
+            pass  # it takes what Python took when the definition was written, or nearly
+    return compiled(pattern).search(text) is not None
+
+
+@lru_cache(maxsize=4096)
+def _is_for_re2(pattern: str) -> bool:
+    is_harmless = (
+        not _REPEATED_GROUP.search(pattern)
+        and not _UNICODE_CLASS.search(pattern)
+        and len(_OPEN_REPEAT.findall(pattern)) <= _HARMLESS_REPEATS
+    )
+    return not is_harmless and is_available()
 
 
 @lru_cache(maxsize=4096)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 Step = Callable[[Any], Iterator[Any]]
@@ -51,7 +52,8 @@ def _each(step: Step, values: Iterator[Any]) -> Iterator[Any]:
         yield from step(value)
 
 
-def _parse(text: str) -> list[Step]:
+@lru_cache(maxsize=1024)
+def _parse(text: str) -> tuple[Step, ...]:
     steps: list[Step] = []
     at = 0
     while at < len(text):
@@ -85,7 +87,7 @@ def _parse(text: str) -> list[Step]:
             at += found.end()
         else:
             raise PathError(f"cannot read {rest!r} in {text!r}")
-    return steps
+    return tuple(steps)
 
 
 def _field(name: str) -> Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,12 +10,15 @@ from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json
 from proreus.server.custom.conversion import Convert
+from proreus.server.custom.expressions import Expressions
 from proreus.server.custom.jsonpath import JsonPath
 from proreus.server.custom.openapi import definition_name
 from proreus.server.custom.printer import ColumnPrinter
 from proreus.server.custom.rules import CustomRules, Decode
 from proreus.server.custom.scale import CustomScale
-from proreus.server.custom.structural import Structural, parse, type_node
+from proreus.server.custom.structural import Structural, parsed, type_node
+from proreus.server.custom.webhook import ConversionWebhook
+from proreus.server.custom.webhook_versions import ConvertedKind, WebhookVersions
 from proreus.server.registry.resource import Resource, SelectableFields, Subresource
 from proreus.server.registry.subresources.scale import SCALE
 
@@ -44,14 +47,36 @@ def fingerprint(definition: Mapping[str, Any]) -> bytes:
     return json.encode([definition["spec"], accepted, is_deleting, uid])
 
 
-def build(definition: Mapping[str, Any], convert: Convert, revision: int) -> CustomKind:
-    """``revision``: objects written after it were written under this schema."""
+def build(
+    definition: Mapping[str, Any],
+    convert: Convert,
+    revision: int,
+    *,
+    webhook: ConversionWebhook | None = None,
+    start: Callable[[Coroutine[Any, Any, None]], None] = lambda work: work.close(),
+) -> CustomKind:
+    """``revision``: objects written after it were written under this schema.
+
+    ``start`` runs conversions that watches wait for.
+    """
     spec = definition["spec"]
     accepted = definition["status"]["acceptedNames"]
     kind = GroupKind(spec["group"], accepted["kind"])
     versions = spec["versions"]
-    schemas = {v["name"]: parse(v["schema"]["openAPIV3Schema"]) for v in versions}
+    schemas = {v["name"]: parsed(v["schema"]["openAPIV3Schema"]) for v in versions}
     storage = next(version for version in versions if version.get("storage"))
+    converted = None
+    if webhook is not None:
+        stored_versions = (definition.get("status") or {}).get("storedVersions")
+        converted = ConvertedKind(
+            kind=kind,
+            schemas=schemas,
+            stored_version=storage["name"],
+            first_version=(stored_versions or [storage["name"]])[0],
+            refresh_before=revision,
+            call=webhook.convert,
+            start=start,
+        )
     resources: list[Resource] = []
     nodes: dict[GroupVersionKind, TypeNode] = {}
     for version in versions:
@@ -60,9 +85,10 @@ def build(definition: Mapping[str, Any], convert: Convert, revision: int) -> Cus
         gvk = GroupVersionKind(kind.group, version["name"], kind.kind)
         schema = schemas[version["name"]]
         nodes[gvk] = replace(type_node(schema, definition_name(gvk)), decode=Decode(schema))
-        resources.append(_resource(definition, version, storage, schemas, convert, revision))
-    # Stored versions first: their fields are what the shared cache reads.
-    resources.sort(key=lambda resource: resource.gvk != resource.stored_gvk)
+        made = _resource(definition, version, storage, schemas, convert, revision)
+        resources.append(made if converted is None else _by_webhook(made, version, converted))
+    # The first one's fields are what the shared cache reads.
+    resources.sort(key=lambda r: (not r.selectable.names, r.gvk != r.stored_gvk))
     return CustomKind(
         name=definition["metadata"]["name"],
         kind=kind,
@@ -70,7 +96,7 @@ def build(definition: Mapping[str, Any], convert: Convert, revision: int) -> Cus
         nodes=nodes,
         schemas=schemas,
         print=fingerprint(definition),
-        selectable=_selectable_paths(storage),
+        selectable=_all_selectable(versions),
     )
 
 
@@ -96,6 +122,7 @@ def _resource(
         None if is_stored else lambda obj: convert(obj, gvk),
         GroupResource(gvk.group, names["plural"]),
         is_deleting,
+        Expressions(schemas[version["name"]]),
     )
     return Resource(
         group=spec["group"],
@@ -112,7 +139,7 @@ def _resource(
         subresources=_subresources(parts, gvk),
         storage_prefix=f"{spec['group']}/{names['plural']}",
         storage_version=storage["name"],
-        selectable=_selectable(_selectable_paths(version)),
+        selectable=_selectable(_selectable_paths(version), _all_selectable(spec["versions"])),
         rules=rules.rules(),
         custom=True,
         tracks_generation=True,
@@ -122,6 +149,27 @@ def _resource(
         deprecation_warning=_deprecation(version, spec, gvk),
         refresh_before=revision,
     )
+
+
+def _by_webhook(
+    resource: Resource, version: Mapping[str, Any], converted: ConvertedKind
+) -> Resource:
+    """Such a resource works in its own version: what is stored is converted before and after."""
+    schema = converted.schemas[resource.version]
+    has_status = (version.get("subresources") or {}).get("status") is not None
+    is_ending = bool(resource.told_verbs)
+    rules = CustomRules(
+        resource.gvk,
+        schema,
+        schema,
+        has_status,
+        None,
+        resource.group_resource,
+        is_ending,
+        Expressions(schema),
+    )
+    versions = WebhookVersions(resource.version, converted, resource.selectable.read)
+    return replace(resource, rules=rules.rules(), versions=versions)
 
 
 def _subresources(parts: Mapping[str, Any], gvk: GroupVersionKind) -> tuple[Subresource, ...]:
@@ -148,14 +196,21 @@ def _selectable_paths(version: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(field["jsonPath"] for field in version.get("selectableFields") or ())
 
 
-def _selectable(paths: tuple[str, ...]) -> SelectableFields:
-    named = {path.removeprefix("."): JsonPath(path) for path in paths}
+def _all_selectable(versions: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The fields any version selects by: all versions share one cache."""
+    return tuple(dict.fromkeys(path for v in versions for path in _selectable_paths(v)))
+
+
+def _selectable(paths: tuple[str, ...], read_paths: tuple[str, ...]) -> SelectableFields:
+    named = {path.removeprefix("."): JsonPath(path) for path in read_paths}
 
     def read(obj: Mapping[str, Any]) -> dict[str, str]:
         return {name: _as_text(path.first(obj)) for name, path in named.items()}
 
     return SelectableFields(
-        names=tuple(named), read=read, unknown_field="field label not supported: {}"
+        names=tuple(path.removeprefix(".") for path in paths),
+        read=read,
+        unknown_field="field label not supported: {}",
     )
 
 

@@ -10,7 +10,7 @@ from proreus.server.custom.conditions import ESTABLISHED, NAMES_ACCEPTED, Defini
 
 
 def decided(obj: Definition, others: Iterable[Definition], now: float) -> dict[str, Any]:
-    """The status a definition should have. ``others``: the other definitions of its group."""
+    """The status a definition should have. ``others`` of its group may hold names it wants."""
     status = {**(obj.get("status") or {})}
     accepted, conflict = _accepted(obj, [*others])
     status["acceptedNames"] = accepted

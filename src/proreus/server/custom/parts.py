@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,7 +12,9 @@ from proreus.server.custom.conversion import Conversions
 from proreus.server.custom.definition import DEFINITION
 from proreus.server.custom.deletion import delete_definition
 from proreus.server.custom.openapi import PublishedSchemas
+from proreus.server.custom.service_addresses import ServiceAddresses
 from proreus.server.custom.serving import CustomKinds
+from proreus.server.custom.webhooks import Webhooks
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
@@ -41,6 +44,15 @@ class CustomResources:
         schemas: PublishedSchemas,
         forget_views: Callable[[Resource], None],
     ) -> None:
-        self.kinds = CustomKinds(catalog, collections, known, conversions, schemas, forget_views)
+        self._webhooks = Webhooks(ServiceAddresses(collections).resolve, clock)
+        self.kinds = CustomKinds(
+            catalog, collections, known, conversions, schemas, forget_views, self._webhooks
+        )
         definitions = collections.named(*_WHERE)
         self.controller = DefinitionController(definitions, self.kinds, clock)
+
+    async def run(self) -> None:
+        """For ever."""
+        async with asyncio.TaskGroup() as parts:
+            parts.create_task(self._webhooks.run(), name="custom resources: webhooks")
+            parts.create_task(self.controller.run(), name="custom resources: definitions")

@@ -12,6 +12,7 @@ from proreus.api.group_version import GroupResource, GroupVersionKind
 from proreus.api.patch.json_patch import same
 from proreus.api.status import Forbidden
 from proreus.server.custom.default import default
+from proreus.server.custom.expressions import Expressions
 from proreus.server.custom.prune import prune, with_plain_numbers
 from proreus.server.custom.structural import MISSING, Structural
 from proreus.server.custom.validate import validate, validate_object
@@ -86,6 +87,7 @@ class CustomRules:
     to_served: Convert | None  # None: this is the stored version
     resource: GroupResource
     is_ending: bool  # the definition is being deleted
+    expressions: Expressions
 
     def rules(self) -> Rules:
         return Rules(
@@ -133,18 +135,11 @@ class CustomRules:
             return validate(None, schema, at="status")
         former = before.get("status", MISSING)
         found = validate(mine["status"], schema, former, at="status")
-        return found + self._run(mine, before, found)
+        return found + self.expressions.violations(mine, before, found)
 
     def _judge(self, obj: JsonObject, old: Any) -> list[FieldError]:
         found = validate_object(obj, self.schema, old)
-        return found + self._run(obj, old, found)
-
-    def _run(self, obj: JsonObject, old: Any, found: list[FieldError]) -> list[FieldError]:
-        if not self.schema.has_rules:
-            return []
-        from proreus.server.custom.cel.program import blocked_by, run_rules
-
-        return blocked_by(found) or list(run_rules(obj, self.schema, old, is_root=True))
+        return found + self.expressions.violations(obj, old, found)
 
     def _served(self, obj: JsonObject) -> JsonObject:
         return obj if self.to_served is None else self.to_served(obj)

@@ -16,6 +16,13 @@ from proreus.server.custom.go_regexp import regexp_error
 Schema = Mapping[str, Any]
 _UNSUPPORTED = ("definitions", "dependencies", "patternProperties", "additionalItems", "id")
 _JUNCTORS = ("allOf", "anyOf", "oneOf")
+# A schema without these has nothing below it, and nothing that its keywords could get wrong:
+# most of a large schema is such leaves.
+_BELOW = frozenset(("properties", "additionalProperties", "items", "not", *_JUNCTORS))
+_JUDGED = _BELOW | {
+    "uniqueItems", "$ref", "pattern", "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type", *_UNSUPPORTED,
+}  # fmt: skip
 _LIST_TYPES = ("atomic", "set", "map")
 _MAP_TYPES = ("granular", "atomic")
 _EMPTY, _UNDEFINED, _FALSE = "empty", "undefined", "false"
@@ -64,6 +71,8 @@ def _parts(schema: Schema, at: str) -> Iterator[tuple[Schema, str]]:
 
 
 def _keywords(schema: Schema, at: str) -> Iterator[FieldError]:
+    if _JUDGED.isdisjoint(schema):
+        return
     if schema.get("uniqueItems"):
         yield field_error.forbidden(
             f"{at}.uniqueItems",
@@ -88,7 +97,9 @@ def _keywords(schema: Schema, at: str) -> Iterator[FieldError]:
     yield from _pattern(schema, at)
     yield from _list_type(schema, at)
     yield from _map_type(schema, at)
-    for child, place in [*children(schema, at), *_parts(schema, at)]:
+    for child, place in children(schema, at):
+        yield from _keywords(child, place)
+    for child, place in _parts(schema, at):
         yield from _keywords(child, place)
 
 
@@ -221,6 +232,8 @@ def _structure(schema: Schema, at: str, *, is_root: bool = False) -> Iterator[Fi
                 "must not be empty if x-kubernetes-embedded-resource is true without "
                 "x-kubernetes-preserve-unknown-fields",
             )
+    if _BELOW.isdisjoint(schema):
+        return
     for part, place in _parts(schema, at):
         if not _is_int_or_string(schema, part):
             yield from _junctor(part, place)

@@ -12,6 +12,7 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.server.custom.conversion import Conversions
 from proreus.server.custom.kind import CustomKind, build, fingerprint
 from proreus.server.custom.openapi import PublishedSchemas
+from proreus.server.custom.webhooks import Webhooks
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.collections import Collections
@@ -30,6 +31,7 @@ class CustomKinds:
         conversions: Conversions,
         schemas: PublishedSchemas,
         forget_views: Callable[[Resource], None],
+        webhooks: Webhooks,
     ) -> None:
         self._catalog = catalog
         self._collections = collections
@@ -37,6 +39,7 @@ class CustomKinds:
         self._conversions = conversions
         self._schemas = schemas
         self._forget_views = forget_views
+        self._webhooks = webhooks
         self._served: dict[str, CustomKind] = {}
 
     def is_current(self, definition: Mapping[str, Any]) -> bool:
@@ -45,7 +48,14 @@ class CustomKinds:
 
     def prepare(self, definition: Mapping[str, Any], revision: int) -> CustomKind:
         """Make the kind and begin to fill its cache; nobody sees it before ``publish``."""
-        kind = build(definition, self._conversions.convert, revision)
+        conversion = definition["spec"].get("conversion") or {}
+        kind = build(
+            definition,
+            self._conversions.convert,
+            revision,
+            webhook=self._webhooks.of(definition["metadata"]["name"], conversion),
+            start=self._webhooks.start,
+        )
         before = self._served.get(kind.name)
         if before is not None and before.selectable != kind.selectable:
             # The cache reads other fields from now on, so it is another cache.
@@ -78,6 +88,7 @@ class CustomKinds:
         if kind is None:
             return
         self._conversions.remove(kind.kind)
+        self._webhooks.forget(name)
         for resource in kind.resources:
             self._drop(resource)
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from proreus.api.typed import ListType, Shape, TypeNode
+from proreus.api.wire import json
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
+_NOTHING: Mapping[str, Structural] = MappingProxyType({})
 MISSING: Any = object()  # no default: null is one
 TYPE_FIELDS = ("apiVersion", "kind", "metadata")
 _SHAPES = {
@@ -52,46 +56,58 @@ class Structural:
 
 def parse(raw: Mapping[str, Any]) -> Structural:
     """Any schema that is one, structural or not: what is odd is reported by ``schema_rules``."""
-    properties = {
-        key: parse(value)
-        for key, value in (raw.get("properties") or {}).items()
-        if isinstance(value, dict)
-    }
-    given_items = raw.get("items")
+    get = raw.get
+    given = get("properties")
+    properties = (
+        {key: parse(value) for key, value in given.items() if isinstance(value, dict)}
+        if given
+        else _NOTHING
+    )
+    given_items = get("items")
     items = parse(given_items) if isinstance(given_items, dict) else None
-    more = raw.get("additionalProperties")
+    more = get("additionalProperties")
     values = parse(more) if isinstance(more, dict) else more
-    default = raw.get("default", MISSING)
-    below = [*properties.values()]
-    below += [items] if items is not None else []
-    below += [values] if isinstance(values, Structural) else []
+    default = get("default")
+    has_defaults, has_rules = default is not None, bool(get("x-kubernetes-validations"))
+    for child in (*properties.values(), items, values):
+        if isinstance(child, Structural):
+            has_defaults = has_defaults or child.has_defaults
+            has_rules = has_rules or child.has_rules
     return Structural(
         raw=raw,
-        type=raw.get("type") or "",
+        type=get("type") or "",
         properties=properties,
         items=items,
         values=values,
-        nullable=bool(raw.get("nullable")),
-        int_or_string=bool(raw.get("x-kubernetes-int-or-string")),
-        preserves_unknown=bool(raw.get("x-kubernetes-preserve-unknown-fields")),
-        is_embedded=bool(raw.get("x-kubernetes-embedded-resource")),
+        nullable=bool(get("nullable")),
+        int_or_string=bool(get("x-kubernetes-int-or-string")),
+        preserves_unknown=bool(get("x-kubernetes-preserve-unknown-fields")),
+        is_embedded=bool(get("x-kubernetes-embedded-resource")),
         default=MISSING if default is None else default,
-        list_type=raw.get("x-kubernetes-list-type") or "",
-        list_map_keys=tuple(raw.get("x-kubernetes-list-map-keys") or ()),
-        is_atomic_map=raw.get("x-kubernetes-map-type") == "atomic",
-        has_defaults=default not in (MISSING, None) or any(node.has_defaults for node in below),
-        has_rules=bool(raw.get("x-kubernetes-validations")) or any(n.has_rules for n in below),
+        list_type=get("x-kubernetes-list-type") or "",
+        list_map_keys=tuple(get("x-kubernetes-list-map-keys") or ()),
+        is_atomic_map=get("x-kubernetes-map-type") == "atomic",
+        has_defaults=has_defaults,
+        has_rules=has_rules,
     )
 
 
+def parsed(raw: Mapping[str, Any]) -> Structural:
+    """``parse``, remembered for a moment: a definition is validated, and served right after."""
+    return _parsed(json.encode(raw))
+
+
+@lru_cache(maxsize=8)
+def _parsed(encoded: bytes) -> Structural:
+    return parse(json.decode(encoded))
+
+
 def type_node(schema: Structural, name: str = "") -> TypeNode:
-    """The root's shape, as apply and tracking need it."""
-    fields = {key: _node(child) for key, child in schema.properties.items()}
-    fields |= _type_fields()
+    """The root's shape, as apply and tracking need it; its parts are made when asked for."""
     return TypeNode(
         Shape.OBJECT,
         name,
-        properties=lambda: fields,
+        properties=cache(lambda: _fields(schema) | _type_fields()),
         nullable=True,
         preserve_unknown=schema.preserves_unknown,
     )
@@ -113,10 +129,10 @@ def _node(schema: Structural) -> TypeNode:
 
 def _object(schema: Structural) -> TypeNode:
     if isinstance(schema.values, Structural):
-        element = _node(schema.values)
+        values = schema.values
         return TypeNode(
             Shape.MAP,
-            element=lambda: element,
+            element=cache(lambda: _node(values)),
             nullable=True,
             atomic_map=schema.is_atomic_map,
         )
@@ -129,12 +145,10 @@ def _object(schema: Structural) -> TypeNode:
         return TypeNode(
             Shape.MAP, element=lambda: anything, nullable=True, atomic_map=schema.is_atomic_map
         )
-    fields = {key: _node(child) for key, child in schema.properties.items()}
-    if schema.is_embedded:
-        fields |= _type_fields()
+    more = _type_fields if schema.is_embedded else dict
     return TypeNode(
         Shape.OBJECT,
-        properties=lambda: fields,
+        properties=cache(lambda: _fields(schema) | more()),
         nullable=True,
         preserve_unknown=schema.preserves_unknown,
         atomic_map=schema.is_atomic_map,
@@ -142,14 +156,18 @@ def _object(schema: Structural) -> TypeNode:
 
 
 def _list(schema: Structural) -> TypeNode:
-    element = _node(schema.items) if schema.items else TypeNode(Shape.ANY, nullable=True)
+    items = schema.items
     return TypeNode(
         Shape.LIST,
-        element=lambda: element,
+        element=cache(lambda: _node(items) if items else TypeNode(Shape.ANY, nullable=True)),
         nullable=True,
         list_type=ListType(schema.list_type or "atomic"),
         list_map_keys=schema.list_map_keys,
     )
+
+
+def _fields(schema: Structural) -> dict[str, TypeNode]:
+    return {key: _node(child) for key, child in schema.properties.items()}
 
 
 def _plain_default(schema: Structural) -> object:

@@ -6,17 +6,20 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from proreus.api.status import MethodNotAllowed
 from proreus.api.wire.path import ApiPath
-from proreus.net.http_server import Answer, Response
+from proreus.net.http_request import Answer, Response
 from proreus.server.http.documents import Documents
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers import subresources
-from proreus.server.http.handlers.answers import compressed
+from proreus.server.http.handlers.answers import compressed, is_large
 from proreus.server.http.handlers.component_statuses import get_status, list_statuses
 from proreus.server.http.handlers.create import create
 from proreus.server.http.handlers.delete import delete, delete_collection
 from proreus.server.http.handlers.get import get
 from proreus.server.http.handlers.list import list_or_watch
 from proreus.server.http.handlers.patch import patch
+from proreus.server.http.handlers.pod_logs import get_log
+from proreus.server.http.handlers.pod_streams import connect_command, connect_ports
+from proreus.server.http.handlers.proxy import proxy
 from proreus.server.http.handlers.reviews import create_review
 from proreus.server.http.handlers.tokens import create_token
 from proreus.server.http.handlers.update import update
@@ -46,8 +49,12 @@ _SUBRESOURCES: Mapping[str, Mapping[str, Handler]] = {
     "binding": {"create": subresources.create_binding},
     "eviction": {"create": subresources.create_eviction},
     "token": {"create": create_token},
+    "log": {"get": get_log},
+    "exec": {"get": connect_command, "create": connect_command},
+    "attach": {"get": connect_command, "create": connect_command},
+    "portforward": {"get": connect_ports, "create": connect_ports},
+    "proxy": dict.fromkeys(("get", "create", "update", "patch", "delete"), proxy),
 }
-_CONNECTIONS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 _VIRTUAL: Mapping[tuple[str, str], Mapping[str, Handler]] = {
     ("", "bindings"): {"create": subresources.create_binding},
     ("", "componentstatuses"): {"list": list_statuses, "get": get_status},
@@ -74,16 +81,16 @@ class Dispatch:
         if accept and not route.resource.custom:
             check_routed(accept, is_collection=route.verb == "list")
         answer = await _handler(route)(self._services, exchange, route)
-        return await compressed(exchange, answer) if isinstance(answer, Response) else answer
+        if isinstance(answer, Response) and is_large(answer.body):
+            return await compressed(exchange, answer)
+        return answer
 
 
 def _handler(route: ResourceRoute) -> Handler:
     """Raises MethodNotAllowed."""
     sub, resource = route.subresource, route.resource
     found: Handler | None
-    if sub is not None and sub.name in _CONNECTIONS:
-        found = subresources.connect
-    elif sub is not None and sub.name not in _SAME_KIND:
+    if sub is not None and sub.name not in _SAME_KIND:
         found = _SUBRESOURCES.get(sub.name, {}).get(route.verb)
     elif resource.group in _REVIEWS:
         found = create_review

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from proreus.api.group_version import GroupVersion
 from proreus.api.status import MethodNotAllowed, NotAcceptable, NotFound, UnsupportedMediaType
 from proreus.api.wire import json
-from proreus.net.http_server import Answer, Response
+from proreus.net.http_request import Answer, Response
 from proreus.server.discovery.aggregated import Aggregated
 from proreus.server.discovery.document import Document
 from proreus.server.discovery.legacy import Legacy

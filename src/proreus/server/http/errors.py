@@ -20,7 +20,7 @@ from proreus.api.status import (
 )
 from proreus.api.wire import json
 from proreus.api.wire.path import ApiPath
-from proreus.net.http_server import Response
+from proreus.net.http_request import Response
 from proreus.server.http.exchange import Exchange, Header
 from proreus.server.http.negotiation import PLAIN, Choice
 from proreus.server.http.representation import choose, encode_document

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import random
+import itertools
 from collections.abc import Mapping
+from uuid import uuid4
 
 from proreus.api.wire.path import ApiPath, Path, split, unescape
 from proreus.api.wire.query import Query, first, parse_query
-from proreus.net.http_server import Request, Response
+from proreus.net.http_request import Request, Response
 from proreus.server.registry.user import ANONYMOUS, User
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 _STREAMS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
-_VARIANT = "89ab"
 _JSON = ("Content-Type", "application/json")
 _NO_CACHE = ("Cache-Control", "no-cache, private")
 _WARNING_BUDGET = 4096
@@ -109,13 +109,18 @@ class Exchange:
         return bool(values) and first(self.query, "watch").lower() not in ("0", "false")
 
 
-def new_audit_id() -> str:
-    """A random uuid. It only tells requests apart, so it need not be unguessable."""
-    digits = f"{random.getrandbits(128):032x}"
-    return (
-        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-"
-        f"{_VARIANT[int(digits[16], 16) & 3]}{digits[17:20]}-{digits[20:]}"
-    )
+class AuditIds:
+    """Uuids of one server, random but for their last digits, which count.
+
+    They only tell requests apart, so they need not be unguessable.
+    """
+
+    def __init__(self) -> None:
+        self._start, _, last = str(uuid4()).rpartition("-")
+        self._numbers = itertools.count(int(last, 16))
+
+    def next(self) -> str:
+        return f"{self._start}-{next(self._numbers) & 0xFFFFFFFFFFFF:012x}"
 
 
 def _warning_headers(warnings: list[str]) -> list[Header]:

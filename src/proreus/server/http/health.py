@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from proreus.api.wire.query import Query
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.http.exchange import Exchange
 
 Check = Callable[[], str]  # "" if fine, else why not

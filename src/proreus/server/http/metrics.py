@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import (
@@ -35,35 +36,56 @@ Labels = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class _Durations:
+class _Series:
+    """The answers of one code to one kind of request."""
+
+    labels: Labels
+    code: int
+    count: int = 0
     total_s: float = 0.0
     counts: list[int] = field(default_factory=lambda: [0] * (len(_BUCKETS_S) + 1))
 
 
 class RequestMetrics(Collector):
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._codes: dict[tuple[Labels, int], int] = {}
-        self._durations: dict[Labels, _Durations] = {}
+        self._series: dict[tuple[str, ...], dict[int, _Series]] = {}
+        self._kept = 0
+        self._others: dict[int, _Series] = {}
         self._long_running: dict[Labels, int] = {}
         self.in_flight: Mapping[str, Callable[[], int]] = {}  # by kind, asked when scraped
         self.rejected = 0
         registry.register(self)
 
     def observe(self, exchange: Exchange, code: int, seconds: float) -> None:
-        labels = _labels(exchange)
-        key = (labels, code)
+        target = exchange.target
+        key: tuple[str, ...]
+        if isinstance(target, ApiPath):
+            group, version, resource, namespace, name, subresource, *_ = target
+            # Whether there is a name and a namespace makes the scope; which ones they are, nothing.
+            key = (exchange.method, exchange.verb, group, version, resource, subresource,
+                   "n" if name else "s" if namespace else "")  # fmt: skip
+        else:
+            key = (exchange.method,)
+        by_code = self._series.get(key)
+        found = by_code.get(code) if by_code is not None else None
+        if found is None:
+            found = self._begin(key, exchange, code)
+        found.count += 1
+        if not exchange.is_long_running:
+            found.total_s += seconds
+            found.counts[bisect_left(_BUCKETS_S, seconds)] += 1
+
+    def _begin(self, key: tuple[str, ...], exchange: Exchange, code: int) -> _Series:
         room = _REFUSED_KEYS_MAX if code in _REFUSED else _KEYS_MAX
-        if key not in self._codes and len(self._codes) >= room:
-            labels = ("other", "", "", "", "", "")
-            key = (labels, code)
-        self._codes[key] = self._codes.get(key, 0) + 1
-        if exchange.is_long_running:
-            return
-        durations = self._durations.get(labels)
-        if durations is None:
-            durations = self._durations[labels] = _Durations()
-        durations.total_s += seconds
-        durations.counts[bisect_left(_BUCKETS_S, seconds)] += 1
+        if self._kept >= room or max(map(len, key)) > _LABEL_CHARS_MAX:
+            other = self._others.get(code)
+            if other is None:
+                other = self._others[code] = _Series(("other", "", "", "", "", ""), code)
+            return other
+        self._kept += 1
+        found = _Series(_labels(exchange), code)
+        self._series.setdefault(key, {})[code] = found
+        return found
 
     def long_running(self, exchange: Exchange, step: int) -> None:
         labels = _labels(exchange)
@@ -92,25 +114,41 @@ class RequestMetrics(Collector):
             "apiserver_dropped_requests", "Requests turned away with 429.", value=self.rejected
         )
 
+    def _all(self) -> Iterator[_Series]:
+        for by_code in self._series.values():
+            yield from by_code.values()
+        yield from self._others.values()
+
     def _totals(self) -> Metric:
         family = CounterMetricFamily(
             "apiserver_request", "Requests answered.", labels=(*_LABELS, "code")
         )
-        for (labels, code), count in self._codes.items():
-            family.add_metric((*labels, str(code)), count)
+        counts: dict[Labels, int] = {}
+        for series in self._all():
+            labels = (*series.labels, str(series.code))
+            counts[labels] = counts.get(labels, 0) + series.count
+        for labels, count in counts.items():
+            family.add_metric(labels, count)
         return family
 
     def _histogram(self) -> Metric:
         family = HistogramMetricFamily(
             "apiserver_request_duration_seconds", "How long requests took.", labels=_LABELS
         )
-        for labels, found in self._durations.items():
-            buckets, seen = [], 0
-            for edge, count in zip((*_BUCKETS_S, float("inf")), found.counts, strict=True):
-                seen += count
-                buckets.append((str(edge) if edge != float("inf") else "+Inf", float(seen)))
-            family.add_metric(labels, buckets, found.total_s)
+        totals: dict[Labels, tuple[float, list[int]]] = {}
+        for series in self._all():
+            if sum(series.counts):
+                total_s, counts = totals.get(series.labels, (0.0, [0] * len(series.counts)))
+                summed = [a + b for a, b in zip(counts, series.counts, strict=True)]
+                totals[series.labels] = (total_s + series.total_s, summed)
+        for labels, (total_s, counts) in totals.items():
+            family.add_metric(labels, _buckets(counts), total_s)
         return family
+
+
+def _buckets(counts: list[int]) -> list[tuple[str, float]]:
+    edges = (*map(str, _BUCKETS_S), "+Inf")
+    return [(edge, float(seen)) for edge, seen in zip(edges, accumulate(counts), strict=True)]
 
 
 def _labels(exchange: Exchange) -> Labels:
@@ -120,7 +158,4 @@ def _labels(exchange: Exchange) -> Labels:
         return (method, "", "", "", "", "")
     verb = {"list": "LIST", "watch": "WATCH"}.get(exchange.verb, method)
     scope = "resource" if target.name else "namespace" if target.namespace else "cluster"
-    labels = (verb, target.group, target.version, target.resource, target.subresource, scope)
-    if max(map(len, labels)) > _LABEL_CHARS_MAX:
-        return (verb, "", "", "other", "", scope)
-    return labels
+    return (verb, target.group, target.version, target.resource, target.subresource, scope)

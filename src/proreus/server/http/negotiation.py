@@ -42,10 +42,6 @@ class Choice:
     version: str = ""
     pretty: bool = False
 
-    @property
-    def is_plain(self) -> bool:
-        return self.media is Media.JSON and not self.kind and not self.pretty
-
 
 PLAIN = Choice()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from proreus.aio.clock import Clock
 from proreus.api.wire.query import first
-from proreus.net.http_server import Answer, Response
+from proreus.net.http_request import Answer, Response
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import accepted_type
 from proreus.server.registry.catalog import Catalog

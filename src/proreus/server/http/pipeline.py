@@ -18,13 +18,13 @@ from proreus.api.status import BadRequest, ServiceUnavailable, Timeout
 from proreus.api.values.duration import parse_duration
 from proreus.api.wire.path import ApiPath, BadPathEscape
 from proreus.api.wire.query import first
-from proreus.net.http_server import Answer, Request, Response
+from proreus.net.http_request import Answer, Request, Response
 from proreus.server.authn.chain import Authentication, Credentials
 from proreus.server.authn.impersonation import IMPERSONATION_HEADERS, impersonated
 from proreus.server.authz.authorizer import Action, Authorization
 from proreus.server.http import errors
 from proreus.server.http.deadlines import Deadlines
-from proreus.server.http.exchange import Exchange, new_audit_id
+from proreus.server.http.exchange import AuditIds, Exchange
 from proreus.server.http.limits import InFlight, TooBusy
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.registry.user import User
@@ -52,17 +52,16 @@ class Pipeline:
     reads: InFlight = field(default_factory=lambda: InFlight(400, 4000))
     writes: InFlight = field(default_factory=lambda: InFlight(200, 4000))
     is_ending: bool = False
+    stages: tuple[Stage, ...] = field(init=False)
+    _audit_ids: AuditIds = field(default_factory=AuditIds, init=False)
 
     def __post_init__(self) -> None:
+        """``stages``: what a request passes, in this order, before it is dispatched."""
+        self.stages = (self.refuse_when_ending, self.authenticate, self.impersonate, self.authorize)
         self.metrics.in_flight = {
             "readOnly": lambda: self.reads.active,
             "mutating": lambda: self.writes.active,
         }
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """What a request passes, in this order, before it is dispatched."""
-        return (self.refuse_when_ending, self.authenticate, self.impersonate, self.authorize)
 
     async def handle(self, request: Request) -> Answer:
         """The server's handler: every request enters here and is measured, whatever becomes of it.
@@ -75,7 +74,7 @@ class Pipeline:
         except BadPathEscape:
             content = ("Content-Type", "text/plain; charset=utf-8")
             return Response(400, (content,), b"400 Bad Request", close=True)
-        exchange.audit_id = request.headers.get("Audit-Id") or new_audit_id()
+        exchange.audit_id = request.headers.get("Audit-Id") or self._audit_ids.next()
         try:
             answer = await (
                 self._streamed(exchange) if exchange.is_long_running else self._limited(exchange)
@@ -152,9 +151,10 @@ class Pipeline:
 
     def impersonate(self, exchange: Exchange) -> Awaitable[None] | None:
         headers = exchange.headers
-        if not any(name in headers for name in IMPERSONATION_HEADERS):
-            return None
-        return self._impersonate(exchange)
+        for name in IMPERSONATION_HEADERS:
+            if name in headers:
+                return self._impersonate(exchange)
+        return None
 
     async def _impersonate(self, exchange: Exchange) -> None:
         wanted = impersonated(exchange.request.headers.items())

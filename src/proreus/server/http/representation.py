@@ -135,6 +135,8 @@ class Representations:
 
     def _whole(self, resource: Resource) -> JsonView | ConvertedView:
         view = JsonView(resource)
+        if resource.versions is not None:
+            return view  # what comes here is converted already
         if resource.stored_gvk == resource.gvk and not resource.refresh_before:
             return view
         return ConvertedView(resource, view, self._convert)

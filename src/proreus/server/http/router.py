@@ -41,7 +41,7 @@ class Router:
     def route(self, method: str, path: ApiPath) -> Route:
         """Raises NotFound or MethodNotAllowed."""
         resource = self._catalog.lookup(path.group, path.version, path.resource)
-        if resource is None or path.rest:
+        if resource is None or (path.rest and not _is_proxied(resource, path)):
             if path.group and not self._catalog.has_builtin_group(path.group):
                 return PageNotFound()
             raise NotFound.path()
@@ -56,6 +56,11 @@ class Router:
                 return _below(resource, method, path)
             case _:
                 raise NotFound.path()
+
+
+def _is_proxied(resource: Resource, path: ApiPath) -> bool:
+    """Behind a proxy the path is not ours to read."""
+    return path.subresource == "proxy" and resource.subresource("proxy") is not None
 
 
 def _custom(resource: Resource, method: str, path: ApiPath) -> Route:

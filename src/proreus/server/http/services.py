@@ -10,6 +10,7 @@ from proreus.server.authn.chain import Authentication
 from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.http.body import ObjectDecoder
+from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.representation import Representations
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collection import Collection
@@ -31,6 +32,7 @@ class Services:
     authentication: Authentication
     authorization: Authorization
     service_accounts: ServiceAccountTokens
+    kubelets: Kubelets
     date: Callable[[], bytes]  # the Date header's line
 
     def collection(self, resource: Resource) -> Collection:

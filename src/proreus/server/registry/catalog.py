@@ -5,22 +5,19 @@ Readers hold no copies: they look up per request, or rebuild when ``generation``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind, GroupVersionResource
 from proreus.server.registry.resource import Resource
 
-Listener = Callable[[], None]
-
 
 class Catalog:
-    """``generation`` grows with every change; listeners are told after it."""
+    """``generation`` grows with every change."""
 
     def __init__(self, resources: Iterable[Resource] = ()) -> None:
         self._by_name: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[GroupVersionKind, Resource] = {}
         self._groups: dict[str, int] = {}
-        self._listeners: list[Listener] = []
         self.generation = 0
         for resource in resources:
             self._put(resource)
@@ -28,7 +25,7 @@ class Catalog:
     def add(self, resource: Resource) -> None:
         """Serve a resource; one of the same group, version and plural is replaced."""
         self._put(resource)
-        self._changed()
+        self.generation += 1
 
     def remove(self, gvr: GroupVersionResource) -> None:
         resource = self._by_name.pop((gvr.group, gvr.version, gvr.resource), None)
@@ -39,7 +36,7 @@ class Catalog:
         self._groups[resource.group] -= 1
         if not self._groups[resource.group]:
             del self._groups[resource.group]
-        self._changed()
+        self.generation += 1
 
     def lookup(self, group: str, version: str, plural: str) -> Resource | None:
         return self._by_name.get((group, version, plural))
@@ -54,20 +51,11 @@ class Catalog:
     def group_versions(self) -> list[GroupVersion]:
         return list(dict.fromkeys(resource.group_version for resource in self))
 
-    def has_group(self, group: str) -> bool:
-        return group in self._groups
-
     def has_builtin_group(self, group: str) -> bool:
         """A group of which something is built in; others answer unlike it where nothing is."""
         return group in self._groups and any(
             resource.group == group and not resource.custom for resource in self
         )
-
-    def has_group_version(self, group_version: GroupVersion) -> bool:
-        return any(resource.group_version == group_version for resource in self)
-
-    def on_change(self, listener: Listener) -> None:
-        self._listeners.append(listener)
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._by_name.values())
@@ -81,11 +69,6 @@ class Catalog:
             self._groups[resource.group] = self._groups.get(resource.group, 0) + 1
         self._by_name[key] = resource
         self._by_kind[resource.gvk] = resource
-
-    def _changed(self) -> None:
-        self.generation += 1
-        for listener in self._listeners:
-            listener()
 
     def __repr__(self) -> str:
         return f"<Catalog of {len(self)} resources in {len(self._groups)} groups>"

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import msgspec
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.patch.ownership import Endpoint
@@ -24,7 +21,7 @@ from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import StoredValue
 from proreus.server.storage.resource_store import ResourceStore
 from proreus.server.watch_cache.cache import WatchCache
-from proreus.server.watch_cache.object import Attributes, CachedObject
+from proreus.server.watch_cache.object import CachedObject
 
 Convert = Callable[[JsonObject, GroupVersionKind], JsonObject]
 _NOTHING: Mapping[str, str] = {}
@@ -55,7 +52,8 @@ class Collection:
 
     @property
     def is_converted(self) -> bool:
-        return self.resource.stored_gvk != self.resource.gvk
+        """By ``convert``."""
+        return self.resource.is_converted
 
     def key(self, namespace: str, name: str) -> str:
         """Raises BadRequest for a name that cannot be one."""
@@ -70,56 +68,72 @@ class Collection:
         return f"{namespace}/{name}"
 
     def decode(self, stored: StoredValue) -> JsonObject:
-        """The object in its stored version, with kind, apiVersion and resourceVersion."""
-        value: JsonObject = json.decode(stored.value)
+        """The object in its stored version, with kind, apiVersion and resourceVersion.
+
+        One that a webhook converts comes as it was written, in whichever version that was.
+        """
+        resource = self.resource
+        version, text = splice.split_version(stored.value)
+        value: JsonObject = json.decode(text)
         value["metadata"]["resourceVersion"] = str(stored.revision)
-        gvk = self.resource.stored_gvk
+        gvk = resource.stored_gvk
+        if resource.versions is not None:
+            api_version = resource.versions.written_in(version)
+            return {"kind": gvk.kind, "apiVersion": api_version, **value}
         obj = {"kind": gvk.kind, "apiVersion": gvk.api_version, **value}
-        return self.convert(obj, gvk) if stored.revision <= self.resource.refresh_before else obj
+        return self.convert(obj, gvk) if stored.revision <= resource.refresh_before else obj
+
+    async def load(self, stored: StoredValue) -> JsonObject:
+        """The object to be changed: as ``decode``, or converted by its webhook."""
+        versions = self.resource.versions
+        if versions is None:
+            return self.decode(stored)
+        found = cached_copy(stored.key, stored.value, stored.revision)
+        gvk = self.resource.gvk
+        (shown,) = await versions.served((found,))
+        return {"kind": gvk.kind, "apiVersion": gvk.api_version, **splice.decode_item(shown.item)}
+
+    async def to_bytes(self, obj: JsonObject) -> bytes:
+        """What storage keeps of a changed object."""
+        if not self.resource.custom:
+            return splice.stored_from_object(obj)
+        if self.resource.versions is not None:
+            obj = await self.resource.versions.to_stored(obj)
+        return self.as_written(obj)
+
+    def as_written(self, obj: JsonObject) -> bytes:
+        """Stored bytes of an object in the version it is in; custom ones say which that is."""
+        stored = splice.stored_from_object(obj)
+        if not self.resource.custom:
+            return stored
+        return splice.with_version(stored, obj["apiVersion"].rpartition("/")[2])
+
+    def is_written_anew(self, stored: StoredValue) -> bool:
+        """Whether writing the same object again changes its bytes: they are in a past version."""
+        if not self.resource.custom:
+            return False
+        return splice.split_version(stored.value)[0] != self.resource.stored_version
 
     def at_hand(self, key: str) -> StoredValue | None:
         """The newest state of an object, if it is known without asking storage for it."""
         cached = self.cache.peek(key)
         if cached is None or not self.store.is_newest(key, cached.revision):
             return None
-        return StoredValue(key, splice.stored_from_item(cached.item), cached.revision)
+        value = splice.stored_from_item(cached.item)
+        if cached.version:
+            value = splice.with_version(value, cached.version)
+        return StoredValue(key, value, cached.revision)
 
     def to_served(self, obj: JsonObject) -> JsonObject:
-        return self.convert(obj, self.resource.gvk) if self.is_converted else obj
+        return self.convert(obj, self.resource.gvk) if self.resource.is_converted else obj
 
     def to_stored(self, obj: JsonObject) -> JsonObject:
-        return self.convert(obj, self.resource.stored_gvk) if self.is_converted else obj
+        return self.convert(obj, self.resource.stored_gvk) if self.resource.is_converted else obj
 
 
 def cached_copy(key: str, stored: bytes, revision: int | None) -> CachedObject:
     """What a view shows of an object that did not come from the cache."""
     namespace, _, name = key.rpartition("/")
-    item = stored if revision is None else splice.item_from_stored(stored, revision)
-    return CachedObject(key, namespace, name, revision or 0, item, _NOTHING, _NOTHING)
-
-
-class _Labels(msgspec.Struct, gc=False):
-    labels: dict[str, str] | None = None
-
-
-class _Header(msgspec.Struct, gc=False):
-    metadata: _Labels
-
-
-_header = msgspec.json.Decoder(_Header)
-
-
-def attribute_reader(resource: Resource) -> Callable[[bytes], Attributes]:
-    """How the cache learns labels and fields of an item.
-
-    Kinds without selectable fields of their own are not decoded: only their labels are looked at.
-    """
-    read = resource.selectable.read
-    if not resource.selectable.names:
-        return lambda item: Attributes(_header.decode(item).metadata.labels or {}, _NOTHING)
-
-    def attributes(item: bytes) -> Attributes:
-        obj: dict[str, Any] = json.decode(item)
-        return Attributes(obj["metadata"].get("labels") or {}, read(obj))
-
-    return attributes
+    version, value = splice.split_version(stored)
+    item = value if revision is None else splice.item_from_stored(value, revision)
+    return CachedObject(key, namespace, name, revision or 0, item, _NOTHING, _NOTHING, version)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from proreus.server.registry.attributes import attribute_reader
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.collection import Collection, Convert, attribute_reader
+from proreus.server.registry.collection import Collection, Convert
 from proreus.server.registry.kinds import KnownKinds
 from proreus.server.registry.resource import Resource
 from proreus.server.storage.factory import StorageFactory

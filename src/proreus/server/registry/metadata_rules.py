@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from proreus.api import field_error
@@ -12,6 +13,8 @@ from proreus.server.registry.metadata import FOREGROUND, ORPHAN
 from proreus.server.registry.resource import Resource
 
 _ANNOTATION_BYTES_MAX = 256 * 1024
+_LABEL_KEY_MAX = 253 + 1 + 63
+_LABEL_VALUE_MAX = 63
 _NAME_RULES: Mapping[str, Callable[[str], list[str]]] = {
     "dns-subdomain": names.dns_subdomain,
     "dns-label": names.dns_label,
@@ -72,6 +75,8 @@ def update_violations(
 
 
 def label_violations(labels: Mapping[str, str], field: str) -> list[FieldError]:
+    if all(map(_is_good_label, labels.items())):
+        return []
     found: list[FieldError] = []
     for key in sorted(labels):
         found += [field_error.invalid(field, key, why) for why in names.qualified_name(key)]
@@ -80,12 +85,25 @@ def label_violations(labels: Mapping[str, str], field: str) -> list[FieldError]:
     return found
 
 
+def _is_good_label(label: tuple[str, str]) -> bool:
+    """Labels repeat from object to object; what is too long for one is not remembered."""
+    key, value = label
+    return len(key) <= _LABEL_KEY_MAX and len(value) <= _LABEL_VALUE_MAX and _good(key, value)
+
+
+@lru_cache(maxsize=8192)
+def _good(key: str, value: str) -> bool:
+    return not names.qualified_name(key) and not names.label_value(value)
+
+
 def annotation_violations(annotations: Mapping[str, str], field: str) -> list[FieldError]:
     found: list[FieldError] = []
     size = 0
     for key, value in annotations.items():
         found += [field_error.invalid(field, key, why) for why in names.qualified_name(key.lower())]
-        size += len(key.encode()) + len(value.encode())
+        size += len(key) + len(value)
+        if not (key.isascii() and value.isascii()):
+            size += len(key.encode()) + len(value.encode()) - len(key) - len(value)
     if size > _ANNOTATION_BYTES_MAX:
         found.append(field_error.too_long(field, _ANNOTATION_BYTES_MAX))
     return found

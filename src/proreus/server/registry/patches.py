@@ -26,7 +26,6 @@ from proreus.server.schema.check import DecodeError, check
 from proreus.server.schema.rules import JsonObject
 
 JSON_PATCH = "application/json-patch+json"
-MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 

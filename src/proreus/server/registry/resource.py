@@ -17,6 +17,7 @@ from proreus.api.group_version import (
     GroupVersionKind,
     GroupVersionResource,
 )
+from proreus.server.registry.versions import Versions
 from proreus.server.schema.rules import PLAIN, Rules
 
 STANDARD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -50,7 +51,8 @@ class SelectableFields:
     ``read`` gives the values of one object (absent ones as ""); ``aliases`` maps an accepted
     spelling to the name used (pods: spec.host → spec.nodeName). ``exact_index`` names the field
     that watchers are indexed by (pods: spec.nodeName). ``own_table`` selects the wording of the
-    error for unknown fields (spec/server §2.6).
+    error for unknown fields (spec/server §2.6). ``reads``: the paths ``read`` looks at, of at most
+    two steps, so that no more need be decoded; none: it looks at the whole object.
     """
 
     names: tuple[str, ...] = ()
@@ -59,6 +61,7 @@ class SelectableFields:
     exact_index: str = ""
     own_table: bool = False
     unknown_field: str = ""  # the error's own wording, {} stands for the field
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +103,7 @@ class Resource:
     scale: CustomScale | None = None  # None: spec.replicas
     deprecation_warning: str = ""
     refresh_before: int = 0  # what was stored up to this revision is brought up to date when read
+    versions: Versions | None = None  # how a webhook converts; None: ``convert`` does
     delete: Callable[..., Awaitable[Any]] | None = None  # its own way to delete (definitions)
     # what it is called, put together once: every request asks
     group_version: GroupVersion = field(init=False)
@@ -109,6 +113,8 @@ class Resource:
     group_kind: GroupKind = field(init=False)
     api_version: str = field(init=False)
     stored_gvk: GroupVersionKind = field(init=False)
+    has_status: bool = field(init=False)  # as a subresource
+    is_converted: bool = field(init=False)  # stored in another version than it is served in
 
     def __post_init__(self) -> None:
         group, version, kind = self.group, self.version, self.kind
@@ -122,6 +128,12 @@ class Resource:
             ("api_version", str(GroupVersion(group, version))),
             # The type of what storage keeps; another one is served only through conversion.
             ("stored_gvk", GroupVersionKind(stored_group, self.stored_version, kind)),
+            ("has_status", any(sub.name == "status" for sub in self.subresources)),
+            # A webhook's objects are in the served version when they get to the verbs.
+            (
+                "is_converted",
+                (stored_group, self.stored_version) != (group, version) and self.versions is None,
+            ),
         ):
             object.__setattr__(self, name, value)
 

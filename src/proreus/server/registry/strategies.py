@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from proreus.server.registry import metadata
 from proreus.server.registry.resource import Resource
@@ -18,6 +19,7 @@ from proreus.server.schema.rules import JsonObject
 Reset = Callable[[JsonObject, JsonObject], None]  # new, old
 
 
+@lru_cache(maxsize=512)  # more than are served, few enough to forget those that are gone
 def strategy_for(resource: Resource, subresource: str) -> UpdateStrategy:
     match subresource:
         case "":

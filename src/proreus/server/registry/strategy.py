@@ -31,7 +31,7 @@ class UpdateStrategy:
 
 
 def main_strategy(resource: Resource) -> UpdateStrategy:
-    has_status = resource.subresource("status") is not None
+    has_status = resource.has_status
     rules = resource.rules
 
     def reset(new: JsonObject, old: JsonObject) -> None:

@@ -5,15 +5,16 @@ Ownership is told in the version a write was made in; the result is put into the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
-from proreus.api.patch.apply import track_update
+from proreus.api.patch.apply import entries_after, write_at
 from proreus.api.patch.json_patch import same
 from proreus.api.patch.ownership import Endpoint
 from proreus.api.typed import TypeNode
 from proreus.server.registry import metadata
+from proreus.server.registry.versions import answered
 from proreus.server.registry.write import Write
 from proreus.server.schema.check import zero
 from proreus.server.schema.rules import JsonObject
@@ -21,20 +22,32 @@ from proreus.server.schema.rules import JsonObject
 _VOLATILE = ("managedFields", "resourceVersion")
 
 
-def track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
-    """Note in ``stored`` what its writer changed. Both are in the stored version."""
+def track(write: Write, live: JsonObject | None, stored: JsonObject) -> Awaitable[None] | None:
+    """Note in ``stored`` what its writer changed. Both are in the stored version.
+
+    Something to wait for is returned only where a webhook must convert.
+    """
+    versions = write.collection.resource.versions
+    if versions is not None:
+        return answered(versions, lambda: _track(write, live, stored))
+    _track(write, live, stored)
+    return None
+
+
+def _track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
     collection = write.collection
-    tracked = track_update(
+    fields = entries_after(
         collection.to_served(live) if live is not None else None,
         collection.to_served(stored),
-        collection.node,
-        manager=write.field_manager,
-        now=write.now,
-        api_version=collection.resource.api_version,
-        subresource=write.subresource,
-        endpoint=endpoint_of(write),
+        write_at(
+            collection.node,
+            collection.resource.api_version,
+            write.subresource,
+            write.now,
+            endpoint_of(write),
+        ),
+        write.field_manager,
     )
-    fields = tracked["metadata"].get("managedFields")
     if fields:
         metadata.of(stored)["managedFields"] = fields
     else:
@@ -53,18 +66,21 @@ def _endpoint(write: Write) -> Endpoint:
     collection = write.collection
     if write.subresource == "status":
         reset = tuple((field,) for field in ("spec",))
-    elif collection.resource.subresource("status") is not None:
+    elif collection.resource.has_status:
         reset = (("status",),)
     else:
         reset = ()
     node = collection.node
     empty: Mapping[str, Any] = zero(node) if node is not None else {"metadata": {}}
-    if not collection.is_converted:
+    versions = collection.resource.versions
+    if not collection.is_converted and versions is None:
         return Endpoint(reset=reset, empty=empty)
 
     def convert(obj: JsonObject, version: str) -> tuple[JsonObject, TypeNode | None] | None:
         other = GroupVersion.parse(version).kind(collection.resource.kind)
         try:
+            if versions is not None:
+                return versions.converted_nowait(obj, version), collection.find_node(other)
             return collection.convert(obj, other), collection.find_node(other)
         except KeyError:
             return None
@@ -73,10 +89,14 @@ def _endpoint(write: Write) -> Endpoint:
 
 
 def is_unchanged(new: JsonObject, old: JsonObject) -> bool:
-    """Nothing changed, or nothing but when a manager last wrote what it had written already."""
-    return same(_lasting(new), _lasting(old)) and _owners(new["metadata"]) == _owners(
-        old["metadata"]
-    )
+    """Nothing changed, or nothing but when a manager last wrote what it had written already.
+
+    Most writes change something, which a plain comparison finds at its first difference.
+    """
+    after, before = _lasting(new), _lasting(old)
+    if after != before or not same(after, before):
+        return False
+    return _owners(new["metadata"]) == _owners(old["metadata"])
 
 
 def _lasting(obj: JsonObject) -> JsonObject:

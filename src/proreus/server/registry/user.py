@@ -18,10 +18,6 @@ class User:
     uid: str = ""
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    @property
-    def is_anonymous(self) -> bool:
-        return UNAUTHENTICATED in self.groups
-
     def to_wire(self) -> dict[str, object]:
         """As UserInfo of reviews."""
         shown: dict[str, object] = {"username": self.name}

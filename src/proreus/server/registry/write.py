@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from proreus.server.registry.collection import Collection, cached_copy
 from proreus.server.registry.resource import Resource
 from proreus.server.registry.user import User
@@ -31,19 +33,28 @@ class Attributes:
     options: Any = None
 
 
-Admit = Callable[[Attributes], Awaitable[None]]
+# What has nothing to wait for, which is nearly always, returns None.
+Admit = Callable[[Attributes], Awaitable[None] | None]
 
 
-async def admit_all(_: Attributes) -> None:
+def admit_all(_: Attributes) -> None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """``mutate`` runs before the kind's rules, ``validate`` after; both refuse by raising."""
+    """The mutating half runs before the kind's rules, the other after; both refuse by raising."""
 
-    mutate: Admit = admit_all
-    validate: Admit = admit_all
+    mutating: Admit = admit_all
+    validating: Admit = admit_all
+
+    async def mutate(self, attributes: Attributes) -> None:
+        if (pending := self.mutating(attributes)) is not None:
+            await pending
+
+    async def validate(self, attributes: Attributes) -> None:
+        if (pending := self.validating(attributes)) is not None:
+            await pending
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,9 +99,16 @@ class Write:
             options=options,
         )
 
+    async def shown(self, outcome: Outcome) -> CachedObject:
+        """What the writer sees of it: in the version it wrote in."""
+        found = outcome.shown()
+        versions = self.collection.resource.versions
+        if versions is None:
+            return found
+        return (await versions.served((found,), remembers=False))[0]
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """What a write left behind, as bytes ready to be shown.
 
     ``revision`` None: nothing was stored (a dry run of a create). ``is_gone``: the object is

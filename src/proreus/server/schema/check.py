@@ -14,8 +14,7 @@ made of new dicts and lists, so the input may be shared. A pod of 3.7 kB takes a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from proreus.api.typed import Shape, TypeNode
 from proreus.server.schema import scalars
@@ -29,8 +28,7 @@ Seen = list[str]  # keys that no struct declares, anywhere; only whether it is e
 Walk = Callable[[Any, Seen], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     value: dict[str, Any]
     unknown_fields: list[str]  # paths in the order of the body, e.g. spec.containers[0].imag
 

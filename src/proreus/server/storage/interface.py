@@ -24,9 +24,11 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class StoredValue:
+
+# The three below are made for every write: msgspec makes them in a tenth of the time.
+class StoredValue(msgspec.Struct, frozen=True, gc=False):
     """One key as of its last write."""
 
     key: str
@@ -34,8 +36,7 @@ class StoredValue:
     revision: int
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One write. Created: ``old`` is None. Deleted: ``new`` is None.
 
     ``new.revision`` equals ``revision``; ``old.revision`` is that of the write it replaces.
@@ -47,8 +48,7 @@ class Change:
     new: StoredValue | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeBatch:
+class ChangeBatch(msgspec.Struct, frozen=True, gc=False):
     """Changes in revision order, then a promise: all changes up to ``revision`` have been given.
 
     A batch without changes is progress only. A transaction of several keys (etcd) is never split
@@ -187,16 +187,24 @@ class Storage(Protocol):
         ...
 
     async def update(
-        self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
+        self,
+        key: str,
+        value: bytes,
+        *,
+        expected: int,
+        ttl_s: float | None = None,
+        replaced: bytes | None = None,
     ) -> int:
         """Replace a value whose revision is ``expected``. Raises RevisionConflict.
 
         ``ttl_s`` starts anew; None keeps the key for good. Equal bytes are still a write: the
         no-op rule needs the caller's view of freshness and lives in ``resource_store``.
+        ``replaced`` is the value at ``expected``, if the caller has it at hand: watches are told
+        it, and a store that keeps no values in memory need not read it for them.
         """
         ...
 
-    async def delete(self, key: str, *, expected: int) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
         """Remove a key whose revision is ``expected``; returns the deletion's revision."""
         ...
 

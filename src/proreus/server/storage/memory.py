@@ -57,12 +57,18 @@ class MemoryStorage:
         return self._put(key, value, None, ttl_s)
 
     async def update(
-        self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
+        self,
+        key: str,
+        value: bytes,
+        *,
+        expected: int,
+        ttl_s: float | None = None,
+        replaced: bytes | None = None,
     ) -> int:
         check_key(key)
         return self._put(key, value, self._expect(key, expected), ttl_s)
 
-    async def delete(self, key: str, *, expected: int) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
         check_key(key)
         return self._remove(self._expect(key, expected))
 

@@ -53,16 +53,14 @@ class Preconditions:
                 raise PreconditionFailed(key, "ResourceVersion", self.resource_version, version)
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(msgspec.Struct, frozen=True, gc=False):
     """What an update wants stored."""
 
     value: bytes
     ttl_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(msgspec.Struct, frozen=True, gc=False):
     """What is stored now and what was before; ``is_written`` is False for a no-op."""
 
     new: StoredValue
@@ -174,7 +172,9 @@ class ResourceStore:
             _, current, is_fresh = await _suggest(attempt, read, current, is_fresh)
             assert current is not None
             try:
-                revision = await self._storage.delete(self.prefix + key, expected=current.revision)
+                revision = await self._storage.delete(
+                    self.prefix + key, expected=current.revision, replaced=current.value
+                )
             except RevisionConflict as lost:
                 current, is_fresh = self._winner(key, lost, ignore_not_found=False), True
             else:
@@ -196,7 +196,11 @@ class ResourceStore:
         if current is None:
             return await self._storage.create(full, wanted.value, ttl_s=wanted.ttl_s)
         return await self._storage.update(
-            full, wanted.value, expected=current.revision, ttl_s=wanted.ttl_s
+            full,
+            wanted.value,
+            expected=current.revision,
+            ttl_s=wanted.ttl_s,
+            replaced=current.value,
         )
 
     def _winner(

@@ -9,9 +9,12 @@ Cost: decode, convert and encode per object, so only the few such resources pay 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.wire import json, splice
@@ -31,7 +34,9 @@ class ConvertedView:
     def __init__(self, resource: Resource, view: JsonView, convert: Convert) -> None:
         self._from = resource.stored_gvk
         self._to = resource.gvk
-        self._until = resource.refresh_before
+        # Later objects were written as they are to be shown; of another version none are.
+        is_stored = resource.stored_gvk == resource.gvk
+        self._until = resource.refresh_before if is_stored else sys.maxsize
         self._view = view
         self._convert = convert
 
@@ -56,8 +61,17 @@ class ConvertedView:
         return self._view.embedded(self.converted(obj))
 
     def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
-        objects = [self.converted(obj) for obj in listing.objects]
-        return self._view.listing(replace(listing, objects=objects), continue_token=continue_token)
+        return self._view.listing(self._all(listing), continue_token=continue_token)
+
+    def listing_pieces(
+        self, listing: Listing, *, continue_token: str = ""
+    ) -> tuple[int, Iterator[bytes]]:
+        return self._view.listing_pieces(self._all(listing), continue_token=continue_token)
+
+    def _all(self, listing: Listing) -> Listing:
+        until = self._until
+        objects = [obj if obj.revision > until else self.converted(obj) for obj in listing.objects]
+        return replace(listing, objects=objects)
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
         """Documents come in the served version already."""
@@ -67,14 +81,14 @@ class ConvertedView:
         return self._view.empty_object(metadata)
 
     def converted(self, obj: CachedObject) -> CachedObject:
-        if self._from == self._to and obj.revision > self._until:
+        if obj.revision > self._until:
             return obj
         stored = splice.decode_item(obj.item)
         stored |= {"kind": self._from.kind, "apiVersion": self._from.api_version}
         served = self._convert(stored, self._to)
         rest = {key: value for key, value in served.items() if key not in _HEAD}
         item = json.encode({"metadata": served["metadata"], **rest})
-        return replace(obj, item=item)
+        return msgspec.structs.replace(obj, item=item)
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is ConvertedView and other._view == self._view

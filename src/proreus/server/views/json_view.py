@@ -5,7 +5,8 @@ Cost: an event is one join of three pieces (about 0.5 µs), a list one join of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from proreus.api.wire import json, splice
@@ -16,7 +17,10 @@ from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Listing
 
 _FRAME_END = b"}\n"
+_ITEM = attrgetter("item")
+_WITHOUT_BRACE = itemgetter(slice(1, None))
 _LIST_END = b"]}\n"
+_ITEMS_PER_PIECE = 64
 
 
 class JsonView:
@@ -60,14 +64,43 @@ class JsonView:
         start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
         if not listing.objects:
             return start + _LIST_END
-        if self._item_head:
-            items = [self._item_head + obj.item[1:] for obj in listing.objects]
-        else:
-            items = [obj.item for obj in listing.objects]
-        # Head and tail ride on the first and last item: one copy of the whole list, not two.
-        items[0] = start + items[0]
+        # Head and tail ride on the first and last item, heads of items between them: one copy of
+        # the whole list, not two.
+        items = self._items(listing.objects)
+        items[0] = start + self._item_head + items[0]
         items[-1] += _LIST_END
-        return b",".join(items)
+        return (b"," + self._item_head).join(items)
+
+    def listing_pieces(
+        self, listing: Listing, *, continue_token: str = ""
+    ) -> tuple[int, Iterator[bytes]]:
+        """A list that is not empty, in pieces, and how long they are together."""
+        metadata = list_metadata(listing, continue_token, is_custom=bool(self._item_head))
+        start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
+        objects = list(listing.objects)  # ours: they are read while the list is sent
+        size = sum(map(len, map(_ITEM, objects)))
+        if self._item_head:  # stands in the place of the brace
+            size += len(objects) * (len(self._item_head) - 1)
+        size += len(objects) - 1  # commas
+        return len(start) + size + len(_LIST_END), self._pieces(start, objects)
+
+    def _pieces(self, start: bytes, objects: Sequence[CachedObject]) -> Iterator[bytes]:
+        """Each begins with what stands between two items: the comma, and a head if they need one.
+
+        The first has the list's own start before it, in the place of the comma.
+        """
+        between = b"," + self._item_head
+        last = len(objects) - _ITEMS_PER_PIECE
+        for at in range(0, len(objects), _ITEMS_PER_PIECE):
+            items = self._items(objects[at : at + _ITEMS_PER_PIECE])
+            head = start + self._item_head if at == 0 else between
+            tail = _LIST_END if at >= last else b""
+            yield b"".join((head, between.join(items), tail))
+
+    def _items(self, objects: Sequence[CachedObject]) -> list[bytes]:
+        """Without the head that a custom object has in a list too."""
+        items = map(_ITEM, objects)
+        return list(map(_WITHOUT_BRACE, items) if self._item_head else items)
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
         return json.encode(obj) + b"\n"

@@ -37,7 +37,7 @@ class WatchCache:
         self._reader = ObjectReader(kind.prefix, kind.read)
         self._state = CacheState(kind, shared.clock)
         self._slow = SlowWatchers(shared.clock, shared.buffered_max)
-        self._fan_out = FanOut(kind.exact_index, shared.buffered_max, self._too_slow)
+        self._fan_out = FanOut(shared.clock, kind.exact_index, shared.buffered_max, self._too_slow)
         self._catch_up = CatchUp(
             shared.clock, self._fan_out, shared.buffered_max, self._slow.discard
         )
@@ -138,8 +138,10 @@ class WatchCache:
     def reading(self) -> Reading:
         return Reading(
             counts=self._state.counts,
+            unreadable=self._reader.unreadable,
             dispatched=self._state.counts.received,
             initial_events=self._catch_up.initial_events,
+            written=self._fan_out.written,
             terminated=self._slow.terminated,
             capacity=self._state.history.capacity,
             revision=self.revision,

@@ -34,8 +34,10 @@ class WatchCaches:
         registry: CollectorRegistry | None = None,
         *,
         buffered_max: int = BUFFERED_MAX,
+        remembered: int = 0,
     ) -> None:
-        """``buffered_max``: bytes a watcher's sink may hold before its reader counts as slow."""
+        """``buffered_max``: bytes a watcher's sink may hold before its reader counts as slow;
+        ``remembered``: how many writes before the start watchers can resume from."""
         self._freshness = Freshness(storage, clock)
         self._metrics = WatchCacheMetrics(registry)
         self._agenda = Agenda(clock)
@@ -43,7 +45,7 @@ class WatchCaches:
             storage, clock, self._freshness, self._agenda, self._metrics, buffered_max
         )
         self._routes = Routes()
-        self._ingest = Ingest(storage, clock, self._freshness, self._routes)
+        self._ingest = Ingest(storage, clock, self._freshness, self._routes, remembered=remembered)
 
     @property
     def revision(self) -> int:

@@ -142,8 +142,7 @@ class CatchUp:
             subscriber.phase = Replaying(starting.position)
             if starting.end_mark is not None:
                 frames.append(subscriber.end_mark(starting.end_mark))
-        if frames:
-            subscriber.write(frames)
+        self._write(subscriber, frames)
 
     def _write_history(self, subscriber: Subscriber, replaying: Replaying) -> None:
         try:
@@ -161,11 +160,15 @@ class CatchUp:
                 size += len(frames[-1])
                 if size > BYTES_MAX:
                     break
-        if frames:
-            subscriber.write(frames)
+        self._write(subscriber, frames)
         if replaying.position == self._history.end:
             self.leave(subscriber)
             self._fan_out.join(subscriber)
+
+    def _write(self, subscriber: Subscriber, frames: list[bytes]) -> None:
+        if frames:
+            subscriber.write(frames)
+            self._fan_out.written.add(frames)
 
     def __repr__(self) -> str:
         return f"<CatchUp of {len(self._watchers)} watchers, {len(self._parked)} parked>"

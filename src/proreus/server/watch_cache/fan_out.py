@@ -1,4 +1,4 @@
-"""From one change to the watchers it concerns: frames made once, one write per turn and watcher.
+"""From one change to the watchers it concerns: frames made once, one write per flush and watcher.
 
 Receives: Transition, from ``cache``.  Hands on: Burst, to the sinks of live subscribers.
 Invariant: a live subscriber has been written every frame that concerns it up to the last flush, in
@@ -7,7 +7,10 @@ order; frames since then wait in its group. Nobody joins or is marked without a 
 Watchers with the same selection form an audience, those of it with the same view a group. A change
 looks at the audiences that can match: by namespace and name, or by the kind's exact field (pods:
 spec.nodeName), under the old and the new value. Cost: 6 lookups, one test per audience found, one
-frame per view, and for each watcher one ``sink.write`` per turn.
+frame per view, and for each watcher one ``sink.write`` per flush.
+
+A flush to many watchers takes a while. Its successor then waits twice that long, 10 ms at most:
+under load frames go out together instead of each alone, while a few watchers hear all at once.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+from proreus.aio.clock import Clock
 from proreus.server.watch_cache.history import Transition
+from proreus.server.watch_cache.metrics import WrittenEvents
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Selection
 from proreus.server.watch_cache.selecting import Matches, Scope, scope_of
@@ -23,6 +28,8 @@ from proreus.server.watch_cache.subscriber import Live, Subscriber, event_for
 from proreus.server.watch_cache.view import Burst, Sink, View
 
 Watchers = dict[Subscriber, Sink]
+_REST_FROM_S = 0.0005
+_REST_MAX_S = 0.01
 
 
 class Group:
@@ -60,18 +67,24 @@ class FanOut:
     """``too_slow`` is called with a watcher whose sink holds more than ``buffered_max`` bytes."""
 
     def __init__(
-        self, exact_index: str, buffered_max: int, too_slow: Callable[[Subscriber], None]
+        self,
+        clock: Clock,
+        exact_index: str,
+        buffered_max: int,
+        too_slow: Callable[[Subscriber], None],
     ) -> None:
+        self._clock = clock
         self._exact_index = exact_index
         self._buffered_max = buffered_max
         self._too_slow = too_slow
         self._by_scope: dict[Scope, Audiences] = {}
         self._by_exact: dict[str, Audiences] = {}
         self._dirty: list[Group] = []
+        self._rests_until_s = 0.0
         self._bookmarks: dict[View, Burst] = {}
         self._bookmarks_revision = -1
         self.watchers: set[Subscriber] = set()
-        self.frames_written = 0
+        self.written = WrittenEvents()
 
     def join(self, subscriber: Subscriber) -> None:
         """From now on every change; what is pending in its group is not for it."""
@@ -126,9 +139,15 @@ class FanOut:
     def flush(self) -> None:
         """Write everything pending."""
         dirty, self._dirty = self._dirty, []
+        if not dirty:
+            return
+        begun_s = self._clock.monotonic()
         for group in dirty:
             if group.pending:
                 self._flush_group(group)
+        ended_s = self._clock.monotonic()
+        if ended_s - begun_s > _REST_FROM_S:
+            self._rests_until_s = ended_s + min(2 * (ended_s - begun_s), _REST_MAX_S)
 
     def write_bookmark(self, subscriber: Subscriber, revision: int) -> None:
         """Tell a live watcher that it has been written everything up to ``revision``.
@@ -141,10 +160,11 @@ class FanOut:
         if not subscriber.has_received:
             frame = subscriber.view.first_bookmark(revision, initial_events_end=False)
             self._settle(subscriber)
-            subscriber.sink.write(Burst((frame,)))
+            burst = Burst((frame,))
         else:
-            subscriber.sink.write(self._bookmark(subscriber.view, revision))
-        self.frames_written += 1
+            burst = self._bookmark(subscriber.view, revision)
+        subscriber.sink.write(burst)
+        self.written.add(burst.frames)
 
     def _bookmark(self, view: View, revision: int) -> Burst:
         if revision != self._bookmarks_revision:
@@ -183,7 +203,11 @@ class FanOut:
 
     def _mark_dirty(self, group: Group) -> None:
         if not self._dirty:
-            asyncio.get_running_loop().call_soon(self.flush)
+            rest_s = self._rests_until_s - self._clock.monotonic()
+            if rest_s > 0:
+                self._clock.call_later(rest_s, self.flush)
+            else:
+                asyncio.get_running_loop().call_soon(self.flush)
         self._dirty.append(group)
 
     def _flush_group(self, group: Group) -> None:
@@ -207,7 +231,7 @@ class FanOut:
             sink.write(burst)
             if sink.buffered > limit:
                 slow.append(subscriber)
-        self.frames_written += len(burst.frames) * len(watchers)
+        self.written.add(burst.frames, len(watchers))
 
     def _bucket(self, selection: Selection) -> Audiences:
         exact = self._exact_value(selection)

@@ -8,6 +8,9 @@ Receives: ChangeBatch, from storage.  Hands on: Change, to the ``cache`` of its 
 Invariant: changes are applied in revision order; ``freshness`` says N only when every change up to
 N has been applied to every loaded cache. Changes of one revision are applied without an await.
 
+With ``remembered`` a list is read that many writes in the past, and the changes since are applied
+to it before anybody can look: so a watcher can resume whose server has been restarted.
+
 One watch for all resources, because then an idle resource is as fresh as a busy one and a server
 with a hundred kinds holds one stream. A cache that is added later lists its own prefix at a
 revision the ingest has reached, while changes to it wait.
@@ -22,7 +25,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from proreus.aio.backoff import Backoff
-from proreus.aio.clock import Clock
+from proreus.aio.clock import Clock, deadline
 from proreus.api.status import ResourceVersionTooLarge
 from proreus.server.storage.interface import (
     Change,
@@ -41,6 +44,7 @@ from proreus.server.watch_cache.routes import Routes
 ROOT = "/registry/"
 _PAGE = 1000
 _RELIST_AFTER_S = 1.0
+_PAST_WAIT_S = 3.0
 # How much may be applied in one turn of the loop before sinks get a chance to send.
 _TURN_CHANGES = 128
 _TURN_BYTES = 512 * 1024
@@ -60,12 +64,19 @@ class Following:
 
 class Ingest:
     def __init__(
-        self, storage: Storage, clock: Clock, freshness: Freshness, routes: Routes
+        self,
+        storage: Storage,
+        clock: Clock,
+        freshness: Freshness,
+        routes: Routes,
+        *,
+        remembered: int = 0,
     ) -> None:
         self._storage = storage
         self._clock = clock
         self._freshness = freshness
         self._routes = routes
+        self._remembered = remembered
         self._state: Listing | Following = Listing()
         self._backoff = Backoff(clock, initial_s=0.05, cap_s=1.0, reset_after_s=10.0)
         # Caches added while following, with the changes to them since; bound: one list's time.
@@ -102,23 +113,54 @@ class Ingest:
         for cache in caches:
             cache.begin_load(why)
         try:
-            found, revision = await self._read_all()
+            found, revision, since = await self._read()
         except StorageError as error:
             _log.warning("storage could not be listed: %s", error)
             await self._clock.sleep(_RELIST_AFTER_S)
             return Listing(str(error))
-        self._freshness.start_over(revision)
+        self._freshness.start_over(since.revision)
         for cache in self._routes:
             if cache in caches:
                 cache.load(found.get(cache, ()), revision)
             else:
                 self._late[cache] = []
                 self._late_added.set()
-        return Following(revision)
+        for change in since.changes:
+            if (found_cache := self._routes.find(change.key)) in caches:
+                assert found_cache is not None
+                found_cache.apply(change)
+        return Following(since.revision)
 
-    async def _read_all(self) -> tuple[dict[WatchCache, list[CachedObject]], int]:
+    async def _read(self) -> tuple[dict[WatchCache, list[CachedObject]], int, ChangeBatch]:
+        """Everything as it was at a revision, and what has been written since."""
+        newest = await self._storage.current_revision()
+        past = max(newest - self._remembered, self._storage.compacted_revision, 1)
+        if past < newest:
+            try:
+                async with deadline(self._clock, _PAST_WAIT_S):
+                    found, revision = await self._read_all(past)
+                    return found, revision, await self._read_since(revision)
+            except (Compacted, FutureRevision, TimeoutError) as why:
+                _log.info("the recent past is not known, beginning with the present: %r", why)
+        found, revision = await self._read_all(0)
+        return found, revision, ChangeBatch((), revision)
+
+    async def _read_since(self, revision: int) -> ChangeBatch:
+        newest = await self._storage.current_revision()
+        changes: list[Change] = []
+        if newest > revision:
+            async with self._storage.watch(ROOT, after=revision) as batches:
+                await self._storage.request_progress()  # the newest write may be no object's
+                async for batch in batches:
+                    changes += batch.changes
+                    revision = batch.revision
+                    if revision >= newest:
+                        break
+        return ChangeBatch(tuple(changes), revision)
+
+    async def _read_all(self, revision: int) -> tuple[dict[WatchCache, list[CachedObject]], int]:
         found: dict[WatchCache, list[CachedObject]] = {}
-        start, revision = ROOT, 0
+        start = ROOT
         while True:
             page = await self._storage.list(ROOT, start=start, limit=_PAGE, revision=revision)
             revision = page.revision

@@ -6,17 +6,25 @@ delivery pays for no metric. Only durations are observed as they happen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from proreus.api.group_version import GroupResource
 
 _LABELS = ("group", "resource")
+_SIZES_B = tuple(1024 << power for power in range(8))
 
 
 @dataclass(slots=True)
@@ -31,13 +39,32 @@ class Counts:
     returned: int = 0
 
 
+@dataclass(slots=True)
+class WrittenEvents:
+    """Events given to watchers, by size. Counted once for all who get the same."""
+
+    counts: list[int] = field(default_factory=lambda: [0] * (len(_SIZES_B) + 1))
+    total_bytes: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    def add(self, frames: Sequence[bytes], readers: int = 1) -> None:
+        for frame in frames:
+            self.counts[bisect_left(_SIZES_B, len(frame))] += readers
+            self.total_bytes += len(frame) * readers
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One cache as it is at a scrape."""
 
     counts: Counts
+    unreadable: int
     dispatched: int
     initial_events: int
+    written: WrittenEvents
     terminated: int
     capacity: int
     revision: int
@@ -55,11 +82,13 @@ _COUNTERS = {
     "apiserver_watch_cache_events_received": "Changes taken from storage.",
     "apiserver_watch_cache_events_dispatched": "Changes offered to watchers.",
     "apiserver_watch_cache_initializations": "Times the cache was filled from a list.",
+    "apiserver_watch_events": "Events written to watchers.",
     "apiserver_init_events": "Initial events written at the start of watches.",
     "apiserver_terminated_watchers": "Watches ended because their reader was too slow.",
     "apiserver_cache_list": "Lists answered from the cache.",
     "apiserver_cache_list_fetched_objects": "Objects looked at by those lists.",
     "apiserver_cache_list_returned_objects": "Objects returned by those lists.",
+    "apiserver_storage_decode_errors": "Stored values that could not be read.",
 }
 _GAUGES = {
     "watch_cache_capacity": "Changes the history can hold now.",
@@ -100,6 +129,7 @@ class WatchCacheMetrics(Collector):
         readings = [source.reading() for source in self._sources]
         yield from _counters(readings)
         yield from _gauges(readings)
+        yield _sizes(readings)
 
     def describe(self) -> Iterable[Metric]:
         return ()
@@ -111,8 +141,9 @@ def _counters(readings: list[Reading]) -> Iterator[Metric]:
     for reading in readings:
         counts = reading.counts
         values = (
-            counts.received, reading.dispatched, counts.initializations, reading.initial_events,
-            reading.terminated, counts.lists, counts.fetched, counts.returned,
+            counts.received, reading.dispatched, counts.initializations, reading.written.total,
+            reading.initial_events, reading.terminated, counts.lists, counts.fetched,
+            counts.returned, reading.unreadable,
         )  # fmt: skip
         labels = (counts.resource.group, counts.resource.resource)
         for family, value in zip(families.values(), values, strict=True):
@@ -129,3 +160,17 @@ def _gauges(readings: list[Reading]) -> Iterator[Metric]:
         for family, value in zip(families.values(), values, strict=True):
             family.add_metric(labels, value)
     yield from families.values()
+
+
+def _sizes(readings: list[Reading]) -> Metric:
+    family = HistogramMetricFamily(
+        "apiserver_watch_events_sizes", "Sizes of events written to watchers.", labels=_LABELS
+    )
+    edges = (*map(str, map(float, _SIZES_B)), "+Inf")
+    for reading in readings:
+        written = reading.written
+        if written.total:
+            buckets = list(zip(edges, map(float, accumulate(written.counts)), strict=True))
+            labels = (reading.counts.resource.group, reading.counts.resource.resource)
+            family.add_metric(labels, buckets, written.total_bytes)
+    return family

@@ -10,11 +10,14 @@ are kept once.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from proreus.api.wire import splice
+import msgspec
+
+from proreus.api.wire import json, splice
 from proreus.server.storage.interface import StoredValue
 
 
@@ -29,12 +32,12 @@ class Attributes:
 ReadAttributes = Callable[[bytes], Attributes]  # from the item form
 
 
-@dataclass(frozen=True, slots=True)
-class CachedObject:
+class CachedObject(msgspec.Struct, frozen=True, gc=False):
     """``key`` is "namespace/name" or "name", relative to the resource's storage prefix.
 
     ``item`` is the splice form with the revision inside and without kind and apiVersion.
-    ``fields`` has metadata.name and metadata.namespace besides the kind's own.
+    ``fields`` has metadata.name and metadata.namespace besides the kind's own. ``version`` is the
+    one it was written in, if its bytes said so: those of custom objects do.
     """
 
     key: str
@@ -44,12 +47,20 @@ class CachedObject:
     item: bytes
     labels: Mapping[str, str]
     fields: Mapping[str, str]
+    version: str = ""
 
     def at_revision(self, revision: int) -> CachedObject:
         """The same content under another revision: what DELETED events carry."""
         item = splice.item_from_stored(splice.stored_from_item(self.item), revision)
         return CachedObject(
-            self.key, self.namespace, self.name, revision, item, self.labels, self.fields
+            self.key,
+            self.namespace,
+            self.name,
+            revision,
+            item,
+            self.labels,
+            self.fields,
+            self.version,
         )
 
     def __repr__(self) -> str:
@@ -84,7 +95,15 @@ class FieldValues(Mapping[str, str]):
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 _NO_LABELS: Mapping[str, str] = {}
+_NO_ATTRIBUTES = Attributes(_NO_LABELS, {})
+_log = logging.getLogger(__name__)
 _KNOWN_MAX = 1024
+
+
+def _nameplate(namespace: str, name: str, revision: int) -> bytes:
+    """An item that says no more than which object it stands for."""
+    told = {"namespace": namespace, "name": name} if namespace else {"name": name}
+    return splice.item_from_stored(json.encode({"metadata": told}), revision)
 
 
 class ObjectReader:
@@ -92,6 +111,7 @@ class ObjectReader:
 
     def __init__(self, prefix: str, read: ReadAttributes) -> None:
         self.prefix = prefix
+        self.unreadable = 0  # how often a value was none that a server of this kind writes
         self._read = read
         self._own: tuple[str, ...] = ()
         self._places: dict[str, int] = {_NAME: 0, _NAMESPACE: 1}
@@ -103,15 +123,25 @@ class ObjectReader:
     def read(self, stored: StoredValue) -> CachedObject:
         key = stored.key[len(self.prefix) :]
         namespace, _, name = key.rpartition("/")
-        item = splice.item_from_stored(stored.value, stored.revision)
-        attributes = self._read(item)
+        version, value = "", stored.value
+        if value.startswith(splice.WRITTEN_IN):
+            version, value = splice.split_version(value)
+        try:
+            item = splice.item_from_stored(value, stored.revision)
+            attributes = self._read(item)
+        except Exception:  # what no server wrote; the others must still be served
+            self.unreadable += 1
+            _log.exception("%s cannot be read and is shown empty", stored.key)
+            item, attributes = _nameplate(namespace, name, stored.revision), _NO_ATTRIBUTES
         texts = self._texts
         if len(texts) > _KNOWN_MAX:
             texts.clear()
         namespace = texts.setdefault(namespace, namespace)
         fields = self._fields(name, namespace, attributes.fields)
         labels = self._known_labels(attributes.labels)
-        return CachedObject(key, namespace, name, stored.revision, item, labels, fields)
+        if version:
+            version = texts.setdefault(version, version)
+        return CachedObject(key, namespace, name, stored.revision, item, labels, fields, version)
 
     def _fields(self, name: str, namespace: str, own: Mapping[str, str]) -> FieldValues:
         if tuple(own) != self._own:

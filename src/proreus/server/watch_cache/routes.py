@@ -21,7 +21,8 @@ class Routes:
         assert prefix.endswith("/"), f"{prefix} must end with a slash"
         assert prefix not in self._by_prefix, f"{prefix} has a cache already"
         self._by_prefix[prefix] = cache
-        self._count_depths()
+        if prefix.count("/") not in self._depths:
+            self._count_depths()
 
     def remove(self, prefix: str) -> WatchCache:
         cache = self._by_prefix.pop(prefix)

@@ -40,7 +40,10 @@ class View(Protocol):
 
 
 class Burst:
-    """Frames that go out together; made once for all watchers that get them."""
+    """Frames that go out together; made once for all watchers that get them.
+
+    Each is the very object its view gave: it may stand for a frame that is still to come.
+    """
 
     __slots__ = ("_http_chunk", "frames")
 

@@ -82,3 +82,9 @@ def test_any_text_is_split_without_failing(text: str) -> None:
     except BadPathEscape:
         return
     assert split(path) is not None
+
+
+def test_a_name_behind_two_slashes_is_not_the_collection_s() -> None:
+    twice = split("/api/v1/namespaces/x/configmaps//a")
+
+    assert twice != split("/api/v1/namespaces/x/configmaps/a")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import textwrap
 from typing import Any
 
@@ -185,3 +186,38 @@ def test_answers_look_as_the_server_writes_them() -> None:
           application/vnd.kubernetes.protobuf;stream=watch'
         metadata: {}
         """)
+
+
+_TEXTS = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(["<<", "=", "yes", "null", "~", "0755", "1e3", "12:30", "2001-01-01", "a: b",
+                     "- a", "# c", "&a", "*a", "!t", "%x", "@", "? ", "| ", "> ", "{", "\x7f"]),
+)  # fmt: skip
+_VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**64), st.floats(0, 9), _TEXTS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(_TEXTS, inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(_TEXTS, _VALUES, max_size=4), st.sampled_from([None, 1]), st.booleans())
+def test_json_means_the_same_whichever_way_it_is_read(
+    value: Any, indent: int | None, is_ascii: bool
+) -> None:
+    body = json.dumps(value, indent=indent, ensure_ascii=is_ascii).encode()
+
+    # The comment makes it a document that only a reader of YAML understands.
+    assert repr(_read(body)) == repr(_read(b"# \n" + body))
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return yaml.decode_strict(body)
+    except YamlError as error:
+        return str(error).partition(" line")[0].partition("yaml:")[0]
+
+
+def test_keys_given_twice_are_named_in_json_too() -> None:
+    assert yaml.decode_strict(b'{"a":1,"a":2}')[1] == ('line 1: key "a" already set in map',)

@@ -8,14 +8,15 @@ from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.controllers.ownership import claim
+from proreus.cluster.controllers.pod_owners import next_availability_s
 from proreus.cluster.controllers.pod_template import available_in_s, content_hash
 from proreus.cluster.controllers.replica_set.decisions import (
     Trouble,
-    next_availability_s,
     plan,
     status_of,
 )
 from proreus.cluster.controllers.replica_set.ranking import first_to_delete
+from proreus.cluster.controllers.replica_set.seen import Seen
 
 NOW = 1_767_225_600.0
 
@@ -62,8 +63,8 @@ def replica_set(replicas: int, **spec: Any) -> KubeObject:
 
 
 def test_missing_pods_are_created_at_most_a_burst_at_a_time() -> None:
-    assert plan(replica_set(3), [pod("a")], [], NOW).create == 2
-    assert plan(replica_set(3000), [], [], NOW).create == 500
+    assert plan(replica_set(3), [pod("a")], list, NOW).create == 2
+    assert plan(replica_set(3000), [], list, NOW).create == 500
 
 
 def test_the_least_missed_pods_go_first() -> None:
@@ -87,7 +88,7 @@ def test_the_least_missed_pods_go_first() -> None:
 def test_a_replica_set_that_is_being_deleted_does_nothing() -> None:
     going = replica_set(3).to_dict()
     going["metadata"]["deletionTimestamp"] = format_time(NOW)
-    assert plan(KubeObject.from_dict(going), [], [], NOW).create == 0
+    assert plan(KubeObject.from_dict(going), [], list, NOW).create == 0
 
 
 def test_the_status_counts_what_is_ready_available_and_going() -> None:
@@ -98,7 +99,9 @@ def test_the_status_counts_what_is_ready_available_and_going() -> None:
         pod("going", deletionTimestamp=format_time(NOW)),
         pod("failed", phase="Failed"),
     ]
-    status = status_of(replica_set(3, minReadySeconds=10), pods, None, NOW)
+    status = status_of(
+        replica_set(3, minReadySeconds=10), [Seen.of(one) for one in pods], None, NOW
+    )
 
     assert status == {
         "replicas": 3,

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from proreus.api.object import KubeObject
-from proreus.cluster.kubelet.runtimes.container import (
+from proreus.cluster.kubelet.runtimes.plan import read_plan
+from proreus.cluster.kubelet.runtimes.simulated import SimulatedPod
+from proreus.cluster.kubelet.runtimes.simulated_runtime import report
+from proreus.cluster.kubelet.runtimes.states import (
     CRASH_LOOP,
     ContainerState,
     Running,
     Terminated,
     Waiting,
 )
-from proreus.cluster.kubelet.runtimes.plan import read_plan
-from proreus.cluster.kubelet.runtimes.simulated import SimulatedPod
 from proreus.cluster.kubelet.status import is_news, pod_status
 
 BEGUN = 1_000_000.0
@@ -59,6 +60,11 @@ def state_at(simulated: SimulatedPod, seconds: float) -> ContainerState:
 
 def simulate(described: KubeObject) -> SimulatedPod:
     return SimulatedPod(read_plan(described), BEGUN, described.get("status"))
+
+
+def status_of(described: KubeObject, simulated: SimulatedPod, now: float) -> dict[str, Any]:
+    said = report(described, simulated, now)
+    return pod_status(described, said, now, host_ip="10.0.0.1", pod_ip="10.0.0.2")
 
 
 def test_a_pod_runs_and_is_ready_at_once_unless_told_otherwise() -> None:
@@ -189,7 +195,7 @@ def test_a_kubelet_that_was_restarted_goes_on_where_it_stopped() -> None:
     described = pod({"exit-after": "100s", "exit-code": "1"})
     before = simulate(described)
     before.advance(BEGUN + 250)
-    status = pod_status(described, before, BEGUN + 250, host_ip="1", pod_ip="2")
+    status = status_of(described, before, BEGUN + 250)
 
     after = SimulatedPod(read_plan(described), BEGUN + 260, status)
     after.advance(BEGUN + 260)
@@ -203,9 +209,9 @@ def test_the_status_says_once_what_happened() -> None:
     simulated = simulate(described)
     simulated.advance(BEGUN)
 
-    status = pod_status(described, simulated, BEGUN, host_ip="10.0.0.1", pod_ip="10.0.0.2")
+    status = status_of(described, simulated, BEGUN)
     written = pod(status=status)
-    later = pod_status(written, simulated, BEGUN + 60, host_ip="10.0.0.1", pod_ip="10.0.0.2")
+    later = status_of(written, simulated, BEGUN + 60)
 
     assert is_news(described, status)
     assert not is_news(written, later)
@@ -223,7 +229,7 @@ def test_a_readiness_gate_holds_back_the_pod_but_not_its_containers() -> None:
     simulated = simulate(described)
     simulated.advance(BEGUN)
 
-    status = pod_status(described, simulated, BEGUN, host_ip="", pod_ip="")
+    status = status_of(described, simulated, BEGUN)
 
     said = {c["type"]: c["status"] for c in status["conditions"]}
     assert (said["ContainersReady"], said["Ready"]) == ("True", "False")

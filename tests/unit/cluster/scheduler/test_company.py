@@ -116,3 +116,48 @@ def test_a_selector_that_cannot_be_read_costs_only_its_own_pod() -> None:
     assert decide(pod("new", affinity={"podAffinity": terms}), node("a", "1")) == Unschedulable(
         '"Resembles" is not a valid label selector operator'
     )
+
+
+def preferring(kind: str, app: str, weight: int = 10) -> dict[str, Any]:
+    selected = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": ZONE}
+    preferred = [{"weight": weight, "podAffinityTerm": selected}]
+    return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+
+
+def chosen(wanted: PodView, *nodes: NodeState) -> str:
+    decision = Cycle(random.Random(1)).decide(wanted, nodes)
+    assert isinstance(decision, Placed)
+    return decision.node
+
+
+def test_a_pod_prefers_the_company_it_likes() -> None:
+    near = [node("a", "z1", pod("db", "db")), node("b", "z2")]
+
+    assert chosen(pod("p", affinity=preferring("podAffinity", "db")), *near) == "a"
+    assert chosen(pod("p", affinity=preferring("podAntiAffinity", "db")), *near) == "b"
+
+
+def test_a_pod_that_is_there_has_preferences_about_the_one_that_comes() -> None:
+    picky = pod("picky", "db", affinity=preferring("podAntiAffinity", "web"))
+
+    assert chosen(pod("p"), node("a", "z1", picky), node("b", "z2")) == "b"
+
+
+def test_a_wish_to_be_spread_is_a_preference() -> None:
+    wish = spread(whenUnsatisfiable="ScheduleAnyway")
+    crowded = [node("a", "z1", pod("1"), pod("2")), node("b", "z2", pod("3"))]
+
+    assert chosen(pod("p", topologySpreadConstraints=wish), *crowded) == "b"
+    # All that is left is better than nothing.
+    assert chosen(pod("p", topologySpreadConstraints=wish), crowded[0]) == "a"
+
+
+def test_everything_that_a_node_lacks_is_said() -> None:
+    requests = {"cpu": "9", "memory": "99Gi"}
+    hungry = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
+    metadata = {"name": "p", "namespace": "d", "uid": "p"}
+    wanted = PodView.read(KubeObject.from_dict({"metadata": metadata, "spec": hungry}))
+
+    assert Cycle(random.Random(1)).decide(wanted, [node("a", "z1"), node("b", "z2")]) == (
+        Unschedulable("0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient memory.")
+    )

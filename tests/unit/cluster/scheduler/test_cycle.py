@@ -78,8 +78,8 @@ def test_every_reason_is_counted_in_the_message() -> None:
     )
 
     assert refused == Unschedulable(
-        "0/3 nodes are available: 2 Insufficient cpu, "
-        "1 node(s) had untolerated taint {dedicated: db}."
+        "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: db}, "
+        "2 Insufficient cpu."
     )
 
 

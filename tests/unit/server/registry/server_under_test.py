@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 
 from proreus.aio.clock import Clock
 from proreus.api.wire import json
-from proreus.net.http_server import Request, Response
+from proreus.net.http_request import Request, Response
 from proreus.server.app import ApiServer
 
 MERGE = "application/merge-patch+json"
@@ -56,7 +56,8 @@ class Asking:
         assert self.server._pipeline is not None
         answer = await self.server._pipeline.handle(asked)
         assert isinstance(answer, Response), "streams need a real connection"
-        found = json.decode(answer.body) if answer.body[:1] in b"{[" else answer.body
+        sent = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body.pieces)
+        found = json.decode(sent) if sent[:1] in b"{[" else sent
         return Answered(answer.status, found, dict(answer.headers))
 
 

@@ -150,22 +150,6 @@ def quota(hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any)
     return {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}, "status": status}
 
 
-def test_what_objects_use() -> None:
-    service = created("v1", "Service", spec={"type": "NodePort", "ports": [{"port": 80}]})
-
-    assert quotas.usage_of(GroupResource("apps", "deployments"), {}) == {
-        "count/deployments.apps": Fraction(1)
-    }
-    assert quotas.usage_of(GroupResource("", "services"), service) == {
-        "count/services": Fraction(1),
-        "services": Fraction(1),
-        "services.nodeports": Fraction(1),
-    }
-    used = quotas.usage_of(PODS, with_resources(CPU, CPU))
-    assert (used["pods"], used["cpu"]) == (Fraction(1), Fraction(2))
-    assert (used["requests.cpu"], used["limits.cpu"]) == (Fraction(2), Fraction(4))
-
-
 def test_a_quota_grants_counts_and_refuses() -> None:
     wanted = {"count/configmaps": Fraction(1)}
 
@@ -185,22 +169,6 @@ def test_a_quota_that_nobody_has_counted_refuses() -> None:
     assert refusal(quotas.charge, quota({"pods": "5"}), {"pods": Fraction(1)}) == (
         "status unknown for quota: q, resources: pods"
     )
-
-
-@pytest.mark.parametrize(
-    ("scope", "resources", "expected"),
-    [
-        ("BestEffort", {}, True),
-        ("BestEffort", CPU, False),
-        ("NotBestEffort", CPU, True),
-        ("NotTerminating", {}, True),
-        ("Terminating", {}, False),
-    ],
-)
-def test_scopes_choose_pods(scope: str, resources: Any, expected: bool) -> None:
-    given = quota({"pods": "1"}, {}, scopes=[scope])
-
-    assert quotas.applies_to(given, PODS, with_resources(resources)) is expected
 
 
 def test_a_quota_on_cpu_wants_every_container_to_say() -> None:

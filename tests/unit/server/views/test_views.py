@@ -59,6 +59,19 @@ def test_an_object_of_a_group_names_it() -> None:
     assert decoded(view.object(cached("d", 3)))["apiVersion"] == "apps/v1"
 
 
+@pytest.mark.parametrize("is_custom", [False, True])
+@pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 200])
+def test_a_list_in_pieces_is_the_list(count: int, is_custom: bool) -> None:
+    view = JsonView(replace(CONFIG_MAPS, custom=is_custom))
+    listing = Listing([(A, B)[n % 2] for n in range(count)], 9)
+
+    size, pieces = view.listing_pieces(listing, continue_token="more")
+    whole = b"".join(pieces)
+
+    assert whole == view.listing(listing, continue_token="more")
+    assert len(whole) == size
+
+
 def test_list_items_have_no_kind_unless_the_kind_is_custom() -> None:
     plain = decoded(JsonView(CONFIG_MAPS).listing(Listing([A, B], 9)))
     assert plain == {

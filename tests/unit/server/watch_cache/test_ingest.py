@@ -57,6 +57,43 @@ async def test_what_is_stored_before_the_start_is_listed_in_pages() -> None:
     assert listing.revision == 2501
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"k8s\x00\n\x0c\n\x02v1\x12\x06Secret\x12\x00",  # as a kube-apiserver writes by default
+        b"",
+        b'{"metadata":{"name":"b"',
+        b'{"metadata":[]}',
+        b"[1]",
+    ],
+    ids=["protobuf", "empty", "cut off", "another shape", "a list"],
+)
+async def test_a_value_that_cannot_be_read_ends_neither_the_server_nor_any_watch(
+    cluster: Cluster, value: bytes
+) -> None:
+    watch = await cluster.watch(WatchQuery(state=Any()))
+
+    await cluster.storage.create(PREFIX + "a/b", value)
+    last = await cluster.write("a/c")
+    await cluster.settle()
+
+    assert cluster.cache.is_ready and cluster.cache.revision == last
+    assert cluster.cache.reading().unreadable == 1
+    assert watch.told[-1] == f"ADDED a/c {last}"
+    assert [obj.key for obj in (await cluster.cache.list(ListQuery())).objects] == ["a/b", "a/c"]
+
+
+async def test_a_start_on_values_that_cannot_be_read_serves_the_others() -> None:
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as storage:
+        await storage.create(PREFIX + "a/b", b"k8s\x00")
+        await put(storage, PREFIX, "a/c")
+        async with cluster_on(storage, clock) as cluster:
+            found = await cluster.cache.get("a/c")
+
+    assert found is not None and found.name == "c"
+
+
 async def test_a_resource_added_later_has_its_past_and_misses_nothing(cluster: Cluster) -> None:
     for n in range(5):
         await put(cluster.storage, THINGS, f"a/{n}")

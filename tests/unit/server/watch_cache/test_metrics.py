@@ -39,6 +39,9 @@ async def test_a_scrape_tells_what_the_caches_have_done() -> None:
             assert read("apiserver_watch_cache_initializations_total") == 1
             assert read("apiserver_watch_cache_resource_version") == 4
             assert read("apiserver_init_events_total") == 3
+            assert read("apiserver_watch_events_total") == 6
+            assert read("apiserver_watch_events_sizes_bucket", le="1024.0") == 6
+            assert read("apiserver_watch_events_sizes_count") == 6
             assert read("apiserver_terminated_watchers_total") == 0
             assert read("apiserver_cache_list_total") == 1
             assert read("apiserver_cache_list_fetched_objects_total") == 3

@@ -3,164 +3,149 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from proreus.api.object import KubeObject
 from proreus.api.values.int_or_string import scaled
+from proreus.cluster.controllers.controller_revisions import POD_LABEL
+from proreus.cluster.controllers.daemon_set.nodes import NOWHERE, Fit, node_of
 from proreus.cluster.controllers.ownership import is_deleting
 from proreus.cluster.controllers.pod_template import (
-    content_hash,
     created_at,
     is_available,
     is_finished,
     is_ready,
-    pod_from_template,
 )
-from proreus.cluster.scheduler.filters import node_affinity
-from proreus.cluster.scheduler.filters.taints import untolerated
-from proreus.cluster.scheduler.node import NodeState
-from proreus.cluster.scheduler.pod import PodView
-
-HASH_LABEL = "controller-revision-hash"
-_NAME = "metadata.name"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_TOLERATED = (
-    ("node.kubernetes.io/not-ready", "NoExecute"),
-    ("node.kubernetes.io/unreachable", "NoExecute"),
-    ("node.kubernetes.io/disk-pressure", "NoSchedule"),
-    ("node.kubernetes.io/memory-pressure", "NoSchedule"),
-    ("node.kubernetes.io/pid-pressure", "NoSchedule"),
-    ("node.kubernetes.io/unschedulable", "NoSchedule"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """Whether a pod may begin on a node, and whether one that is there may stay."""
-
-    may_begin: bool
-    may_stay: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    start: tuple[str, ...] = ()  # nodes
+    """``start``: nodes. ``ended``: pods that are over and in the way of the next."""
+
+    start: tuple[str, ...] = ()
     stop: tuple[KubeObject, ...] = ()
+    ended: tuple[KubeObject, ...] = ()
 
 
-def pod_for(daemon_set: KubeObject, node: str) -> dict[str, Any]:
-    """A pod that fits one node only; the scheduler binds it like any other."""
-    pod = pod_from_template(daemon_set.spec.template, daemon_set)
-    labels = pod["metadata"].setdefault("labels", {})
-    labels[HASH_LABEL] = revision(daemon_set)
-    spec = pod["spec"]
-    here = {"matchFields": [{"key": _NAME, "operator": "In", "values": [node]}]}
-    affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
-    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
-    affinity[_REQUIRED] = {"nodeSelectorTerms": [{**term, **here} for term in terms]}
-    present = spec.get("tolerations") or []
-    always = [{"key": k, "operator": "Exists", "effect": e} for k, e in _TOLERATED]
-    spec["tolerations"] = [*present, *(one for one in always if one not in present)]
-    return pod
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A DaemonSet, its nodes and its pods as they stand. ``update``: the hash pods should have."""
+
+    daemon_set: KubeObject
+    fits: Mapping[str, Fit]
+    pods: Sequence[KubeObject]
+    update: str
+    now: float
+
+    @property
+    def wanted(self) -> set[str]:
+        return {node for node, decided in self.fits.items() if decided.may_begin}
+
+    def is_new(self, pod: KubeObject) -> bool:
+        return pod.labels.get(POD_LABEL) == self.update
+
+    def is_up(self, pod: KubeObject) -> bool:
+        return is_available(pod, self.daemon_set.spec.minReadySeconds or 0, self.now)
 
 
-def revision(daemon_set: KubeObject) -> str:
-    return content_hash(daemon_set.spec.template)
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The pods that stay on a node: the oldest one of an old template, and one of the new."""
+
+    old: KubeObject | None
+    new: KubeObject | None
+
+    @property
+    def present(self) -> list[KubeObject]:
+        return [pod for pod in (self.old, self.new) if pod is not None]
 
 
-def fit(daemon_set: KubeObject, node: KubeObject) -> Fit:
-    state = NodeState(node.name)
-    state.update(node)
-    pod = PodView.read(KubeObject.from_dict(pod_for(daemon_set, node.name)))
-    refuse = node_affinity.node_filter(pod)
-    if refuse is not None and refuse(state) is not None:
-        return Fit(may_begin=False, may_stay=False)
-    stay = not list(untolerated(state.taints, pod.tolerations, ("NoExecute",)))
-    begin = stay and not list(untolerated(state.taints, pod.tolerations, ("NoSchedule",)))
-    return Fit(begin, stay)
-
-
-def node_of(pod: KubeObject) -> str:
-    """Where a pod is, or the only place it may go."""
-    if pod.spec.nodeName:
-        return str(pod.spec.nodeName)
-    affinity = ((pod.spec.affinity or {}).get("nodeAffinity") or {}).get(_REQUIRED) or {}
-    for term in affinity.get("nodeSelectorTerms") or ():
-        for one in term.get("matchFields") or ():
-            if one.get("key") == _NAME and one.get("values"):
-                return str(one["values"][0])
-    return ""
-
-
-def plan(
-    daemon_set: KubeObject, fits: Mapping[str, Fit], pods: Sequence[KubeObject], now: float
-) -> Plan:
+def plan(moment: Moment) -> Plan:
     """Missing pods begin and wrong ones go at once; outdated ones a few at a time, after that."""
     start: list[str] = []
     stop: list[KubeObject] = []
-    settled: list[KubeObject] = []
+    ended: list[KubeObject] = []
+    settled: dict[str, _Pair] = {}
     by_node: dict[str, list[KubeObject]] = {}
-    for pod in pods:
+    for pod in moment.pods:
         by_node.setdefault(node_of(pod), []).append(pod)
-    for node in sorted({*fits, *by_node}):
-        decided = fits.get(node, Fit(may_begin=False, may_stay=False))
+    for node in sorted({*moment.fits, *by_node}):
+        decided = moment.fits.get(node, NOWHERE)
         there = [pod for pod in by_node.get(node, []) if not is_deleting(pod)]
-        ended = [pod for pod in there if is_finished(pod)]
+        ended += (pod for pod in there if is_finished(pod))
         running = sorted((p for p in there if not is_finished(p)), key=created_at)
-        stop += ended
         if not decided.may_stay:
             stop += running
         elif running:
-            settled.append(running[0])
-            stop += running[1:]
+            settled[node] = pair = _kept(moment, running)
+            stop += (pod for pod in running if pod not in pair.present)
         elif decided.may_begin and not by_node.get(node):
             start.append(node)
     if not start and not stop:
-        stop = _outdated(daemon_set, fits, settled, now)
-    return Plan(tuple(start), tuple(stop))
+        return replace(_update(moment, settled), ended=tuple(ended))
+    return Plan(tuple(start), tuple(stop), tuple(ended))
 
 
-def _outdated(
-    daemon_set: KubeObject, fits: Mapping[str, Fit], pods: Sequence[KubeObject], now: float
-) -> list[KubeObject]:
-    strategy = daemon_set.spec.updateStrategy or {}
+def _kept(moment: Moment, running: list[KubeObject]) -> _Pair:
+    """Without surge the oldest pod of a node; with it the oldest of either template, until the new
+    one can do the work or the old one does not."""
+    if not _limits(moment)[0]:
+        running = running[:1]
+    new = next((pod for pod in running if moment.is_new(pod)), None)
+    old = next((pod for pod in running if not moment.is_new(pod)), None)
+    if old is not None and new is not None and (moment.is_up(new) or not is_ready(old)):
+        old = None
+    return _Pair(old, new)
+
+
+def _limits(moment: Moment) -> tuple[int, int]:
+    """maxSurge and maxUnavailable as numbers; never both 0."""
+    strategy = moment.daemon_set.spec.updateStrategy or {}
     if strategy.get("type") == "OnDelete":
-        return []
-    current = revision(daemon_set)
-    old = [pod for pod in pods if pod.labels.get(HASH_LABEL) != current]
-    min_ready_s = daemon_set.spec.minReadySeconds or 0
-    lame = [pod for pod in old if not is_available(pod, min_ready_s, now)]
-    desired = sum(one.may_begin for one in fits.values())
-    limit = (strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1)
-    allowed = max(1, scaled(limit, desired, round_up=True))
-    available = sum(is_available(pod, min_ready_s, now) for pod in pods)
-    room = max(0, allowed - max(0, desired - available))
-    healthy = [pod for pod in old if is_available(pod, min_ready_s, now)]
-    return [*lame, *healthy[:room]]
+        return 0, 0
+    rolling, desired = strategy.get("rollingUpdate") or {}, len(moment.wanted)
+    surge = scaled(rolling.get("maxSurge") or 0, desired, round_up=True)
+    limit = rolling.get("maxUnavailable")
+    unavailable = scaled(1 if limit is None else limit, desired, round_up=True)
+    return surge, unavailable if surge else max(1, unavailable)
 
 
-def status_of(
-    daemon_set: KubeObject, fits: Mapping[str, Fit], pods: Sequence[KubeObject], now: float
-) -> dict[str, Any]:
-    current, min_ready_s = revision(daemon_set), daemon_set.spec.minReadySeconds or 0
+def _update(moment: Moment, settled: Mapping[str, _Pair]) -> Plan:
+    """The next outdated pods. What does not work anyway is replaced without asking."""
+    if (moment.daemon_set.spec.updateStrategy or {}).get("type") == "OnDelete":
+        return Plan()
+    old = {node: pair.old for node, pair in settled.items() if pair.old and not pair.new}
+    lame = [node for node, pod in old.items() if not moment.is_up(pod)]
+    sound = [node for node in old if node not in lame]
+    surge, unavailable = _limits(moment)
+    if surge:
+        rising = sum(pair.old is not None and pair.new is not None for pair in settled.values())
+        return Plan(start=(*lame, *sound[: max(0, surge - rising)]))
+    up = sum(any(map(moment.is_up, pair.present)) for pair in settled.values())
+    room = max(0, unavailable - max(0, len(moment.wanted) - up))
+    return Plan(stop=tuple(old[node] for node in (*lame, *sound[:room])))
+
+
+def status_of(moment: Moment, collisions: int) -> dict[str, Any]:
     there: dict[str, KubeObject] = {}
-    for pod in sorted(pods, key=created_at, reverse=True):
+    for pod in sorted(moment.pods, key=created_at, reverse=True):
         if not is_deleting(pod) and not is_finished(pod):
             there[node_of(pod)] = pod
-    wanted = {node for node, decided in fits.items() if decided.may_begin}
+    wanted = moment.wanted
     right = [pod for node, pod in there.items() if node in wanted]
-    available = sum(is_available(pod, min_ready_s, now) for pod in right)
+    available = sum(map(moment.is_up, right))
     status: dict[str, Any] = {
         "currentNumberScheduled": len(right),
         "numberMisscheduled": len(there) - len(right),
         "desiredNumberScheduled": len(wanted),
         "numberReady": sum(is_ready(pod) for pod in right),
-        "observedGeneration": daemon_set.metadata.generation or 0,
+        "observedGeneration": moment.daemon_set.metadata.generation or 0,
     }
     more = {
-        "updatedNumberScheduled": sum(p.labels.get(HASH_LABEL) == current for p in right),
+        "updatedNumberScheduled": sum(map(moment.is_new, right)),
         "numberAvailable": available,
         "numberUnavailable": len(wanted) - available,
+        "collisionCount": collisions,
     }
     return {**status, **{field: number for field, number in more.items() if number}}

@@ -1,140 +1,141 @@
-"""The Job controller: starts and stops pods, judges, writes the status, and in time deletes.
+"""The Job controller: starts and stops pods, judges, counts, writes the status, in time deletes.
 
 Receives: keys of Jobs, from their events and those of their pods.  Hands on: pods.
 """
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
 from typing import Any
 
 from proreus.api.object import KubeObject
-from proreus.api.selectors.labels import LabelSelector
-from proreus.api.status import ApiError, NotFound
+from proreus.api.status import NotFound
 from proreus.client.controller import Controller, Result
-from proreus.cluster.controllers.batches import at_once, slowly
-from proreus.cluster.controllers.job.decisions import (
-    INDEX,
-    Plan,
-    Verdict,
-    is_over,
-    plan,
-    status_of,
-    ttl_s,
-)
-from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
-from proreus.cluster.controllers.ownership import Claiming, candidates, claim, is_deleting
-from proreus.cluster.controllers.pod_template import pod_from_template
+from proreus.cluster.controllers.batches import Failure, at_once, slowly
+from proreus.cluster.controllers.job.accounting import account, is_suspended
+from proreus.cluster.controllers.job.decisions import Plan, Start, plan
+from proreus.cluster.controllers.job.indexes import FAILURES, IGNORED, INDEX
+from proreus.cluster.controllers.job.moment import Moment, look
+from proreus.cluster.controllers.job.releasing import let_go
+from proreus.cluster.controllers.job.tally import FINALIZER, is_held
+from proreus.cluster.controllers.job.verdict import Verdict, is_over, ttl_s
+from proreus.cluster.controllers.ownership import is_deleting
+from proreus.cluster.controllers.pod_owners import PodOwners
+from proreus.cluster.controllers.pod_template import is_ready, pod_from_template
 from proreus.cluster.controllers.setting import Setting
 
 WORKERS = 10
+MANAGER = "kubernetes.io/job-controller"
 
 
 def job_controller(setting: Setting) -> Controller:
-    sync = Jobs(setting)
-    return Controller(
-        reconciling(sync.informer, sync.writes, sync.sync),
-        sync.informer,
-        owns=[sync.pods],
-        name="job",
-        concurrency=WORKERS,
-    )
+    owners = PodOwners(setting, "jobs.batch", "job-controller", finalizers=(FINALIZER,))
+    return owners.controller(Jobs(owners).sync, "job", concurrency=WORKERS)
 
 
 class Jobs:
     """Brings one Job at a time further."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._client = setting.client
-        self._clock = setting.clock
-        self._recorder = setting.recorder("job-controller")
-        self.informer = setting.owned("jobs.batch")
-        self.pods = setting.owned("pods")
-        self.writes = OwnWrites()
+    def __init__(self, owners: PodOwners) -> None:
+        self._owners = owners
+        self._clock = owners.clock
 
     async def sync(self, job: KubeObject) -> Result | None:
+        if job.spec.managedBy not in (None, MANAGER):
+            return None
         if is_over(job):
             return await self._expire(job)
+        pods = await self._owners.claim(job)
         if is_deleting(job):
+            await self._let_go(job, [pod for pod in pods if is_held(pod)])
             return None
-        pods = self.writes.remaining(job.key, await self._claim(job))
-        todo = plan(job, pods, self._clock.now())
-        failures = [
-            *await at_once(todo.stop, partial(self._stop, job)),
-            *await slowly(todo.start, partial(self._start, job)),
-        ]
-        if not failures:
-            await self._write_status(job, pods, todo)
-            return Result(todo.again_s)
-        raise failures[0]
+        moment = look(job, pods, self._clock.now())
+        todo = plan(moment)
+        started, failures = await self._carry_out(moment, todo)
+        stopped = {pod.uid for pod in todo.stop}
+        kept = [pod for pod in moment.counted.active if pod.uid not in stopped]
+        ready = sum(map(is_ready, kept))
+        found = account(moment, active=len(kept) + started, ready=ready)
+        written = await self._owners.write_status(job, found.status)
+        self._tell(job, written, moment.verdict)
+        failures += await self._let_go(job, found.let_go)
+        if failures:
+            raise failures[0]
+        return await self._expire(written) if is_over(written) else Result(todo.again_s)
+
+    async def _carry_out(self, moment: Moment, todo: Plan) -> tuple[int, list[Failure]]:
+        """How many pods were started, and what failed."""
+        job, started = moment.job, 0
+
+        async def stop(pod: KubeObject) -> None:
+            if moment.verdict is None and is_held(pod):
+                # Nobody needs it any more: its end shall not count as a failure.
+                await let_go(self._owners, job, pod)
+            await self._owners.delete(job, pod)
+
+        async def start(wanted: Start) -> None:
+            nonlocal started
+            await self._owners.create(job, pod_of(job, wanted))
+            started += 1
+
+        failures = [*await at_once(todo.stop, stop), *await slowly(todo.start, start)]
+        return started, failures
+
+    async def _let_go(
+        self, job: KubeObject, pods: list[KubeObject] | tuple[KubeObject, ...]
+    ) -> list[Failure]:
+        return await at_once(pods, partial(let_go, self._owners, job))
 
     async def _expire(self, job: KubeObject) -> Result | None:
         left_s = ttl_s(job, self._clock.now())
         if left_s == 0:
-            api = self._client.batch_v1.jobs(job.namespace)
-            try:
-                await api.delete(job.name, propagation="Background", uid=job.uid)
-            except NotFound:
-                return None
+            api = self._owners.resource(job.namespace)
+            with contextlib.suppress(NotFound):
+                await api.delete(job.name, propagation="Foreground", uid=job.uid)
             return None
         return Result(left_s)
 
-    async def _claim(self, job: KubeObject) -> list[KubeObject]:
-        claiming = Claiming(
-            self._client.batch_v1.jobs,
-            self._client.core_v1.pods,
-            partial(self.writes.wrote, job.key, self.pods),
-        )
-        selector = LabelSelector.from_object(job.spec.selector)
-        return await claiming.carry_out(job, claim(job, candidates(self.pods, job), selector))
-
-    async def _start(self, job: KubeObject, index: int | None) -> None:
-        pod = pod_from_template(job.spec.template, job)
-        if index is not None:
-            _give_index(pod, job, index)
-        try:
-            created = await self._client.core_v1.pods(job.namespace).create(pod)
-        except ApiError as refused:
-            message = f"Error creating: {refused.message}"
-            self._recorder.event(job, "Warning", "FailedCreate", message)
-            raise
-        self.writes.wrote(job.key, self.pods, created)
-        self._recorder.event(job, "Normal", "SuccessfulCreate", f"Created pod: {created.name}")
-
-    async def _stop(self, job: KubeObject, pod: KubeObject) -> None:
-        try:
-            await self._client.core_v1.pods(pod.namespace).delete(pod.name, uid=pod.uid)
-        except NotFound:
+    def _tell(self, before: KubeObject, after: KubeObject, verdict: Verdict | None) -> None:
+        recorder = self._owners.recorder
+        if is_suspended(after) != is_suspended(before):
+            word = "Suspended" if is_suspended(after) else "Resumed"
+            recorder.event(before, "Normal", word, f"Job {word.lower()}")
+        if verdict is None or not is_over(after):
             return
-        self.writes.deleted(job.key, pod)
-        self._recorder.event(job, "Normal", "SuccessfulDelete", f"Deleted pod: {pod.name}")
-
-    async def _write_status(self, job: KubeObject, pods: list[KubeObject], todo: Plan) -> None:
-        if todo.start and (job.status or {}).get("startTime"):
-            return  # the events of the new pods bring the Job back
-        status = status_of(job, pods, todo.verdict, self._clock.now())
-        if status == job.status:
-            return
-        api = self._client.batch_v1.jobs(job.namespace)
-        written = await api.replace_status({**job.to_dict(), "status": status})
-        self.writes.wrote(job.key, self.informer, written)
-        if todo.verdict is not None:
-            self._tell(job, todo.verdict)
-
-    def _tell(self, job: KubeObject, verdict: Verdict) -> None:
         if verdict.is_success:
-            self._recorder.event(job, "Normal", "Completed", "Job completed")
+            recorder.event(before, "Normal", "Completed", "Job completed")
         else:
-            self._recorder.event(job, "Warning", verdict.reason, verdict.message)
+            recorder.event(before, "Warning", verdict.reason, verdict.message)
 
 
-def _give_index(pod: dict[str, Any], job: KubeObject, index: int) -> None:
-    """Where the program in it finds which part of the work is its own."""
+def pod_of(job: KubeObject, wanted: Start) -> dict[str, Any]:
+    """A pod that is held until it is counted."""
+    pod = pod_from_template(job.spec.template, job)
     metadata = pod["metadata"]
+    metadata["finalizers"] = [*(metadata.get("finalizers") or ()), FINALIZER]
+    if wanted.index is None:
+        return pod
+    index = str(wanted.index)
+    annotations = {INDEX: index}
+    if job.spec.backoffLimitPerIndex is not None:
+        annotations[FAILURES] = str(wanted.failures)
+        if wanted.ignored:
+            annotations[IGNORED] = str(wanted.ignored)
     metadata["generateName"] = f"{job.name}-{index}-"
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), INDEX: str(index)}
-    metadata["labels"] = {**(metadata.get("labels") or {}), INDEX: str(index)}
-    pod["spec"].setdefault("hostname", f"{job.name}-{index}")
-    for container in pod["spec"].get("containers") or ():
-        env = [one for one in container.get("env") or () if one["name"] != "JOB_COMPLETION_INDEX"]
-        container["env"] = [*env, {"name": "JOB_COMPLETION_INDEX", "value": str(index)}]
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
+    metadata["labels"] = {**(metadata.get("labels") or {}), INDEX: index}
+    _tell_index(pod["spec"], f"{job.name}-{index}")
+    return pod
+
+
+def _tell_index(spec: dict[str, Any], hostname: str) -> None:
+    """Where the program in a pod finds which part of the work is its own."""
+    spec.setdefault("hostname", hostname)
+    source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
+    told = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind) or ():
+            env = container.get("env") or []
+            if not any(one["name"] == told["name"] for one in env):
+                container["env"] = [*env, told]

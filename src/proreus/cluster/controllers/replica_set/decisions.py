@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,8 @@ from proreus.api.selectors.labels import LabelSelector
 from proreus.cluster.controllers import conditions
 from proreus.cluster.controllers.batches import BURST
 from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.pod_template import (
-    available_in_s,
-    is_active,
-    is_finished,
-    is_ready,
-)
 from proreus.cluster.controllers.replica_set.ranking import first_to_delete
+from proreus.cluster.controllers.replica_set.seen import Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +35,7 @@ class Trouble:
 def plan(
     replica_set: KubeObject,
     active: Sequence[KubeObject],
-    related: Iterable[KubeObject],
+    related: Callable[[], Iterable[KubeObject]],
     now: float,
 ) -> Plan:
     if is_deleting(replica_set):
@@ -49,7 +44,7 @@ def plan(
     if excess < 0:
         return Plan(create=min(-excess, BURST))
     if excess > 0:
-        return Plan(delete=tuple(first_to_delete(active, min(excess, BURST), related, now)))
+        return Plan(delete=tuple(first_to_delete(active, min(excess, BURST), related(), now)))
     return Plan()
 
 
@@ -59,20 +54,20 @@ def wanted(replica_set: KubeObject) -> int:
 
 
 def status_of(
-    replica_set: KubeObject, pods: Sequence[KubeObject], trouble: Trouble | None, now: float
+    replica_set: KubeObject, pods: Sequence[Seen], trouble: Trouble | None, now: float
 ) -> dict[str, Any]:
     """``pods``: all that are claimed, those that are going too."""
     spec = replica_set.spec
-    active = [pod for pod in pods if is_active(pod)]
+    active = [seen for seen in pods if seen.is_active]
     template_labels = (spec.template.metadata or {}).get("labels") or {}
     labelled = LabelSelector.from_object({"matchLabels": dict(template_labels)})
     min_ready_s = spec.minReadySeconds or 0
     counts: dict[str, int] = {
         "replicas": len(active),
-        "fullyLabeledReplicas": sum(labelled.matches(pod.labels) for pod in active),
-        "readyReplicas": sum(is_ready(pod) for pod in active),
-        "availableReplicas": sum(available_in_s(p, min_ready_s, now) == 0 for p in active),
-        "terminatingReplicas": sum(is_deleting(p) and not is_finished(p) for p in pods),
+        "fullyLabeledReplicas": sum(labelled.matches(seen.pod.labels) for seen in active),
+        "readyReplicas": sum(seen.is_ready for seen in active),
+        "availableReplicas": sum(seen.is_available(min_ready_s, now) for seen in active),
+        "terminatingReplicas": sum(seen.is_going and not seen.is_finished for seen in pods),
     }
     status: dict[str, Any] = {"replicas": counts.pop("replicas")}
     status |= {field: count for field, count in counts.items() if count}
@@ -90,12 +85,3 @@ def _conditions(
         return conditions.without_condition(present, "ReplicaFailure")
     failed = conditions.condition("ReplicaFailure", "True", trouble.reason, trouble.message, now)
     return conditions.with_condition(present, failed)
-
-
-def next_availability_s(
-    replica_set: KubeObject, pods: Iterable[KubeObject], now: float
-) -> float | None:
-    """When the next ready pod will have been ready for long enough."""
-    min_ready_s = replica_set.spec.minReadySeconds or 0
-    delays = [available_in_s(pod, min_ready_s, now) for pod in pods if is_active(pod)]
-    return min((delay for delay in delays if delay), default=None)

@@ -1,9 +1,4 @@
-"""One simulated container: waiting, running, terminated, as a function of time. Pure.
-
-Waiting ──its time──▶ Running ──exits or is stopped──▶ Terminated
-   ▲                                                       │
-   └──────────── back-off, if its policy restarts it ──────┘
-"""
+"""One simulated container: waiting, running, terminated, as a function of time. Pure."""
 
 from __future__ import annotations
 
@@ -11,36 +6,18 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from proreus.cluster.kubelet.runtimes.plan import ALWAYS, ON_FAILURE, ContainerPlan
-
-CREATING = "ContainerCreating"
-INITIALIZING = "PodInitializing"
-CRASH_LOOP = "CrashLoopBackOff"
-KILLED = 137
-_BACKOFF_S, _BACKOFF_MAX_S = 10.0, 300.0
-_HEALTHY_AFTER_S = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """``until`` None: nobody has said yet when it may start."""
-
-    reason: str = CREATING
-    until: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    started_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class Terminated:
-    exit_code: int
-    started_at: float
-    finished_at: float
-
-
-ContainerState = Waiting | Running | Terminated
+from proreus.cluster.kubelet.runtimes.states import (
+    CRASH_LOOP,
+    CREATING,
+    HEALTHY_AFTER_S,
+    INITIALIZING,
+    KILLED,
+    ContainerState,
+    Running,
+    Terminated,
+    Waiting,
+    crash_backoff_s,
+)
 
 
 @dataclass(slots=True)
@@ -119,10 +96,7 @@ class Container:
 
     @property
     def backoff_s(self) -> float:
-        """The first restart is at once."""
-        if self.crashes < 2:
-            return 0.0
-        return min(_BACKOFF_S * 2.0 ** min(self.crashes - 2, 10), _BACKOFF_MAX_S)
+        return crash_backoff_s(self.crashes)
 
     @property
     def has_succeeded(self) -> bool:
@@ -158,7 +132,7 @@ class Container:
     def _finish(self, at: float, code: int) -> None:
         assert isinstance(self.state, Running)
         started_at = self.state.started_at
-        self.crashes = 1 if at - started_at >= _HEALTHY_AFTER_S else self.crashes + 1
+        self.crashes = 1 if at - started_at >= HEALTHY_AFTER_S else self.crashes + 1
         self.state = Terminated(code, started_at, at)
 
     def _restarts(self, ended: Terminated) -> bool:

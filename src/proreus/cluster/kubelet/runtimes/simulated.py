@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.values.timestamp import parse_time
-from proreus.cluster.kubelet.runtimes.container import (
+from proreus.cluster.kubelet.runtimes.container import Container
+from proreus.cluster.kubelet.runtimes.plan import ContainerPlan, PodPlan
+from proreus.cluster.kubelet.runtimes.states import (
     CRASH_LOOP,
+    FAILED,
     INITIALIZING,
-    Container,
+    PENDING,
+    RUNNING,
+    SUCCEEDED,
     Running,
     Terminated,
     Waiting,
 )
-from proreus.cluster.kubelet.runtimes.plan import ContainerPlan, PodPlan
-
-PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
-TERMINAL = (SUCCEEDED, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class SimulatedPod:
 
     @property
     def is_initialized(self) -> bool:
-        return all(_lets_pass(container) for container in self.init)
+        return all(lets_pass(container) for container in self.init)
 
     @property
     def phase(self) -> str:
@@ -125,7 +126,7 @@ def _has_run(container: Container) -> bool:
     return not isinstance(container.state, Waiting)
 
 
-def _lets_pass(container: Container) -> bool:
+def lets_pass(container: Container) -> bool:
     return _passed_at(container) is not None
 
 

@@ -21,7 +21,17 @@ from proreus.cluster.scheduler.filters import (
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
-NodeFilter = Callable[[NodeState], str | None]  # the reason of a refusal, None: it fits
+Refusal = str | tuple[str, ...]  # the reason, or all of them
+NodeFilter = Callable[[NodeState], Refusal | None]  # None: it fits
+# Refusals that other pods' leaving cannot change.
+_FOR_GOOD = (
+    "node(s) didn't match the requested node name",
+    "node(s) were unschedulable",
+    "node(s) had untolerated taint",
+    "node(s) didn't match Pod's node affinity/selector",
+    "node(s) didn't match pod affinity rules",
+    "node(s) didn't match pod topology spread constraints (missing required label)",
+)
 
 _FILTERS: tuple[Callable[[PodView], NodeFilter | None], ...] = (
     node_name.node_filter,
@@ -43,10 +53,15 @@ def filter_for(pod: PodView, nodes: Sequence[NodeState]) -> NodeFilter:
     filters = [made for make in _FILTERS if (made := make(pod)) is not None]
     filters += [made for make in _CLUSTER_FILTERS if (made := make(pod, nodes)) is not None]
 
-    def refuse(node: NodeState) -> str | None:
+    def refuse(node: NodeState) -> Refusal | None:
         for node_filter in filters:
             if (reason := node_filter(node)) is not None:
                 return reason
         return None
 
     return refuse
+
+
+def is_for_good(refusal: Refusal) -> bool:
+    """Whether the node stays refused whichever of its pods leave."""
+    return isinstance(refusal, str) and refusal.startswith(_FOR_GOOD)

@@ -74,11 +74,11 @@ def _repelled(pod: PodView, nodes: Sequence[NodeState]) -> Iterable[tuple[str, s
 def _terms(pod: PodView, kind: str) -> list[_Term]:
     affinity = (pod.spec.get("affinity") or {}).get(kind) or {}
     return [
-        _Term(t.get("topologyKey") or "", _matcher(t, pod)) for t in affinity.get(_REQUIRED) or ()
+        _Term(t.get("topologyKey") or "", matcher(t, pod)) for t in affinity.get(_REQUIRED) or ()
     ]
 
 
-def _matcher(term: Mapping[str, Any], owner: PodView) -> Callable[[PodView], bool]:
+def matcher(term: Mapping[str, Any], owner: PodView) -> Callable[[PodView], bool]:
     selected = term.get("labelSelector")
     if selected is None:
         return lambda _: False

@@ -31,7 +31,7 @@ def node_filter(pod: PodView, nodes: Sequence[NodeState]) -> _Refuse | None:
 
 def _check(pod: PodView, constraint: Mapping[str, Any], nodes: Sequence[NodeState]) -> _Refuse:
     key, skew_max = constraint.get("topologyKey") or "", constraint.get("maxSkew") or 1
-    matches = _matcher(pod, constraint)
+    matches = matcher(pod, constraint)
     excludes = node_affinity.node_filter(pod)
     counts: dict[str, int] = {}
     for node in nodes:
@@ -53,7 +53,7 @@ def _check(pod: PodView, constraint: Mapping[str, Any], nodes: Sequence[NodeStat
     return refuse
 
 
-def _matcher(pod: PodView, constraint: Mapping[str, Any]) -> Callable[[PodView], bool]:
+def matcher(pod: PodView, constraint: Mapping[str, Any]) -> Callable[[PodView], bool]:
     selected = constraint.get("labelSelector")
     if selected is None:
         return lambda _: False

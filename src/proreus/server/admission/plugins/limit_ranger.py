@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable
 
 from proreus.api.group_version import GroupResource
 from proreus.server.admission.plugins import lookup
@@ -19,20 +19,33 @@ class LimitRanger:
     def __init__(self, limit_ranges: Collection) -> None:
         self._limit_ranges = limit_ranges
 
-    async def set_defaults(self, attributes: Attributes) -> None:
-        if is_new(attributes, PODS) and (ranges := await self._ranges(attributes)):
-            assert attributes.obj is not None
-            limit_ranges.fill_containers(attributes.obj, ranges)
+    def _has_none(self, namespace: str) -> bool:
+        """Most namespaces are without limits; False says nothing."""
+        return self._limit_ranges.cache.peek_all(namespace) == []
 
-    async def check_bounds(self, attributes: Attributes) -> None:
+    def set_defaults(self, attributes: Attributes) -> Awaitable[None] | None:
+        if not is_new(attributes, PODS) or self._has_none(attributes.namespace):
+            return None
+
+        def fill(ranges: lookup.Objects) -> None:
+            assert attributes.obj is not None
+            if ranges:
+                limit_ranges.fill_containers(attributes.obj, ranges)
+
+        return lookup.with_each(fill, self._limit_ranges, attributes.namespace)
+
+    def check_bounds(self, attributes: Attributes) -> Awaitable[None] | None:
         is_pod = is_new(attributes, PODS)
         if not is_pod and not is_new(attributes, _CLAIMS):
-            return
-        assert attributes.obj is not None
-        if ranges := await self._ranges(attributes):
-            check = limit_ranges.check_pod if is_pod else limit_ranges.check_claim
-            with told_as_forbidden(attributes):
-                check(attributes.obj, ranges)
+            return None
+        if self._has_none(attributes.namespace):
+            return None
 
-    async def _ranges(self, attributes: Attributes) -> list[dict[str, Any]]:
-        return list(await lookup.each(self._limit_ranges, attributes.namespace))
+        def check(ranges: lookup.Objects) -> None:
+            assert attributes.obj is not None
+            if ranges:
+                judge = limit_ranges.check_pod if is_pod else limit_ranges.check_claim
+                with told_as_forbidden(attributes):
+                    judge(attributes.obj, ranges)
+
+        return lookup.with_each(check, self._limit_ranges, attributes.namespace)

@@ -1,18 +1,22 @@
 """What plugins read of other objects: from the watch cache, decoded on the spot.
 
 Caches may lag behind by a moment, as they do in Kubernetes; a plugin that must not miss an object
-asks storage when the cache does not know it.
+asks storage when the cache does not know it. Every create asks several times, mostly where there is
+nothing: that costs a microsecond, and no wait while the cache is ready.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from proreus.api.wire import json, splice
 from proreus.server.registry.collection import Collection
+from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Any as Whatever
 from proreus.server.watch_cache.query import ListQuery, Selection
+
+Objects = list[dict[str, Any]]
 
 
 async def find(collection: Collection, key: str) -> dict[str, Any] | None:
@@ -27,18 +31,40 @@ async def find(collection: Collection, key: str) -> dict[str, Any] | None:
     return found
 
 
-async def each(
-    collection: Collection, namespace: str = "", *, having: bytes = b""
-) -> Iterator[dict[str, Any]]:
-    """All objects of a namespace (or of all), in key order. Decodes as it is read.
+def at_hand(collection: Collection, namespace: str = "", *, having: bytes = b"") -> Objects | None:
+    """All objects of a namespace (or of all), in key order; None if the cache is not ready.
 
     ``having``: those whose bytes do not contain this are passed over unread.
-
-    Every create asks several times, mostly where there is nothing: that costs a microsecond.
     """
-    at_hand = collection.cache.peek_all(namespace)
-    if at_hand is not None:
-        return (splice.decode_item(obj.item) for obj in at_hand if having in obj.item)
+    found = collection.cache.peek_all(namespace)
+    return None if found is None else _decoded(found, having)
+
+
+async def each(collection: Collection, namespace: str = "", *, having: bytes = b"") -> Objects:
+    """The same, once the cache is ready."""
     query = ListQuery(selection=Selection(namespace=namespace), state=Whatever())
     listing = await collection.cache.list(query)
-    return (splice.decode_item(obj.item) for obj in listing.objects if having in obj.item)
+    return _decoded(listing.objects, having)
+
+
+def with_each(
+    use: Callable[[Objects], None],
+    collection: Collection,
+    namespace: str = "",
+    *,
+    having: bytes = b"",
+) -> Awaitable[None] | None:
+    """Give them to ``use``: now if they are at hand, else when what is returned is awaited."""
+    found = at_hand(collection, namespace, having=having)
+    if found is not None:
+        use(found)
+        return None
+
+    async def later() -> None:
+        use(await each(collection, namespace, having=having))
+
+    return later()
+
+
+def _decoded(objects: Iterable[CachedObject], having: bytes) -> Objects:
+    return [splice.decode_item(obj.item) for obj in objects if having in obj.item]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from proreus.aio.clock import Clock
@@ -25,32 +25,34 @@ class NamespaceLifecycle:
         self._namespaces = namespaces
         self._clock = clock
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         if attributes.resource.plural == "namespaces" and not attributes.resource.group:
             self._protect_immortal(attributes)
-            return
+            return None
         if attributes.operation != CREATE or not attributes.resource.namespaced:
-            return
+            return None
         if attributes.subresource or attributes.resource.plural in _ASKING:
-            return
+            return None
+        cached = self._namespaces.cache.peek(attributes.namespace)
+        if cached is None:
+            return self._admit_unknown(attributes)
+        # Decoding a whole namespace per create would cost more than the create itself.
+        if b'"Terminating"' in cached.item or b"deletionTimestamp" in cached.item:
+            _refuse_terminating(attributes, splice.decode_item(cached.item))
+        return None
+
+    async def _admit_unknown(self, attributes: Attributes) -> None:
         namespace = await self._find(attributes.namespace)
         if namespace is None:
             raise NotFound.of(_NAMESPACES, attributes.namespace)
-        if _is_terminating(namespace):
-            raise _terminating(attributes)
+        _refuse_terminating(attributes, namespace)
 
     def _protect_immortal(self, attributes: Attributes) -> None:
         if attributes.operation == DELETE and attributes.name in _IMMORTAL:
             raise Forbidden.of(_NAMESPACES, attributes.name, "this namespace may not be deleted")
 
     async def _find(self, name: str) -> Mapping[str, Any] | None:
-        """From the cache; what it does not know yet, storage may."""
-        cached = self._namespaces.cache.peek(name)
-        if cached is not None:
-            # Decoding a whole namespace per create would cost more than the create itself.
-            if b'"Terminating"' not in cached.item and b"deletionTimestamp" not in cached.item:
-                return _ALIVE
-            return splice.decode_item(cached.item)
+        """What the cache does not know yet, storage may."""
         try:
             stored = await self._namespaces.store.get(name)
             if stored is None:
@@ -64,12 +66,10 @@ class NamespaceLifecycle:
         return found
 
 
-_ALIVE: Mapping[str, Any] = {"metadata": {}, "status": {"phase": "Active"}}
-
-
-def _is_terminating(namespace: Mapping[str, Any]) -> bool:
+def _refuse_terminating(attributes: Attributes, namespace: Mapping[str, Any]) -> None:
     phase = (namespace.get("status") or {}).get("phase")
-    return phase == "Terminating" or bool(namespace["metadata"].get("deletionTimestamp"))
+    if phase == "Terminating" or namespace["metadata"].get("deletionTimestamp"):
+        raise _terminating(attributes)
 
 
 def _terminating(attributes: Attributes) -> Forbidden:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from proreus.api.group_version import GroupResource
@@ -13,6 +14,8 @@ from proreus.server.schema.kinds import pods
 from proreus.server.schema.policies import pod_classes
 
 PODS = GroupResource("", "pods")
+_MARKED = b'"globalDefault":true'
+Class = dict[str, Any] | None
 
 
 class PodClasses:
@@ -20,40 +23,55 @@ class PodClasses:
         self._priorities = priorities
         self._runtimes = runtimes
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         if not is_new(attributes, PODS):
-            return
+            return None
         assert attributes.obj is not None
         spec: dict[str, Any] = attributes.obj.setdefault("spec", {})
-        priority = await self._priority(spec.get("priorityClassName") or "")
-        default = None if spec.get("priorityClassName") else await self._default_priority()
-        runtime_name = spec.get("runtimeClassName")
-        runtime = await lookup.find(self._runtimes, runtime_name) if runtime_name else None
-        with told_as_forbidden(attributes):
-            pod_classes.take_priority(spec, priority, default)
-            # Before the runtime class adds its own: tolerations keep the order they came in.
-            pods.add_default_tolerations(spec)
-            pod_classes.take_runtime_class(spec, runtime)
+        if spec.get("priorityClassName") or spec.get("runtimeClassName"):
+            return self._take_named(attributes, spec)
 
-    async def _priority(self, name: str) -> dict[str, Any] | None:
-        if not name:
-            return None
-        if name in pods.SYSTEM_PRIORITIES:  # every cluster has these two
-            return {"value": pods.SYSTEM_PRIORITIES[name]}
-        return await lookup.find(self._priorities, name)
+        def take(classes: lookup.Objects) -> None:
+            _take(attributes, spec, None, _default(classes), None)
 
-    async def _default_priority(self) -> dict[str, Any] | None:
-        """The lowest of the classes marked as the cluster's default."""
-        classes = await lookup.each(self._priorities, having=b'"globalDefault":true')
-        marked = [c for c in classes if c.get("globalDefault")]
-        return min(marked, key=lambda c: int(c.get("value") or 0), default=None)
+        return lookup.with_each(take, self._priorities, having=_MARKED)
+
+    async def _take_named(self, attributes: Attributes, spec: dict[str, Any]) -> None:
+        priority_name, runtime_name = spec.get("priorityClassName"), spec.get("runtimeClassName")
+        priority = default = runtime = None
+        if priority_name in pods.SYSTEM_PRIORITIES:  # every cluster has these two
+            priority = {"value": pods.SYSTEM_PRIORITIES[priority_name]}
+        elif priority_name:
+            priority = await lookup.find(self._priorities, priority_name)
+        else:
+            default = _default(await lookup.each(self._priorities, having=_MARKED))
+        if runtime_name:
+            runtime = await lookup.find(self._runtimes, runtime_name)
+        _take(attributes, spec, priority, default, runtime)
+
+
+def _take(
+    attributes: Attributes, spec: dict[str, Any], priority: Class, default: Class, runtime: Class
+) -> None:
+    with told_as_forbidden(attributes):
+        pod_classes.take_priority(spec, priority, default)
+        # Before the runtime class adds its own: tolerations keep the order they came in.
+        pods.add_default_tolerations(spec)
+        pod_classes.take_runtime_class(spec, runtime)
+
+
+def _default(classes: lookup.Objects) -> Class:
+    """The lowest of the classes marked as the cluster's default."""
+    marked = [c for c in classes if c.get("globalDefault")]
+    return min(marked, key=lambda c: int(c.get("value") or 0), default=None)
 
 
 def is_new(attributes: Attributes, resource: GroupResource) -> bool:
     """Whether an object of this resource is being created."""
     return (
         attributes.operation == CREATE
+        and attributes.resource.plural == resource.resource
+        and attributes.resource.group == resource.group
         and not attributes.subresource
         and attributes.obj is not None
-        and attributes.resource.group_resource == resource
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 from proreus.aio.clock import Clock
@@ -52,13 +52,15 @@ class ServiceAddresses:
         self._network = network
         self._clock = clock
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Last before the write: what is claimed here is about to be stored."""
         resource = attributes.resource
         if resource.plural != "services" or resource.group or attributes.subresource:
-            return
-        if attributes.operation not in (CREATE, UPDATE):
-            return
+            return None
+        return self._give(attributes) if attributes.operation in (CREATE, UPDATE) else None
+
+    async def _give(self, attributes: Attributes) -> None:
+        resource = attributes.resource
         service = attributes.obj
         assert service is not None, "a write has an object"
         old = attributes.old or {}

@@ -1,19 +1,32 @@
-"""Running a schema's rules over an object, with its former state for transition rules."""
+"""Running a schema's rules over an object, with its former state for transition rules.
+
+All rules of one validation share a budget and each has a limit, in Kubernetes' cost units; when
+either runs out no further rule is run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
 from proreus.api.patch.json_patch import same
-from proreus.server.custom.cel.declared import uses_old_self
-from proreus.server.custom.cel.engine import CelError, compile_rule
+from proreus.server.custom.cel.compiled import CompiledRule, Place, Places, rules_at
+from proreus.server.custom.cel.functions.operators import NO_OVERLOAD
 from proreus.server.custom.cel.places import resolve
-from proreus.server.custom.cel.values import cel_value
+from proreus.server.custom.cel.steps import CostExceeded
+from proreus.server.custom.cel.values import NONE, EvaluationError, Optional, cel_value
 from proreus.server.custom.structural import MISSING, Structural
 
+RULE_LIMIT = 1_000_000
+BUDGET = 10_000_000
+_MESSAGE_BYTES = 5 * 1024
+_TIRED = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
 _BLOCKING = {
     Reason.NOT_SUPPORTED,
     Reason.REQUIRED,
@@ -34,76 +47,181 @@ def blocked_by(errors: list[FieldError]) -> list[FieldError]:
     return [_UNCHECKED] if any(error.reason in _BLOCKING for error in errors) else []
 
 
-def run_rules(
-    value: Any, schema: Structural, old: Any = MISSING, path: str = "", *, is_root: bool = False
-) -> Iterator[FieldError]:
-    """Violations of the rules of a value and of everything in it."""
-    if not schema.has_rules or value is None:
-        return
-    rules = schema.raw.get("x-kubernetes-validations")
-    if rules:
-        yield from _own(value, schema, old, path, is_root=is_root)
-    if isinstance(value, dict):
-        former = old if isinstance(old, dict) else {}
+class SchemaRules:
+    """The rules of one schema."""
+
+    __slots__ = ("_places", "_schema")
+
+    def __init__(self, schema: Structural) -> None:
+        self._schema = schema
+        self._places = Places()
+
+    def violations(
+        self, value: Any, old: Any = MISSING, *, is_resource: bool = True, budget: int = BUDGET
+    ) -> list[FieldError]:
+        """Of a value and everything in it. What is tolerated because it was so before is marked."""
+        found: list[FieldError] = []
+        if self._schema.has_rules:
+            walk = _Walk(self._places, found, budget)
+            with suppress(_Stopped):
+                walk.value(value, self._schema, _Old(old), "", is_resource=is_resource)
+        return found
+
+
+class _Stopped(Exception):
+    """No further rules are run."""
+
+
+class _Old:
+    """The former state of a place, if it can be told which it is.
+
+    Where it cannot (a plain list's item), the nearest place above decides what is unchanged.
+    """
+
+    __slots__ = ("_above", "_same", "value")
+
+    def __init__(self, value: Any, above: tuple[Any, Any] | None = None) -> None:
+        self.value = None if value is MISSING else value
+        self._above = above  # the new and old value of that place above
+        self._same: bool | None = None
+
+    def is_unchanged(self, value: Any) -> bool:
+        if self._same is None:
+            mine, old = (value, self.value) if self.value is not None else self._above or (1, None)
+            self._same = old is not None and same(mine, old)
+        return self._same
+
+    def under(self, value: Any, child: Any) -> _Old:
+        """Of a part of this place: ``child`` is its former state, MISSING if nobody knows it."""
+        if child is MISSING or child is None:
+            above = (value, self.value) if self.value is not None else self._above
+            return _Old(MISSING, above)
+        return _Old(child)
+
+
+class _Walk:
+    def __init__(self, places: Places, found: list[FieldError], budget: int) -> None:
+        self._places = places
+        self._found = found
+        self._budget = budget
+
+    def value(
+        self, value: Any, schema: Structural, old: _Old, path: str, *, is_resource: bool = False
+    ) -> None:
+        if value is None:
+            return
+        if rules_at(schema):
+            place = self._places.at(schema, is_resource=is_resource)
+            self._judge(value, schema, place, old, path)
+        if isinstance(value, dict):
+            self._fields(value, schema, old, path)
+        elif isinstance(value, list) and schema.items is not None and schema.items.has_rules:
+            former = _former_items(schema, old.value)
+            for index, item in enumerate(value):
+                below = old.under(value, former(item))
+                self.value(item, schema.items, below, f"{path}[{index}]")
+
+    def _fields(self, value: dict[str, Any], schema: Structural, old: _Old, path: str) -> None:
+        former = old.value if isinstance(old.value, dict) and not schema.is_atomic_map else {}
         for key in sorted(value):
             child, place = schema.properties.get(key), f"{path}.{key}" if path else key
             if child is None and isinstance(schema.values, Structural):
                 child, place = schema.values, f"{path}[{key}]"
             if child is not None and child.has_rules:
-                yield from run_rules(value[key], child, former.get(key, MISSING), place)
-    elif isinstance(value, list) and schema.items is not None:
-        for index, item in enumerate(value):
-            before = _former(item, schema, old)
-            yield from run_rules(item, schema.items, before, f"{path}[{index}]")
+                below = old.under(value, former.get(key, MISSING))
+                self.value(value[key], child, below, place)
 
-
-def _former(item: Any, schema: Structural, old: Any) -> Any:
-    if not isinstance(old, list) or schema.list_type != "map" or not isinstance(item, dict):
-        return MISSING
-    keys = schema.list_map_keys
-    for other in old:
-        if isinstance(other, dict) and all(other.get(k) == item.get(k) for k in keys):
-            return other
-    return MISSING
-
-
-def _own(
-    value: Any, schema: Structural, old: Any, path: str, *, is_root: bool
-) -> Iterator[FieldError]:
-    has_old = old is not MISSING and old is not None
-    is_unchanged = has_old and same(value, old)
-    mine = cel_value(value, schema, is_root=is_root)
-    before = cel_value(old, schema, is_root=is_root) if has_old else None
-    for rule in schema.raw["x-kubernetes-validations"]:
-        is_transition = uses_old_self(rule)
-        optional = bool(rule.get("optionalOldSelf"))
-        if is_transition and not has_old and not optional:
-            continue
-        if is_unchanged and not is_transition:
-            continue  # ratcheting: it was so before
+    def _judge(self, value: Any, schema: Structural, place: Place, old: _Old, path: str) -> None:
+        if self._budget <= 0:
+            self._stop(path, schema, _TIRED)
         try:
-            program = compile_rule(rule["rule"], optional_old=optional)
-            holds = program.evaluate(mine, before, has_old=has_old)
-        except CelError as error:
-            yield _failed(rule, schema, path, str(error))
-            continue
-        if holds is not True:
-            message = _message(rule, mine, before, has_old=has_old)
-            yield _violation(rule, value, schema, path, message)
+            mine, before = cel_value(value, place.shape), cel_value(old.value, place.shape)
+        except EvaluationError as error:
+            self._found.append(field_error.invalid(path or "<nil>", schema.type, str(error)))
+            return
+        for rule in place.rules:
+            if rule.program is None:
+                text = f"rule compile error: {rule.error}"
+                self._found.append(field_error.invalid(path or "<nil>", schema.type, text))
+                continue
+            if rule.is_transition and before is None and not rule.has_optional_old:
+                continue
+            self._run(rule, value, schema, (mine, before), old, path)
 
-
-def _message(rule: Mapping[str, Any], mine: Any, before: Any, *, has_old: bool) -> str:
-    if expression := rule.get("messageExpression"):
-        optional = bool(rule.get("optionalOldSelf"))
+    def _run(
+        self,
+        rule: CompiledRule,
+        value: Any,
+        schema: Structural,
+        seen: tuple[Any, Any],
+        old: _Old,
+        path: str,
+    ) -> None:
+        assert rule.program is not None
+        mine, before = seen
+        former = before
+        if rule.has_optional_old:
+            former = NONE if before is None else Optional(True, before)
         try:
-            text = compile_rule(expression, optional_old=optional).evaluate(
-                mine, before, has_old=has_old
+            outcome = rule.program.run(mine, former, RULE_LIMIT)
+        except CostExceeded:
+            self._stop(
+                path,
+                schema,
+                "'operation cancelled: actual cost limit exceeded': no further validation rules "
+                f"will be run due to call cost exceeds limit for rule: {_told(rule.raw)}",
             )
-        except CelError:
-            text = None
-        if isinstance(text, str) and text.strip() and "\n" not in text:
-            return text
-    return rule.get("message") or f"failed rule: {rule['rule'].strip()}"
+        self._spend(outcome.cost, path, schema)
+        if outcome.error:
+            self._found.append(_failed(rule.raw, schema, path, outcome.error))
+        elif outcome.value is not True:
+            message = self._message(rule, mine, before, path, schema)
+            error = _violation(rule.raw, value, schema, path, message)
+            if not rule.is_transition and old.is_unchanged(value):
+                error = replace(error, is_tolerated=True)
+            self._found.append(error)
+
+    def _message(
+        self, rule: CompiledRule, mine: Any, before: Any, path: str, schema: Structural
+    ) -> str:
+        plain: str = (rule.raw.get("message") or "").strip() or f"failed rule: {_told(rule.raw)}"
+        if rule.message is None:
+            return plain
+        try:
+            outcome = rule.message.run(mine, before, RULE_LIMIT)
+        except CostExceeded:
+            self._stop(
+                path,
+                schema,
+                "no further validation rules will be run due to call cost exceeds limit for "
+                f"messageExpression: {field_error.quote(rule.raw['messageExpression'])}",
+            )
+        self._spend(outcome.cost, path, schema)
+        text = outcome.value.strip() if isinstance(outcome.value, str) else ""
+        is_fine = text and "\n" not in text and len(text.encode()) <= _MESSAGE_BYTES
+        return text if is_fine else plain
+
+    def _spend(self, cost: int, path: str, schema: Structural) -> None:
+        if cost > self._budget:
+            self._stop(path, schema, _TIRED)
+        self._budget -= cost
+
+    def _stop(self, path: str, schema: Structural, why: str) -> NoReturn:
+        self._found.append(field_error.invalid(path or "<nil>", schema.type, why))
+        raise _Stopped
+
+
+def _former_items(schema: Structural, old: Any) -> Callable[[Any], Any]:
+    """Which item of the old list an item of the new one was: only maps say so."""
+    if not isinstance(old, list) or schema.list_type != "map":
+        return lambda item: MISSING
+    keys = schema.list_map_keys
+
+    def key(item: Mapping[str, Any]) -> str:
+        return field_error.quote([item.get(name) for name in keys])
+
+    known = {key(item): item for item in old if isinstance(item, dict)}
+    return lambda item: known.get(key(item), MISSING) if isinstance(item, dict) else MISSING
 
 
 def _violation(
@@ -125,5 +243,15 @@ def _violation(
 
 
 def _failed(rule: Mapping[str, Any], schema: Structural, path: str, why: str) -> FieldError:
-    told = rule.get("message") or rule["rule"].strip()
-    return field_error.invalid(path or "<nil>", schema.type, f"{why} evaluating rule: {told}")
+    if why.startswith(NO_OVERLOAD):
+        text = (
+            f"'{why}': call arguments did not match a supported operator, function or macro "
+            f"signature for rule: {_told(rule)}"
+        )
+    else:
+        text = f"{why} evaluating rule: {_told(rule)}"
+    return field_error.invalid(path or "<nil>", schema.type, text)
+
+
+def _told(rule: Mapping[str, Any]) -> str:
+    return str(rule.get("message") or rule["rule"]).strip()

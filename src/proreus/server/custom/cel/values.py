@@ -1,66 +1,137 @@
-"""JSON values as CEL sees them: typed by their schema, with names that CEL can spell."""
+"""JSON values as rules see them: typed by their shape.
+
+Plain JSON is used as it is; only texts with a format, numbers, and lists that are sets or maps
+differ. Times are Python's, so rules see microseconds.
+"""
 
 from __future__ import annotations
 
-import datetime
-import re
+import base64
+import binascii
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proreus.api.values.duration import parse_duration
 from proreus.api.values.timestamp import parse_time
-from proreus.server.custom.structural import Structural
+from proreus.server.custom.cel.shapes import Kind, Shape
+from proreus.server.custom.cel.syntax import Uint
 
-_RESERVED = frozenset(
-    {
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for",
-        "function", "if", "import", "let", "loop", "package", "namespace", "return", "var",
-        "void", "while",
-    }
-)  # fmt: skip
-_ODD = re.compile(r"__|[.\-/]")
-_ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_NUMBERS = (int, float, Uint)
 
 
-def cel_value(value: Any, schema: Structural | None, *, is_root: bool = False) -> Any:
-    if schema is None:
+class EvaluationError(Exception):
+    """A rule that failed on a value: a missing key, an overflow, an operand of a wrong type."""
+
+
+class KeyedList(list[Any]):
+    """A list whose order says nothing: a set, or a map by keys of its elements."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, items: Iterable[Any], keys: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.keys = keys
+
+    def key(self, item: Any) -> Any:
+        if self.keys and isinstance(item, dict):
+            return tuple(repr(item.get(key)) for key in self.keys)
+        return repr(item)
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    has_value: bool = False
+    value: Any = None
+
+
+NONE = Optional()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    name: str
+
+
+def cel_value(value: Any, shape: Shape | None) -> Any:
+    """Raises EvaluationError for a text that is not of its format."""
+    if shape is None or not shape.is_converted or value is None:
         return value
-    match value:
-        case dict() if isinstance(schema.values, Structural):
-            return {key: cel_value(item, schema.values) for key, item in value.items()}
-        case dict():
-            return _object(value, schema, is_root=is_root)
-        case list():
-            return [cel_value(item, schema.items) for item in value]
-        case int() if schema.type == "number" and not isinstance(value, bool):
+    match shape.kind:
+        case Kind.OBJECT if isinstance(value, dict):
+            changed = {
+                field.name: cel_value(value[field.name], field.shape)
+                for field in shape.fields.values()
+                if field.shape.is_converted and field.name in value
+            }
+            return {**value, **changed}
+        case Kind.MAP if isinstance(value, dict):
+            return {key: cel_value(item, shape.element) for key, item in value.items()}
+        case Kind.LIST if isinstance(value, list):
+            items = [cel_value(item, shape.element) for item in value]
+            return KeyedList(items, shape.keys) if shape.list_type else items
+        case Kind.DOUBLE if value.__class__ is int:
             return float(value)
-        case str():
-            return _text(value, schema.raw.get("format") or "")
+        case kind if isinstance(value, str):
+            return _text(value, kind)
         case _:
             return value
 
 
-def escaped(name: str) -> str:
-    if name in _RESERVED:
-        return f"__{name}__"
-    return _ODD.sub(lambda found: _ESCAPES[found[0]], name)
-
-
-def _object(value: dict[str, Any], schema: Structural, *, is_root: bool) -> dict[str, Any]:
-    shown = {
-        escaped(key): cel_value(item, schema.properties.get(key)) for key, item in value.items()
-    }
-    if is_root or schema.is_embedded:
-        meta = value.get("metadata") or {}
-        shown["metadata"] = {k: meta[k] for k in ("name", "generateName") if k in meta}
-    return shown
-
-
-def _text(value: str, form: str) -> Any:
+def _text(value: str, kind: Kind) -> Any:
     try:
-        if form == "date-time":
-            return datetime.datetime.fromtimestamp(parse_time(value), datetime.UTC)
-        if form == "duration":
-            return datetime.timedelta(seconds=parse_duration(value))
-    except ValueError:
-        return value
-    return value
+        match kind:
+            case Kind.TIMESTAMP:
+                return timestamp(value if "T" in value else f"{value}T00:00:00Z")
+            case Kind.DURATION:
+                return timedelta(seconds=parse_duration(value))
+            case Kind.BYTES:
+                return base64.b64decode(value)
+            case _:
+                return value
+    except (ValueError, binascii.Error, OverflowError) as error:
+        raise EvaluationError(str(error)) from error
+
+
+def timestamp(text: str) -> datetime:
+    return datetime.fromtimestamp(parse_time(text), UTC)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """CEL's equality: numbers of all kinds by value, and nothing else across types."""
+    mine, other = left.__class__, right.__class__
+    if mine in _NUMBERS:
+        return other in _NUMBERS and bool(left == right)
+    if mine is KeyedList or other is KeyedList:
+        return _equal_keyed(left, right)
+    if mine is not other:
+        return False
+    if mine is list:
+        return len(left) == len(right) and all(map(equal, left, right))
+    if mine is dict:
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    if mine is Optional:
+        return left.has_value == right.has_value and equal(left.value, right.value)
+    return bool(left == right)
+
+
+def _equal_keyed(left: Any, right: Any) -> bool:
+    keyed = left if isinstance(left, KeyedList) else right
+    if not isinstance(left, list) or not isinstance(right, list) or len(left) != len(right):
+        return False
+    known = {keyed.key(item): item for item in right}
+    return all((key := keyed.key(item)) in known and equal(item, known[key]) for item in left)
+
+
+def union(left: KeyedList, right: list[Any]) -> KeyedList:
+    """``+`` of sets and maps: what is there stays in place, the other's elements win."""
+    places = {left.key(item): at for at, item in enumerate(left)}
+    joined = KeyedList(left, left.keys)
+    for item in right:
+        at = places.get(left.key(item))
+        if at is None:
+            joined.append(item)
+        else:
+            joined[at] = item
+    return joined

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.status import NotAcceptable, PlainError
-from proreus.net.http_server import Response
+from proreus.net.http_request import Pieces, Response
 from proreus.server.http.exchange import Exchange, Header
 from proreus.server.http.negotiation import PLAIN
 from proreus.server.http.representation import Representation, choose, encode_document
@@ -70,9 +70,14 @@ def refuse_list_form(shown: Representation, resource: Resource, *, is_list: bool
         )
 
 
+def is_large(body: bytes | Pieces) -> bool:
+    """Whether a body is worth shrinking; what is made while it is sent stays as it is."""
+    return isinstance(body, bytes) and len(body) >= _GZIP_BYTES_MIN
+
+
 async def compressed(exchange: Exchange, answer: Response) -> Response:
-    """Large answers shrink if the client asked; off the loop, since it takes a while."""
-    if len(answer.body) < _GZIP_BYTES_MIN or not wants_gzip(exchange):
+    """A large answer shrinks if the client asked; off the loop, since it takes a while."""
+    if not isinstance(answer.body, bytes) or not wants_gzip(exchange):
         return answer
     body = await asyncio.to_thread(_gzip, answer.body)
     extra: tuple[Header, ...] = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proreus.api.status import MethodNotAllowed, NotFound
 from proreus.api.wire import json
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import list_answer, object_answer
 from proreus.server.http.handlers.list import checked_options

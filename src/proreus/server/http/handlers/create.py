@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.http.body import input_media, read_body
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import object_answer, refuse_list_form
@@ -22,4 +22,4 @@ async def create(services: Services, exchange: Exchange, route: ResourceRoute) -
     write = begin_write(services, exchange, route, options)
     outcome = await create_object(write, obj)
     refuse_list_form(shown, resource, is_list=False)
-    return object_answer(exchange, shown, outcome.shown(), 201)
+    return object_answer(exchange, shown, await write.shown(outcome), 201)

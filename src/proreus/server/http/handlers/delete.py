@@ -14,7 +14,7 @@ from proreus.api.wire.options import (
     decode_delete_options,
     delete_options_from_body,
 )
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.http.body import input_media, read_body
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import (
@@ -49,7 +49,7 @@ async def delete(services: Services, exchange: Exchange, route: ResourceRoute) -
         return status_answer(exchange, success(write, outcome), code)
     if shown.choice.kind:
         shown = services.representations.plain(resource)
-    return object_answer(exchange, shown, outcome.shown(), code)
+    return object_answer(exchange, shown, await write.shown(outcome), code)
 
 
 async def delete_collection(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proreus.api.status import BadRequest, NotFound, PlainError
 from proreus.api.wire.query import RevisionError, boolean, first, parse_resource_version
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import object_answer, refuse_list_form
 from proreus.server.http.router import ResourceRoute
@@ -31,10 +31,16 @@ async def get(services: Services, exchange: Exchange, route: ResourceRoute) -> A
 
 
 async def read_object(collection: Collection, key: str, version: str) -> CachedObject | None:
-    """Without a version the newest state; with one the cache is good enough.
+    """Without a version the newest state; with one the cache is good enough."""
+    found = await _read(collection, key, version)
+    versions = collection.resource.versions
+    if found is None or versions is None:
+        return found
+    return (await versions.served((found,)))[0]
 
-    The newest is in storage, and in the cache too if storage can tell at once that it is.
-    """
+
+async def _read(collection: Collection, key: str, version: str) -> CachedObject | None:
+    """The newest is in storage, and in the cache too if storage can tell at once that it is."""
     if version:
         try:
             at_least = parse_resource_version(version)

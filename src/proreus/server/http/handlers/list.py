@@ -8,10 +8,11 @@ from proreus.api.group_version import GroupKind
 from proreus.api.selectors.fields import FieldSelector
 from proreus.api.status import Expired, Invalid, MethodNotAllowed
 from proreus.api.wire.options import ListOptions, decode_list_options
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer, Pieces, Response
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import list_answer, refuse_list_form
+from proreus.server.http.handlers.answers import list_answer, refuse_list_form, wants_gzip
 from proreus.server.http.handlers.watch import watch
+from proreus.server.http.negotiation import PLAIN
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.collection import Collection
@@ -22,8 +23,11 @@ from proreus.server.registry.verbs.select import (
     restart_token,
     selection_of,
 )
+from proreus.server.views import ConvertedView, JsonView
 from proreus.server.watch_cache.query import Listing, ListQuery
 
+# From here on a list is sent in pieces; one join is cheaper for less.
+_MANY = 1000
 _LIST_OPTIONS = GroupKind("meta.k8s.io", "ListOptions")
 _CONTINUE_EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can "
@@ -51,8 +55,12 @@ async def list_or_watch(services: Services, exchange: Exchange, route: ResourceR
     listing = await read_list(collection, query, options)
     refuse_list_form(shown, resource, is_list=True)
     token = next_token(scope, listing.revision, listing.next_start)
-    body = shown.view.listing(listing, continue_token=token)
-    return list_answer(exchange, shown, body)
+    view = shown.view
+    is_large = len(listing.objects) >= _MANY and not wants_gzip(exchange)
+    if is_large and isinstance(view, JsonView | ConvertedView) and shown.choice is PLAIN:
+        size, pieces = view.listing_pieces(listing, continue_token=token)
+        return Response(200, exchange.head(), Pieces(size, pieces))
+    return list_answer(exchange, shown, view.listing(listing, continue_token=token))
 
 
 def checked_options(exchange: Exchange) -> ListOptions:
@@ -64,7 +72,10 @@ def checked_options(exchange: Exchange) -> ListOptions:
 
 
 async def read_list(collection: Collection, query: ListQuery, options: ListOptions) -> Listing:
+    versions = collection.resource.versions
     try:
+        if versions is not None:
+            return await versions.listing(collection.cache, query)
         return await collection.cache.list(query)
     except Expired as error:
         if not options.continue_token:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.patch.errors import PatchError, UndecodablePatch
-from proreus.net.http_server import Answer
-from proreus.server.http.body import read_body
+from proreus.net.http_request import Answer
+from proreus.server.http.body import YAML_BYTES_MAX, read_body
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import object_answer, refuse_list_form
 from proreus.server.http.handlers.update import check_name
@@ -16,6 +19,7 @@ from proreus.server.http.services import Services
 from proreus.server.registry.patches import APPLY_PATCH, Patch, decode_patched, read_patch
 from proreus.server.registry.strategies import strategy_for
 from proreus.server.registry.verbs.update import Make, Updating
+from proreus.server.registry.versions import answered
 from proreus.server.registry.write import Write
 from proreus.server.schema.rules import JsonObject
 
@@ -34,7 +38,8 @@ async def patch(services: Services, exchange: Exchange, route: ResourceRoute) ->
     )
     outcome = await updating.run()
     refuse_list_form(shown, resource, is_list=False)
-    return object_answer(exchange, shown, outcome.shown(), 201 if outcome.is_created else 200)
+    code = 201 if outcome.is_created else 200
+    return object_answer(exchange, shown, await write.shown(outcome), code)
 
 
 async def begin_patch(
@@ -45,10 +50,12 @@ async def begin_patch(
     body = await read_body(exchange)
     options = write_options(exchange, "PatchOptions", apply=media == APPLY_PATCH)
     validation = options.field_validation
+    read = partial(
+        read_patch, media, body, force=bool(options.force), is_strict=validation == "Strict"
+    )
+    is_long = media == APPLY_PATCH and len(body) > YAML_BYTES_MAX
     try:
-        document = read_patch(
-            media, body, force=bool(options.force), is_strict=validation == "Strict"
-        )
+        document = await asyncio.to_thread(read) if is_long else read()
     except PatchError as error:
         raise error.to_status() from error
     return document, begin_write(services, exchange, route, options), validation
@@ -56,10 +63,11 @@ async def begin_patch(
 
 def patched(write: Write, document: Patch, gvk: GroupVersionKind, validation: str) -> Make:
     """From the live object to the patched one, checked like a body."""
+    versions = write.collection.resource.versions
 
     async def make(live: JsonObject | None) -> JsonObject:
         try:
-            result = document.apply(write, live, gvk)
+            result = await answered(versions, lambda: document.apply(write, live, gvk))
             obj, unknown = decode_patched(result, gvk, write.collection.node_of(gvk))
             faults = [*result.faults, *unknown]
             if faults and validation == "Strict":

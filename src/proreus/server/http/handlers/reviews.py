@@ -10,7 +10,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind
 from proreus.api.status import BadRequest, Invalid
 from proreus.api.values.timestamp import format_time
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.authn.chain import Authentication
 from proreus.server.authz.authorizer import Action, Authorization, Decision
 from proreus.server.http.body import input_media, read_body

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.status import BadRequest, NotFound, ServiceUnavailable
+from proreus.api.status import BadRequest, NotFound
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions, delete_options_from_body
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.http.body import input_media, read_body
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import document_answer, status_answer
@@ -78,7 +78,8 @@ async def _rescale(
 
     updating = Updating(write=write, make=wanted, strategy=strategy_for(resource, ""))
     outcome = await updating.run()
-    return _scale_answer(services, exchange, route, splice.decode_item(outcome.shown().item))
+    shown = await write.shown(outcome)
+    return _scale_answer(services, exchange, route, splice.decode_item(shown.item))
 
 
 async def create_binding(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
@@ -114,19 +115,6 @@ async def create_eviction(services: Services, exchange: Exchange, route: Resourc
         write.dry_run = True
     await evict(write, services.collections.named("policy", "v1", "poddisruptionbudgets"), deletion)
     return status_answer(exchange, _DONE, 201)
-
-
-async def connect(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
-    """Logs and streams into containers: they are the node's to answer, through its kubelet."""
-    collection = services.collection(route.resource)
-    found = await read_object(collection, collection.key(route.namespace, route.name), "")
-    if found is None:
-        raise NotFound.of(route.resource.group_resource, route.name)
-    if route.resource.plural == "pods":
-        spec = splice.decode_item(found.item).get("spec") or {}
-        if not spec.get("nodeName"):
-            raise BadRequest(f"pod {route.name} does not have a host assigned")
-    raise ServiceUnavailable("the node's kubelet cannot be reached through this server")
 
 
 def _scale_answer(

@@ -10,7 +10,7 @@ from proreus.api.group_version import GroupKind, GroupVersionKind
 from proreus.api.status import BadRequest, Conflict, Invalid, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import json
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.authn.service_accounts import ISSUER, Account
 from proreus.server.http.body import input_media, read_body
 from proreus.server.http.exchange import Exchange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proreus.api.status import BadRequest
 from proreus.api.wire import json
-from proreus.net.http_server import Answer
+from proreus.net.http_request import Answer
 from proreus.server.http.body import input_media, read_body
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import object_answer, refuse_list_form
@@ -36,16 +36,22 @@ async def update(services: Services, exchange: Exchange, route: ResourceRoute) -
     )
     outcome = await updating.run()
     refuse_list_form(shown, resource, is_list=False)
-    return object_answer(exchange, shown, outcome.shown(), 201 if outcome.is_created else 200)
+    code = 201 if outcome.is_created else 200
+    return object_answer(exchange, shown, await write.shown(outcome), code)
 
 
 def fresh_copy(obj: JsonObject) -> Make:
     """The same wanted object for every attempt: each may change what it is given."""
     text = json.encode(obj)
+    first: JsonObject | None = obj
 
     async def make(_: JsonObject | None) -> JsonObject:
-        copy: JsonObject = json.decode(text)
-        return copy
+        nonlocal first
+        given, first = first, None
+        if given is not None:
+            return given
+        again: JsonObject = json.decode(text)
+        return again
 
     return make
 

@@ -7,19 +7,24 @@ The handler only waits: events are written by the cache straight on the transpor
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from proreus.api.wire.options import ListOptions
 from proreus.net import websocket
-from proreus.net.http_server import Answer, ChunkedStream, Response, Streamed
+from proreus.net.http_request import Answer, ChunkedStream, Response, Streamed
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import Media, negotiate_stream
 from proreus.server.http.representation import Representation
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
+from proreus.server.registry.collection import Collection
 from proreus.server.registry.verbs.select import watch_query
-from proreus.server.watch_cache.query import Selection
+from proreus.server.watch_cache.query import Selection, WatchQuery
 from proreus.server.watch_cache.subscriber import Subscriber
-from proreus.server.watch_cache.view import Burst
+from proreus.server.watch_cache.view import Burst, Sink, View
+
+if TYPE_CHECKING:
+    from proreus.net.websocket_stream import WebSocketStream
 
 _ABANDONED_BYTES = 1024 * 1024
 
@@ -60,11 +65,11 @@ class MessageSink:
     __slots__ = ("_binary", "_stream", "_waiting")
 
     def __init__(self, *, binary: bool) -> None:
-        self._stream: websocket.WebSocketStream | None = None
+        self._stream: WebSocketStream | None = None
         self._binary = binary
         self._waiting: list[Burst] = []
 
-    def begin(self, stream: websocket.WebSocketStream) -> None:
+    def begin(self, stream: WebSocketStream) -> None:
         self._stream = stream
         for burst in self._waiting:
             self.write(burst)
@@ -100,13 +105,13 @@ async def watch(
 ) -> Answer:
     negotiate_stream(shown.choice)
     query = watch_query(selection, options, is_legacy=route.is_legacy_watch)
-    cache = services.collection(route.resource).cache
+    collection = services.collection(route.resource)
     if websocket.is_upgrade(exchange.headers):
         messages = MessageSink(binary=shown.choice.media is Media.PROTOBUF)
-        subscriber = await cache.watch(query, shown.frames, messages)
+        subscriber = await _begin(collection, query, shown.frames, messages)
         return await _over_websocket(exchange, subscriber, messages)
     sink = ChunkSink()
-    subscriber = await cache.watch(query, shown.frames, sink)
+    subscriber = await _begin(collection, query, shown.frames, sink)
     try:
         content = ("Content-Type", _stream_type(shown.choice.media))
         sink.stream = exchange.request.open_stream(exchange.head(content=content), services.date())
@@ -120,10 +125,17 @@ async def watch(
     return Streamed()
 
 
+async def _begin(collection: Collection, query: WatchQuery, view: View, sink: Sink) -> Subscriber:
+    versions = collection.resource.versions
+    if versions is None:
+        return await collection.cache.watch(query, view, sink)
+    return await versions.watch(collection.cache, query, view, sink)
+
+
 async def _over_websocket(exchange: Exchange, subscriber: Subscriber, sink: MessageSink) -> Answer:
     try:
         try:
-            stream = await websocket.accept(exchange.request)
+            stream = websocket.accept_watch(exchange.request)
         except websocket.BadHandshake as error:
             return Response(
                 error.status,

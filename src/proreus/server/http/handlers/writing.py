@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
+
 from proreus.api.group_version import GroupKind
 from proreus.api.status import Invalid
 from proreus.api.wire.options import WriteOptions, decode_write_options
@@ -16,6 +18,8 @@ _MANAGER_MAX = 128
 
 def write_options(exchange: Exchange, kind: str, *, apply: bool = False) -> WriteOptions:
     """Raises Invalid."""
+    if not exchange.request.raw_query and not apply:
+        return _unasked(kind)
     options = decode_write_options(exchange.query, kind)
     if violations := options.violations(apply=apply):
         raise Invalid.of(GroupKind("meta.k8s.io", kind), "", violations)
@@ -43,10 +47,24 @@ def begin_write(
     )
 
 
+@cache
+def _unasked(kind: str) -> WriteOptions:
+    """Nearly every write has no options at all. There are three kinds of them."""
+    return WriteOptions(kind=kind)
+
+
 def manager_of(exchange: Exchange) -> str:
     """Who writes if nobody says: the program's name in its User-Agent."""
+    agent = exchange.user_agent()
+    return _known_manager(agent) if len(agent) <= _MANAGER_MAX else _manager(agent)
+
+
+def _manager(agent: str) -> str:
     # Bytes that are no text arrive as lone surrogates, which nothing can write.
-    name = exchange.user_agent().partition("/")[0].encode("utf-8", "replace").decode()
+    name = agent.partition("/")[0].encode("utf-8", "replace").decode()
     if len(name.encode()) > _MANAGER_MAX:
         name = name.encode()[:_MANAGER_MAX].decode("utf-8", "ignore")
     return "".join(char for char in name if char.isprintable()) or "unknown"
+
+
+_known_manager = lru_cache(maxsize=1024)(_manager)

@@ -59,10 +59,17 @@ _TABLES: tuple[tuple[Resource, ...], ...] = (
 )
 
 
-def builtin_resources(rules: Callable[[GroupKind], Rules] = rules_for) -> list[Resource]:
-    """Every built-in resource with its kind's rules."""
+def builtin_resources(
+    rules: Callable[[GroupKind], Rules] = rules_for, *, event_ttl_s: float | None = None
+) -> list[Resource]:
+    """Every built-in resource with its kind's rules. ``event_ttl_s``: how long events are kept, if
+    it shall not be what Kubernetes does."""
     return [
-        replace(resource, rules=rules(resource.group_kind))
+        replace(
+            resource,
+            rules=rules(resource.group_kind),
+            ttl_s=event_ttl_s if event_ttl_s and resource.ttl_s else resource.ttl_s,
+        )
         for table in _TABLES
         for resource in table
     ]

@@ -23,18 +23,24 @@ def at_paths(*names: str, exact_index: str = "") -> SelectableFields:
     def read(obj: Object) -> dict[str, str]:
         return {name: _text(_dig(obj, path)) for name, path in paths}
 
-    return _own(names, read, exact_index=exact_index)
+    return _own(names, read, reads=names, exact_index=exact_index)
 
 
 def _own(
     names: tuple[str, ...],
     read: Callable[[Object], Mapping[str, str]],
     *,
+    reads: tuple[str, ...],
     aliases: Mapping[str, str] | None = None,
     exact_index: str = "",
 ) -> SelectableFields:
     return SelectableFields(
-        names=names, read=read, aliases=aliases or {}, exact_index=exact_index, own_table=True
+        names=names,
+        read=read,
+        aliases=aliases or {},
+        exact_index=exact_index,
+        own_table=True,
+        reads=reads,
     )
 
 
@@ -93,24 +99,30 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+_POD_FIELDS = (
+    "spec.hostNetwork", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
+    "spec.serviceAccountName", "status.nominatedNodeName", "status.phase", "status.podIP",
+    "status.podIPs",
+)  # fmt: skip
 POD = _own(
-    (
-        "spec.hostNetwork", "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",
-        "spec.serviceAccountName", "status.nominatedNodeName", "status.phase", "status.podIP",
-        "status.podIPs",
-    ),
+    _POD_FIELDS,
     _read_pod,
+    reads=_POD_FIELDS,
     aliases={"spec.host": "spec.nodeName"},
     exact_index="spec.nodeName",
-)  # fmt: skip
-NODE = _own(("spec.unschedulable",), _read_node)
+)
+NODE = _own(("spec.unschedulable",), _read_node, reads=("spec.unschedulable",))
 NAMESPACE = at_paths("status.phase")
 SECRET = at_paths("type")
 SERVICE = at_paths("spec.clusterIP", "spec.type")
 JOB = replace(
-    _own(("status.successful",), _read_job), unknown_field='field label "{}" not supported for Job'
+    _own(("status.successful",), _read_job, reads=("status.succeeded",)),
+    unknown_field='field label "{}" not supported for Job',
 )
-REPLICATION_CONTROLLER = _own(("status.replicas",), _read_replication_controller)
+REPLICATION_CONTROLLER = _own(
+    ("status.replicas",), _read_replication_controller, reads=("status.replicas",)
+)
+_EVENT_READS = ("involvedObject", "reportingComponent", "source", "reason", "type")
 SIGNER = at_paths("spec.signerName")
 POD_CERTIFICATE = at_paths("spec.nodeName", "spec.podName", "spec.signerName")
 RESOURCE_SLICE = at_paths("spec.driver", "spec.nodeName", exact_index="spec.nodeName")
@@ -118,11 +130,13 @@ CORE_EVENT = _own(
     (*(f"involvedObject.{name}" for name in _INVOLVED),
      "reason", "reportingComponent", "source", "type"),
     _read_event,
+    reads=_EVENT_READS,
 )  # fmt: skip
 # events.k8s.io spells the same fields differently and refuses the core spelling.
 EVENT = _own(
     ("reason", "type"),
     _read_event,
+    reads=_EVENT_READS,
     aliases={f"regarding.{name}": f"involvedObject.{name}" for name in _INVOLVED}
     | {"reportingController": "reportingComponent"},
 )

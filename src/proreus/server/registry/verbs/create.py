@@ -2,6 +2,9 @@
 
 The order is Kubernetes': tracked by its manager, admitted, prepared by its kind, validated,
 admitted again, written. Each step may refuse; nothing is stored before all have passed.
+
+Cost up to the write, for a pod of 3.7 kB: about 50 µs, a third of it for ownership, if its template
+was seen before; 130 if not.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.status import AlreadyExists, BadRequest, Invalid, PlainError
-from proreus.api.wire import json, splice
+from proreus.api.wire import json
 from proreus.api.wire.query import RevisionError, parse_resource_version
 from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.failures import told_as
@@ -54,18 +57,19 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     resource, rules = collection.resource, collection.resource.rules
     stored = collection.to_stored(obj)
     rules.default(stored)
-    if tracks:
-        track(write, None, stored)
+    if tracks and (pending := track(write, None, stored)) is not None:
+        await pending
     meta = metadata.of(stored)
     admitted_as = meta.get("name") or meta.get("generateName") or ""
     attributes = write.attributes(CREATE, stored, None, name=admitted_as)
-    await write.admission.mutate(attributes)
+    if (pending := write.admission.mutating(attributes)) is not None:
+        await pending
     if doubled := metadata.unique_owner_references(stored):
         write.warn(duplicate_owners(doubled, is_patch=False))
     metadata.fill_system_fields(stored, write.now)
     if meta.get("generateName") and not meta.get("name"):
         meta["name"] = metadata.generate_name(meta["generateName"])
-    if resource.subresource("status") is not None and not rules.keeps_status:
+    if resource.has_status and not rules.keeps_status:
         stored.pop("status", None)
     if resource.tracks_generation:
         meta["generation"] = 1
@@ -75,7 +79,8 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
         raise Invalid.of(resource.stored_gvk.group_kind, meta.get("name") or "", errors)
     for warning in rules.warnings(stored):
         write.warn(warning)
-    await write.admission.validate(attributes)
+    if (pending := write.admission.validating(attributes)) is not None:
+        await pending
     return stored
 
 
@@ -84,7 +89,7 @@ async def store(write: Write, prepared: JsonObject) -> Outcome:
     resource = collection.resource
     name = metadata.of(prepared)["name"]
     key = collection.key(write.namespace, name)
-    value = splice.stored_from_object(prepared)
+    value = await collection.to_bytes(prepared)
     if write.dry_run:
         with told_as(resource.group_resource, name, "create"):
             found = await collection.store.get(key)

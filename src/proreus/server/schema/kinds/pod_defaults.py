@@ -71,7 +71,7 @@ def _default_container(container: Json) -> None:
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
     for variable in container.get("env") or ():
-        if field := (variable.get("valueFrom") or {}).get("fieldRef"):
+        if "valueFrom" in variable and (field := (variable["valueFrom"] or {}).get("fieldRef")):
             field.setdefault("apiVersion", "v1")
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
         if (probe := container.get(key)) is not None:

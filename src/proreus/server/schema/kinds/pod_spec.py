@@ -12,7 +12,7 @@ from proreus.server.schema.kinds.container_security import (
 )
 from proreus.server.schema.kinds.containers import check_containers
 from proreus.server.schema.kinds.findings import Findings, items
-from proreus.server.schema.kinds.known_good import KnownGood
+from proreus.server.schema.kinds.known_good import POD_SPECS
 from proreus.server.schema.kinds.resources import check_overhead
 from proreus.server.schema.kinds.scheduling import (
     check_affinity,
@@ -28,7 +28,6 @@ _INT32_MAX = 2**31 - 1
 _NAMESERVERS_MAX = 3
 _SEARCHES_MAX = 32
 _SEARCH_CHARS_MAX = 2048
-_known_good = KnownGood()
 
 
 def check_pod_template(found: Findings, at: str, template: Json) -> None:
@@ -45,13 +44,13 @@ def check_template_metadata(found: Findings, at: str, template: Json) -> None:
 
 def check_pod_spec(found: Findings, at: str, spec: Json) -> None:
     """Every rule, unless the very same spec has passed them before."""
-    text = _known_good.text(spec)
-    if text in _known_good:
+    text = POD_SPECS.text(spec)
+    if text in POD_SPECS:
         return
     before = len(found)
     check_every_rule(found, at, spec)
     if len(found) == before:
-        _known_good.add(text)
+        POD_SPECS.add(text)
 
 
 def check_every_rule(found: Findings, at: str, spec: Json) -> None:

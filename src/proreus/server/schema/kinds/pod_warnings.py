@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from proreus.server.schema.kinds.findings import items
+from proreus.server.schema.kinds.known_good import POD_SPECS
 from proreus.server.schema.kinds.resources import fractional_bytes
 from proreus.server.schema.kinds.scheduling import PREFERRED, REQUIRED
 
@@ -24,13 +25,20 @@ GONE_VOLUMES = {
 
 
 def pod_spec_warnings(spec: Json, at: str) -> list[str]:
-    return [
+    """Of a spec that has been validated; most are of a template that gave none before."""
+    text = POD_SPECS.text(spec)
+    if POD_SPECS.is_quiet(text):
+        return []
+    found = [
         *_node_selector(spec, at),
         *(text for where, volume in items(spec.get("volumes"), f"{at}.volumes")
           for text in gone_volumes(volume, where)),
         *_selectors(spec, at),
         *_containers(spec, at),
     ]  # fmt: skip
+    if not found:
+        POD_SPECS.add_quiet(text)
+    return found
 
 
 def _node_selector(spec: Json, at: str) -> Iterator[str]:

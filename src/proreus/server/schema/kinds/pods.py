@@ -7,12 +7,12 @@ from copy import deepcopy
 from typing import Any
 
 from proreus.api.field_error import FieldError
+from proreus.api.pod_qos import qos_class
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.pod_defaults import default_pod, default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_pod_spec, check_pod_template
 from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
-from proreus.server.schema.kinds.qos import qos_class
 from proreus.server.schema.kinds.scheduling import PREFERRED, REQUIRED
 from proreus.server.schema.rules import JsonObject, Rules
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.known_good import once
 
 Json = Mapping[str, Any]
 _COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",
@@ -18,17 +19,24 @@ def check_probes(found: Findings, at: str, container: Json) -> None:
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
         if (probe := container.get(key)) is None:
             continue
-        where = f"{at}.{key}"
-        _check_probe(found, where, probe)
-        if key == "readinessProbe":
-            if (grace := probe.get("terminationGracePeriodSeconds")) is not None:
-                found.invalid(
-                    f"{where}.terminationGracePeriodSeconds",
-                    grace,
-                    "must not be set for readinessProbes",
-                )
-        elif probe.get("successThreshold", 1) != 1:
-            found.invalid(f"{where}.successThreshold", probe["successThreshold"], "must be 1")
+        judge = _check_readiness if key == "readinessProbe" else _check_judging
+        judge(found, f"{at}.{key}", probe)
+
+
+@once
+def _check_readiness(found: Findings, at: str, probe: Json) -> None:
+    _check_probe(found, at, probe)
+    if (grace := probe.get("terminationGracePeriodSeconds")) is not None:
+        found.invalid(
+            f"{at}.terminationGracePeriodSeconds", grace, "must not be set for readinessProbes"
+        )
+
+
+@once
+def _check_judging(found: Findings, at: str, probe: Json) -> None:
+    _check_probe(found, at, probe)
+    if probe.get("successThreshold", 1) != 1:
+        found.invalid(f"{at}.successThreshold", probe["successThreshold"], "must be 1")
 
 
 def check_lifecycle(found: Findings, at: str, lifecycle: Json | None) -> None:

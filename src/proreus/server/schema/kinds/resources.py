@@ -7,6 +7,7 @@ from typing import Any
 
 from proreus.api.values import names, quantity
 from proreus.server.schema.kinds.findings import NOT_NEGATIVE, Findings
+from proreus.server.schema.kinds.known_good import once
 
 NOT_INTEGER = "must be an integer"
 STANDARD_CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
@@ -76,6 +77,7 @@ def check_amount(found: Findings, at: str, name: str, value: str) -> None:
         found.invalid(at, value, NOT_INTEGER)
 
 
+@once
 def check_requirements(found: Findings, at: str, resources: Mapping[str, Any]) -> None:
     """The requests and limits of a container."""
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}

@@ -17,7 +17,6 @@ from proreus.server.schema.kinds.volumes import SOURCE_CHECKS, check_driver
 from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
-_PV_SOURCES = frozenset(SOURCE_CHECKS) | {"local", "fc", "iscsi", "azureDisk", "quobyte", "flocker"}
 _PV_OTHER = frozenset(
     {"accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity",
      "persistentVolumeReclaimPolicy", "storageClassName", "volumeAttributesClassName",

@@ -65,7 +65,13 @@ class EtcdStorage:
         raise KeyExists(current)
 
     async def update(
-        self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
+        self,
+        key: str,
+        value: bytes,
+        *,
+        expected: int,
+        ttl_s: float | None = None,
+        replaced: bytes | None = None,
     ) -> int:
         checked = self._checked(key)
         if expected <= 0:  # etcd would take it for "absent"
@@ -75,7 +81,7 @@ class EtcdStorage:
             return found
         raise RevisionConflict(key, expected, _first(key, found))
 
-    async def delete(self, key: str, *, expected: int) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
         request = self._transaction(self._checked(key), expected)
         if expected <= 0:
             raise RevisionConflict(key, expected, await self.get(key))

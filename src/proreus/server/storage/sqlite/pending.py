@@ -17,13 +17,17 @@ from proreus.server.storage.sqlite.database import Row
 
 
 class Write:
-    """A decided write. Its writer awaits ``done`` and may give up, others ``wait_settled``."""
+    """A decided write. Its writer awaits ``done`` and may give up, others ``wait_settled``.
 
-    __slots__ = ("_others", "done", "row")
+    ``old``: the value it replaces, if its writer had it at hand.
+    """
+
+    __slots__ = ("_others", "done", "old", "row")
 
     def __init__(self, row: Row, done: asyncio.Future[None]) -> None:
         self.row = row
         self.done = done
+        self.old: bytes | None = None
         self._others: list[asyncio.Future[None]] = []
 
     async def wait_settled(self) -> None:
@@ -33,6 +37,10 @@ class Write:
         await other
 
     def settle(self, why: StorageError | None) -> None:
+        if why is None and not self._others:
+            if not self.done.done():
+                self.done.set_result(None)
+            return
         for waiting in (self.done, *self._others):
             if waiting.done():
                 continue

@@ -54,7 +54,8 @@ class SqliteStorage:
         self._compacted = contents.compacted
         self._log = ChangeLog(contents.revision)
         self._pending = PendingWrites(self._index, contents.revision)
-        self._queued: list[Row] = []
+        self._queued: list[Write] = []
+        self._was_alone = False  # whether the last commit was of a single write
         self._epoch = 0
         self._garbage: list[int] = []
         self._expiries = Expiries(clock, self._expire)
@@ -95,18 +96,24 @@ class SqliteStorage:
         return await self._write(key, value, 0, ttl_s)
 
     async def update(
-        self, key: str, value: bytes, *, expected: int, ttl_s: float | None = None
+        self,
+        key: str,
+        value: bytes,
+        *,
+        expected: int,
+        ttl_s: float | None = None,
+        replaced: bytes | None = None,
     ) -> int:
         check_key(key)
         if self._pending.revision_of(key) != expected or not expected:
             raise RevisionConflict(key, expected, await self._settled(key))
-        return await self._write(key, value, expected, ttl_s)
+        return await self._write(key, value, expected, ttl_s, replaced)
 
-    async def delete(self, key: str, *, expected: int) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
         check_key(key)
         if self._pending.revision_of(key) != expected or not expected:
             raise RevisionConflict(key, expected, await self._settled(key))
-        return await self._write(key, None, expected, None)
+        return await self._write(key, None, expected, None, replaced)
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
         check_key(key)
@@ -179,39 +186,60 @@ class SqliteStorage:
         await self._writer.do(Database.checkpoint)
 
     async def _write(
-        self, key: str, value: bytes | None, replaced: int, ttl_s: float | None
+        self,
+        key: str,
+        value: bytes | None,
+        replaced: int,
+        ttl_s: float | None,
+        old: bytes | None = None,
     ) -> int:
         expires = None if ttl_s is None else self._clock.now() + ttl_s
-        write = self._decide(key, value, replaced, expires)
+        write = self._decide(key, value, replaced, expires, old)
         await write.done
         return write.row.revision
 
-    def _decide(self, key: str, value: bytes | None, replaced: int, expires: float | None) -> Write:
+    def _decide(
+        self,
+        key: str,
+        value: bytes | None,
+        replaced: int,
+        expires: float | None,
+        old: bytes | None = None,
+    ) -> Write:
         if self._failure is not None:
             raise self._failure.with_traceback(None)
         write = self._pending.decide(key, value, replaced, expires)
-        if not self._queued:
+        write.old = old
+        self._queued.append(write)
+        if self._was_alone and len(self._pending) == 1:
+            self._flush()  # the thread is idle: the end of the turn would bring only delay
+        elif len(self._queued) == 1:
             # Everything written in this turn of the loop goes to the thread at once.
             self._loop.call_soon(self._flush)
-        self._queued.append(write.row)
         return write
 
     def _flush(self) -> None:
         if self._queued:
-            self._writer.put(Batch(self._queued, self._epoch, self._log.is_watched))
+            unread: list[int] = []
+            if self._log.is_watched:
+                unread = [w.row.replaced for w in self._queued if w.row.replaced and w.old is None]
+            rows = [write.row for write in self._queued]
+            self._writer.put(Batch(rows, self._epoch, self._log.is_watched, unread))
             self._queued = []
 
     def committed(self, batches: Sequence[Batch], olds: dict[int, bytes]) -> None:
         """Called by the writer: publish in order, then answer."""
-        writes: list[Write] = []
+        settled: list[Write] = []
         for batch in batches:
-            writes += [self._pending.commit(row) for row in batch.rows]
+            writes = [self._pending.commit(row) for row in batch.rows]
+            settled += writes
             newest = batch.rows[-1].revision
             if batch.is_watched:
-                self._log.publish([_change(row, olds) for row in batch.rows], newest)
+                self._log.publish([_committed_change(write, olds) for write in writes], newest)
             else:
                 self._log.skip_to(newest)
-        for write in writes:
+        self._was_alone = len(settled) == 1
+        for write in settled:
             if write.row.expires is not None:
                 self._expiries.add(write.row.expires, write.row.key, write.row.revision)
             write.settle(None)
@@ -309,6 +337,13 @@ def _opened(path: Path, synchronous: Synchronous) -> tuple[Database, Contents]:
     except BaseException:
         database.close()
         raise
+
+
+def _committed_change(write: Write, values: dict[int, bytes]) -> Change:
+    row = write.row
+    if row.replaced and write.old is not None:
+        values = {row.replaced: write.old}
+    return _change(row, values)
 
 
 def _change(row: Row, values: dict[int, bytes]) -> Change:

@@ -27,12 +27,14 @@ T = TypeVar("T")
 class Batch:
     """Rows to commit together. ``epoch`` counts refusals: a batch of an earlier one is refused.
 
-    ``is_watched``: somebody wants to know the values that the rows replace.
+    ``is_watched``: somebody wants to know the values that the rows replace; ``unread`` are the
+    revisions of those that the loop does not have.
     """
 
     rows: Sequence[Row]
     epoch: int
     is_watched: bool
+    unread: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ class Writer:
         if not valid:
             return
         rows = [row for batch in valid for row in batch.rows]
-        old_of = [row.replaced for b in valid if b.is_watched for row in b.rows if row.replaced]
+        old_of = [revision for batch in valid for revision in batch.unread]
         assert self._owner is not None
         try:
             olds = database.write(rows, old_of)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from proreus.api.pod_qos import qos_class
 from proreus.server.schema.kinds.images import pull_policy
-from proreus.server.schema.kinds.qos import qos_class
 from tests.unit.server.schema.creating import CONTAINER, SELECTOR, TEMPLATE, created, pod
 
 

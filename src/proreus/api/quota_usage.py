@@ -1,0 +1,189 @@
+"""What objects count for in resource quotas, by the names that quotas use. Pure.
+
+Admission charges it when an object is created, and the quota controller counts it again; both must
+come to the same number, so it is computed here for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from proreus.api.group_version import GroupResource
+from proreus.api.pod_qos import qos_class
+from proreus.api.values import quantity
+
+Json = Mapping[str, Any]
+Usage = dict[str, Fraction]
+PODS = GroupResource("", "pods")
+SERVICES = GroupResource("", "services")
+CLAIMS = GroupResource("", "persistentvolumeclaims")
+# Kinds of the core group that quotas also name without ``count/``.
+_PLAIN_COUNTS = frozenset(
+    {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+     "persistentvolumeclaims"}
+)  # fmt: skip
+_SHORT_NAMES = ("cpu", "memory", "ephemeral-storage")  # they mean requests
+_STORAGE_CLASS = ".storageclass.storage.k8s.io/"
+_COUNT = "count/"
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+def counted_by(name: str) -> GroupResource:
+    """The resource whose objects a quota's name is about."""
+    if name.startswith(_COUNT):
+        resource, _, group = name.removeprefix(_COUNT).partition(".")
+        return GroupResource(group, resource)
+    if name == "requests.storage" or _STORAGE_CLASS in name:
+        return CLAIMS
+    resource = name.partition(".")[0]
+    return GroupResource("", resource) if resource in _PLAIN_COUNTS else PODS
+
+
+def usage_of(resource: GroupResource, obj: Json) -> Usage:
+    """What one object of a resource counts for."""
+    found: Usage = {f"{_COUNT}{resource}": _ONE}
+    if resource.group:
+        return found
+    if resource == PODS:
+        return found | _pod_usage(obj)
+    if resource.resource in _PLAIN_COUNTS:
+        found[resource.resource] = _ONE
+    if resource == SERVICES:
+        found |= _service_usage(obj["spec"])
+    if resource == CLAIMS:
+        found |= _claim_usage(obj["spec"])
+    return found
+
+
+def _pod_usage(pod: Json) -> Usage:
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return {}  # it is an object still, but needs nothing any more
+    found: Usage = {"pods": _ONE}
+    for part in ("requests", "limits"):
+        for name, amount in _needs(pod["spec"], part).items():
+            found[f"{part}.{name}"] = amount
+            if part == "requests" and (name in _SHORT_NAMES or name.startswith("hugepages-")):
+                found[name] = amount
+    return found
+
+
+def _needs(spec: Json, part: str) -> Usage:
+    """The larger of what all containers need together and what starting them needs at its peak.
+    Init containers that restart always stay, and count with both."""
+    running = _sum(_amounts(one, part) for one in spec.get("containers") or ())
+    stay: Usage = {}
+    peak: Usage = {}
+    for container in spec.get("initContainers") or ():
+        needed = _amounts(container, part)
+        if container.get("restartPolicy") == "Always":
+            stay = _sum((stay, needed))
+            needed = {}
+        peak = _most(peak, _sum((stay, needed)))
+    total = _most(_sum((running, stay)), peak)
+    overhead = {name: quantity.amount(v) for name, v in (spec.get("overhead") or {}).items()}
+    if part == "limits":
+        overhead = {name: amount for name, amount in overhead.items() if name in total}
+    return _sum((total, overhead))
+
+
+def _amounts(container: Json, part: str) -> Usage:
+    named = (container.get("resources") or {}).get(part) or {}
+    return {name: quantity.amount(value) for name, value in named.items()}
+
+
+def _sum(parts: Iterable[Usage]) -> Usage:
+    total: Usage = {}
+    for part in parts:
+        for name, amount in part.items():
+            total[name] = total.get(name, _ZERO) + amount
+    return total
+
+
+def _most(one: Usage, other: Usage) -> Usage:
+    return {name: max(one.get(name, _ZERO), other.get(name, _ZERO)) for name in {**one, **other}}
+
+
+def _service_usage(spec: Json) -> Usage:
+    ports = spec.get("ports") or ()
+    every = Fraction(len(ports))
+    match spec.get("type"):
+        case "NodePort":
+            return {"services.nodeports": every}
+        case "LoadBalancer":
+            given = Fraction(sum(bool(port.get("nodePort")) for port in ports))
+            allocates = spec.get("allocateLoadBalancerNodePorts") is not False
+            return {"services.loadbalancers": _ONE,
+                    "services.nodeports": every if allocates else given}  # fmt: skip
+        case _:
+            return {}
+
+
+def _claim_usage(spec: Json) -> Usage:
+    asked = quantity.amount(((spec.get("resources") or {}).get("requests") or {}).get("storage"))
+    found: Usage = {"requests.storage": asked}
+    if name := spec.get("storageClassName"):
+        found[f"{name}{_STORAGE_CLASS}requests.storage"] = asked
+        found[f"{name}{_STORAGE_CLASS}persistentvolumeclaims"] = _ONE
+    return found
+
+
+def applies_to(quota: Json, resource: GroupResource, obj: Json) -> bool:
+    """Whether the quota's scopes include the object."""
+    selector = quota["spec"].get("scopeSelector") or {}
+    requirements = list(selector.get("matchExpressions") or ())
+    scopes = quota["spec"].get("scopes") or ()
+    requirements += [{"scopeName": scope, "operator": "Exists"} for scope in scopes]
+    if not requirements:
+        return True
+    if resource == CLAIMS:
+        return all(
+            one.get("scopeName") == "VolumeAttributesClass"
+            and _selects(one, obj["spec"].get("volumeAttributesClassName") or "")
+            for one in requirements
+        )
+    return resource == PODS and all(_in_scope(one, obj["spec"]) for one in requirements)
+
+
+def _in_scope(requirement: Json, spec: Json) -> bool:
+    match requirement.get("scopeName"):
+        case "BestEffort":
+            return qos_class(spec) == "BestEffort"
+        case "NotBestEffort":
+            return qos_class(spec) != "BestEffort"
+        case "Terminating":
+            return spec.get("activeDeadlineSeconds") is not None
+        case "NotTerminating":
+            return spec.get("activeDeadlineSeconds") is None
+        case "PriorityClass":
+            return _selects(requirement, spec.get("priorityClassName") or "")
+        case "CrossNamespacePodAffinity":
+            return _reaches_out(spec)
+        case _:
+            return False
+
+
+def _selects(requirement: Json, name: str) -> bool:
+    values = requirement.get("values") or ()
+    match requirement.get("operator"):
+        case "In":
+            return name in values
+        case "NotIn":
+            return name not in values
+        case "DoesNotExist":
+            return not name
+        case _:
+            return bool(name)
+
+
+def _reaches_out(spec: Json) -> bool:
+    """Whether the pod asks about pods of other namespaces."""
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = (spec.get("affinity") or {}).get(kind) or {}
+        preferred = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        terms = [one.get("podAffinityTerm") or {} for one in preferred]
+        terms += affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        if any(one.get("namespaces") or one.get("namespaceSelector") is not None for one in terms):
+            return True
+    return False

@@ -1,0 +1,121 @@
+"""The quota controller: counts again what admission has charged, and writes the status.
+
+Receives: keys of ResourceQuotas, from their events and from what is deleted or changed in their
+namespaces. Only resources that some quota names are watched, so without quotas it costs nothing.
+"""
+
+from __future__ import annotations
+
+from proreus.aio.clock import deadline
+from proreus.api.group_version import GroupResource
+from proreus.api.object import KubeObject
+from proreus.api.quota_usage import CLAIMS, PODS, SERVICES
+from proreus.client.controller import Controller, Result
+from proreus.client.discovery.mapper import UnknownResource
+from proreus.client.informer import Handler, Notification, SharedInformer
+from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
+from proreus.cluster.controllers.ownership import is_deleting
+from proreus.cluster.controllers.resource_quota.counting import (
+    count,
+    counted_resources,
+    falls,
+    is_news,
+    status_of,
+)
+from proreus.cluster.controllers.setting import Setting
+
+WORKERS = 5
+RESYNC_S = 300.0
+QUIET_S = 0.5  # far longer than a request takes from its charge to its write
+_SYNC_S = 10.0
+_QUOTAS = GroupResource("", "resourcequotas")
+_WHOLE = (SERVICES, CLAIMS)  # of others the metadata is enough
+
+
+class ResourceQuotas:
+    """A part: ``run`` until cancelled. Once only."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._clock = setting.clock
+        self._informer = setting.informers.informer("resourcequotas")
+        self._writes = OwnWrites()
+        self._charged: dict[str, tuple[str, float]] = {}  # resource version, and since when
+        self._monitors: dict[GroupResource, SharedInformer] = {}
+        self._handlers: list[tuple[SharedInformer, Handler]] = []
+        reconcile = reconciling(self._informer, self._writes, self._sync, self._forget)
+        self._controller = Controller(
+            reconcile, self._informer, name="resourcequota", concurrency=WORKERS
+        )
+
+    async def run(self) -> None:
+        try:
+            await self._controller.run()
+        finally:
+            for informer, handler in self._handlers:
+                informer.remove_handler(handler)
+
+    def _forget(self, key: str) -> None:
+        self._charged.pop(key, None)
+
+    async def _sync(self, quota: KubeObject) -> Result | None:
+        if is_deleting(quota):
+            return None
+        # First since when the quota is as it is, then the count: not the other way round.
+        quiet_s = self._quiet_s(quota)
+        objects = {}
+        for resource in counted_resources(quota):
+            monitor = await self._monitor(resource)
+            if monitor is not None:
+                objects[resource] = monitor.lister.list(namespace=quota.namespace)
+        counted = count(quota, objects)
+        may_fall = quiet_s >= QUIET_S
+        status = status_of(quota, counted, may_fall=may_fall)
+        if (quota.status or {}) != status:
+            api = self._setting.client.core_v1.resourcequotas(quota.namespace)
+            written = await api.replace_status({**quota.to_dict(), "status": status})
+            self._writes.wrote(quota.key, self._informer, written)
+        is_early = falls(quota, counted) and not may_fall
+        return Result(QUIET_S - quiet_s if is_early else RESYNC_S)
+
+    def _quiet_s(self, quota: KubeObject) -> float:
+        """For how long nothing has been charged, as far as is known here."""
+        now = self._clock.monotonic()
+        version, since = self._charged.get(quota.key, ("", now))
+        if version != quota.resource_version:
+            since = now
+        self._charged[quota.key] = (quota.resource_version, since)
+        return now - since
+
+    async def _monitor(self, resource: GroupResource) -> SharedInformer | None:
+        """The informer of a resource, synced; None if the server has no such resource."""
+        monitor = self._monitors.get(resource)
+        if monitor is None:
+            try:
+                await self._setting.client.resource(str(resource)).api_resource()
+            except UnknownResource:
+                return None
+            monitor = self._monitors.get(resource) or self._begin(resource)
+        async with deadline(self._clock, _SYNC_S):
+            await monitor.wait_synced()
+        return monitor
+
+    def _begin(self, resource: GroupResource) -> SharedInformer:
+        informers = self._setting.informers
+        if resource == PODS:
+            monitor = self._setting.owned("pods")
+        elif resource == _QUOTAS:
+            monitor = self._informer
+        else:
+            is_partial = resource not in _WHOLE
+            monitor = informers.informer(str(resource), metadata_only=is_partial)
+        handler = monitor.add_handler(on_notification=self._tell, name="resource quotas")
+        self._handlers.append((monitor, handler))
+        self._monitors[resource] = monitor
+        informers.start()
+        return monitor
+
+    def _tell(self, told: Notification) -> None:
+        if is_news(told):
+            for quota in self._informer.lister.list(namespace=told.object.namespace):
+                self._controller.queue.add(quota.key)

@@ -1,0 +1,119 @@
+"""A pod's spec as this runtime reads it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api.object import KubeObject
+from proreus.cluster.kubelet.runtimes.plan import ALWAYS, ON_FAILURE
+
+Json = Mapping[str, Any]
+_GRACE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSpec:
+    """``restart_policy`` is the container's own: what follows from its pod and its place in it."""
+
+    name: str
+    image: str
+    restart_policy: str
+    is_init: bool
+    is_sidecar: bool
+    content: Json
+
+    def restarts_after(self, exit_code: int) -> bool:
+        return self.restart_policy == ALWAYS or (
+            self.restart_policy == ON_FAILURE and exit_code != 0
+        )
+
+    def port(self, wanted: int | str) -> int | None:
+        """A port by number or by name."""
+        if isinstance(wanted, int) or wanted.isdecimal():
+            return int(wanted)
+        for port in self.content.get("ports") or ():
+            if port.get("name") == wanted:
+                return int(port["containerPort"])
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """``content`` is the whole object, as plain JSON."""
+
+    uid: str
+    namespace: str
+    name: str
+    grace_s: float
+    active_deadline_s: float | None
+    init: tuple[ContainerSpec, ...]
+    containers: tuple[ContainerSpec, ...]
+    content: Json
+
+    @property
+    def spec(self) -> Json:
+        found: Json = self.content["spec"]
+        return found
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.name}_{self.namespace}({self.uid})"
+
+    def all(self) -> Iterator[ContainerSpec]:
+        yield from self.init
+        yield from self.containers
+
+    def container(self, name: str) -> ContainerSpec:
+        return next(found for found in self.all() if found.name == name)
+
+
+def read_pod(pod: KubeObject) -> PodSpec:
+    content = pod.to_dict()
+    spec = content.get("spec") or {}
+    policy = spec.get("restartPolicy") or ALWAYS
+    grace_s, deadline_s = spec.get("terminationGracePeriodSeconds"), "activeDeadlineSeconds"
+    return PodSpec(
+        uid=pod.uid,
+        namespace=pod.namespace,
+        name=pod.name,
+        grace_s=float(grace_s) if grace_s is not None else _GRACE_S,
+        active_deadline_s=float(spec[deadline_s]) if spec.get(deadline_s) is not None else None,
+        init=tuple(_container(c, policy, is_init=True) for c in spec.get("initContainers") or ()),
+        containers=tuple(_container(c, policy) for c in spec.get("containers") or ()),
+        content=content,
+    )
+
+
+def refusal(pod: PodSpec) -> tuple[str, str] | None:
+    """Reason and message for a pod that can never run here."""
+    system = (pod.spec.get("os") or {}).get("name") or "linux"
+    if system != "linux":
+        text = "Failed to admit pod as the OS field doesn't match node OS"
+        return "PodOSNotSupported", text
+    return None
+
+
+def user_refusal(pod: PodSpec, container: ContainerSpec, uid: int) -> str:
+    """Why a container may not run as ``uid``, which is the only user there is; empty: it may."""
+    security = {
+        **(pod.spec.get("securityContext") or {}),
+        **(container.content.get("securityContext") or {}),
+    }
+    wanted = security.get("runAsUser")
+    if wanted is not None and wanted != uid:
+        return f"the process runtime runs containers as user {uid}, not as {wanted}"
+    if security.get("runAsNonRoot") and uid == 0:
+        return "container has runAsNonRoot and the process runtime runs as root"
+    return ""
+
+
+def _container(content: Json, pod_policy: str, *, is_init: bool = False) -> ContainerSpec:
+    is_sidecar = is_init and content.get("restartPolicy") == ALWAYS
+    policy = ALWAYS if is_sidecar else pod_policy
+    if is_init and not is_sidecar and policy == ALWAYS:
+        policy = ON_FAILURE  # an init container that succeeded is done
+    return ContainerSpec(
+        content["name"], content.get("image") or "", policy, is_init, is_sidecar, content
+    )

@@ -1,0 +1,32 @@
+"""What every pod of this kubelet shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from proreus.aio.clock import Clock
+from proreus.client import Client
+from proreus.client.event_recorder import EventRecorder
+from proreus.cluster.kubelet.runtimes.process.folders import PodFolder
+from proreus.cluster.kubelet.runtimes.process.leftovers import Sweep
+from proreus.cluster.kubelet.runtimes.process.objects import WatchedObjects
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """``given`` is the environment that containers start from; ``changed`` takes a pod's key."""
+
+    client: Client
+    clock: Clock
+    recorder: EventRecorder
+    objects: WatchedObjects
+    folder: Path
+    capacity: Mapping[str, str]
+    given: Mapping[str, str]
+    changed: Callable[[str], None]
+    sweep: Sweep
+
+    def pod_folder(self, uid: str) -> PodFolder:
+        return PodFolder(self.folder / "pods" / uid)

@@ -1,0 +1,96 @@
+"""How a container stands, in the words of its status; every runtime speaks them. Pure.
+
+Waiting ──its time──▶ Running ──exits or is stopped──▶ Terminated
+   ▲                                                       │
+   └──────────── back-off, if its policy restarts it ──────┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CREATING = "ContainerCreating"
+INITIALIZING = "PodInitializing"
+CRASH_LOOP = "CrashLoopBackOff"
+PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
+TERMINAL = (SUCCEEDED, FAILED)
+KILLED = 137
+HEALTHY_AFTER_S = 600.0  # who ran for so long has not crashed in a row
+_BACKOFF_S, _BACKOFF_MAX_S = 10.0, 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """``until`` None: nobody has said yet when it may start."""
+
+    reason: str = CREATING
+    until: float | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    started_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Terminated:
+    """``reason`` empty: Completed or Error, as the code says."""
+
+    exit_code: int
+    started_at: float
+    finished_at: float
+    reason: str = ""
+    message: str = ""
+    container_id: str = ""
+
+
+ContainerState = Waiting | Running | Terminated
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerReport:
+    """``container_id`` is empty before the first start. ``lets_pass``: of an init container, that
+    what comes after it may run."""
+
+    name: str
+    image: str
+    image_id: str
+    container_id: str
+    state: ContainerState
+    last: Terminated | None
+    restarts: int
+    is_ready: bool
+    is_started: bool
+    lets_pass: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PodReport:
+    """What a runtime knows of a pod; ``begun`` is when the kubelet first saw it."""
+
+    phase: str
+    begun: float
+    init: Sequence[ContainerReport]
+    containers: Sequence[ContainerReport]
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def is_initialized(self) -> bool:
+        return all(container.lets_pass for container in self.init)
+
+
+def crash_backoff_s(crashes: int) -> float:
+    """How long to wait after so many crashes in a row; the first restart is at once."""
+    if crashes < 2:
+        return 0.0
+    return min(_BACKOFF_S * 2.0 ** min(crashes - 2, 10), _BACKOFF_MAX_S)
+
+
+def crash_loop_message(backoff_s: float, container: str, pod: str) -> str:
+    """``pod`` as ``name_namespace(uid)``."""
+    minutes, seconds = divmod(int(backoff_s), 60)
+    time = f"{minutes}m{seconds}s" if minutes else f"{seconds}s"
+    return f"back-off {time} restarting failed container={container} pod={pod}"

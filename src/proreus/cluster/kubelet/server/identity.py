@@ -1,0 +1,36 @@
+"""Who the kubelet's endpoint is, and whose certificates it believes.
+
+As with Kubernetes' kubelet, its own certificate is self-signed and the API server does not check
+it; the API server's is checked here, against the authority the kubelet itself was told to trust.
+"""
+
+from __future__ import annotations
+
+import ssl
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from proreus.client import ClientConfig
+from proreus.net import tls
+
+
+def endpoint_context(
+    config: ClientConfig, hosts: Sequence[str], *, folder: Path | None, now: float
+) -> ssl.SSLContext | None:
+    """None if the configuration names no authority: then nobody could be told from a stranger.
+
+    The key is kept in ``folder``, so that a second start need not make one (which takes a while);
+    without a folder it lives in memory. Blocks: call it before serving.
+    """
+    authority = config.tls.ca_data
+    if not authority and config.tls.ca_file:
+        authority = Path(config.tls.ca_file).read_bytes()
+    if not authority:
+        return None
+    if folder is not None:
+        pair = tls.ensure_self_signed(folder, "kubelet", hosts, now=now)
+        return tls.serving_context(pair, authority.decode())
+    with tempfile.TemporaryDirectory(prefix="kubelet-") as passing:
+        pair = tls.ensure_self_signed(Path(passing), "kubelet", hosts, now=now)
+        return tls.serving_context(pair, authority.decode())

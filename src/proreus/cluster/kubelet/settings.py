@@ -1,0 +1,24 @@
+"""How a kubelet is set up. Light: commands read it before they load a kubelet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+RuntimeName = Literal["simulated", "process"]
+RUNTIMES: tuple[RuntimeName, ...] = ("simulated", "process")
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletSettings:
+    """``folder`` keeps the endpoint's key and, with the process runtime, everything of the pods.
+    ``host`` is where the endpoint listens."""
+
+    runtime: RuntimeName = "simulated"
+    folder: Path | None = None
+    host: str = "127.0.0.1"
+
+
+def node_names(count: int, prefix: str = "node") -> list[str]:
+    return [f"{prefix}-{number}" for number in range(1, count + 1)]

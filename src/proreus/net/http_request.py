@@ -1,0 +1,216 @@
+"""What a handler gets and what it answers: ``Request``, ``Response``, or a stream.
+
+Streams hand their chunks straight to the transport, so a watcher costs no
+task per event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from multidict import CIMultiDictProxy
+
+if TYPE_CHECKING:
+    from proreus.net.http_connection import HttpConnection
+
+_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+
+
+class BodyTooLarge(Exception):
+    """The request's body is longer than the handler allows."""
+
+
+class BodyUnreadable(Exception):
+    """The client broke off, or its chunks or compression are malformed."""
+
+
+class Head(NamedTuple):
+    """The start of a request: what its line and its headers say."""
+
+    method: str
+    target: str
+    headers: CIMultiDictProxy[str]
+    version: tuple[int, int] = (1, 1)
+    should_close: bool = False
+
+
+class Body(Protocol):
+    """What follows a head, as it arrives."""
+
+    def is_eof(self) -> bool:
+        """Whether everything has arrived and was read."""
+        ...
+
+    async def readany(self) -> bytes:
+        """What has arrived, b"" at the end. Raises BodyUnreadable."""
+        ...
+
+
+class _NoBody:
+    def is_eof(self) -> bool:
+        return True
+
+    async def readany(self) -> bytes:
+        return b""
+
+
+NO_BODY = _NoBody()
+
+
+class Pieces(NamedTuple):
+    """A large body that is made while it is sent, each piece once the one before has left.
+
+    Memory of the size of a list would have to be fetched from the system, page by page, which
+    costs more than filling it.
+    """
+
+    size: int
+    pieces: Iterator[bytes]
+
+
+class Response(NamedTuple):
+    """A whole answer. ``headers`` without Content-Length and Date, which are added."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | Pieces = b""
+    close: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """The handler has already answered, through a stream."""
+
+    keep_alive: bool = True
+
+
+Answer = Response | Streamed
+Handler = Callable[["Request"], Awaitable[Answer]]
+
+
+class Request:
+    """One request; ``raw_path_only`` and ``raw_query`` as sent, still escaped."""
+
+    __slots__ = (
+        "_body",
+        "_connection",
+        "headers",
+        "method",
+        "raw_path_only",
+        "raw_query",
+        "version",
+    )
+
+    def __init__(self, connection: HttpConnection, head: Head, body: Body) -> None:
+        self._connection = connection
+        self._body = body
+        self.method, target, self.headers, self.version, _ = head
+        if not target.startswith("/"):
+            _, slash, path = target.partition("://")[2].partition("/")
+            target = slash + path  # a proxy's form, with scheme and host
+        if "#" in target:
+            target = target.partition("#")[0]
+        self.raw_path_only, _, self.raw_query = target.partition("?")
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """Raises ConnectionResetError once the client is gone."""
+        return self._connection.require_transport()
+
+    @property
+    def peer_certificate(self) -> Mapping[str, Any] | None:
+        """The verified client certificate as ``ssl`` describes it, None without one."""
+        return self._about("peercert") or None
+
+    def _about(self, name: str) -> Any:
+        transport = self._connection.transport
+        return transport.get_extra_info(name) if transport else None
+
+    @property
+    def content_length(self) -> int:
+        """0 if the request does not say."""
+        return int(self.headers.get("Content-Length", 0))
+
+    async def read_body(self, limit: int) -> bytes:
+        """Raises BodyTooLarge as soon as the limit is passed, BodyUnreadable."""
+        body = self._body
+        if body is NO_BODY:
+            return b""
+        if self.content_length > limit:
+            raise BodyTooLarge
+        if "Expect" in self.headers and self.headers["Expect"].lower() == "100-continue":
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        pieces: list[bytes] = []
+        size = 0
+        while piece := await body.readany():
+            size += len(piece)
+            if size > limit:
+                raise BodyTooLarge
+            pieces.append(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def open_stream(self, headers: Iterable[tuple[str, str]], date: bytes) -> ChunkedStream:
+        """Send the head of a chunked 200 answer now."""
+        transport = self.transport
+        chunked = self.version >= (1, 1)
+        extra = ("Transfer-Encoding", "chunked") if chunked else ("Connection", "close")
+        transport.write(head_of(200, (*headers, extra), date) + b"\r\n")
+        return ChunkedStream(transport, chunked=chunked)
+
+    async def wait_written(self) -> None:
+        """Until the client has taken what was written. Raises ConnectionResetError."""
+        await self._connection.wait_written()
+
+    def take_over(self, receive: Callable[[bytes], object]) -> HttpConnection:
+        """After an upgrade: what the client sends from here on goes to ``receive``."""
+        self._connection.hand_over(receive)
+        return self._connection
+
+
+class ChunkedStream:
+    """Chunks written on the transport without waiting: the reader of ``buffered`` sets the limit.
+
+    ``write_chunk`` takes bytes already in chunked form, made once for all streams.
+    """
+
+    __slots__ = ("_transport", "is_chunked")
+
+    def __init__(self, transport: asyncio.Transport, *, chunked: bool) -> None:
+        self._transport = transport
+        self.is_chunked = chunked
+
+    @property
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    @property
+    def buffered(self) -> int:
+        """Bytes the kernel has not taken yet."""
+        return self._transport.get_write_buffer_size()
+
+    def write_chunk(self, chunk: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(chunk)
+
+    def write(self, data: bytes) -> None:
+        if data:
+            self.write_chunk(b"%x\r\n%b\r\n" % (len(data), data) if self.is_chunked else data)
+
+    def end(self) -> None:
+        if self.is_chunked:
+            self.write_chunk(b"0\r\n\r\n")
+
+    def abort(self) -> None:
+        """Drop the connection: a reader that does not read cannot be told anything."""
+        self._transport.abort()
+
+
+def head_of(status: int, headers: Iterable[tuple[str, str]], date: bytes) -> bytes:
+    """A head without its last empty line."""
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    line = _STATUS_LINES.get(status) or f"HTTP/1.1 {status} Unknown\r\n".encode()
+    return line + lines.encode("latin-1", "replace") + date

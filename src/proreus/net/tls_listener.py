@@ -1,0 +1,87 @@
+"""Accepts TLS connections; each gets a ``TlsTransport`` and a protocol of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+
+from proreus.net.tls_transport import TlsTransport
+
+# After an accept that failed for want of file descriptors or memory: others may give some back.
+_PAUSE_S = 1.0
+
+
+class TlsListener:
+    """``close`` stops accepting; connections live on until they are closed themselves."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        tls: ssl.SSLContext,
+        connect: Callable[[], asyncio.Protocol],
+        *,
+        backlog: int,
+    ) -> None:
+        self._loop = loop
+        self._tls = tls
+        self._connect = connect
+        self._backlog = backlog
+        self._socket: socket.socket | None = None
+        self._open: set[TlsTransport] = set()
+        self._all_gone: asyncio.Event | None = None
+
+    def listen(self, host: str, port: int) -> int:
+        """The port, a free one if 0 was asked for. Raises OSError."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=self._backlog)
+        listening.setblocking(False)
+        self._socket = listening
+        self._loop.add_reader(listening.fileno(), self._accept)
+        bound: int = listening.getsockname()[1]
+        return bound
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._loop.remove_reader(self._socket.fileno())
+            self._socket.close()
+            self._socket = None
+
+    def abort(self) -> None:
+        """Drop every connection that is still there, handshakes too."""
+        for transport in list(self._open):
+            transport.abort()
+
+    async def wait_closed(self) -> None:
+        """Until no connection is left."""
+        if self._open:
+            self._all_gone = asyncio.Event()
+            await self._all_gone.wait()
+
+    def _accept(self) -> None:
+        for _ in range(self._backlog):
+            if self._socket is None:
+                return
+            try:
+                raw, _ = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError:
+                self._loop.remove_reader(self._socket.fileno())
+                self._loop.call_later(_PAUSE_S, self._accept_again)
+                return
+            raw.setblocking(False)
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            connected = self._tls.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
+            self._open.add(TlsTransport(self._loop, connected, self._connect(), self._forget))
+
+    def _accept_again(self) -> None:
+        if self._socket is not None:
+            self._loop.add_reader(self._socket.fileno(), self._accept)
+
+    def _forget(self, transport: TlsTransport) -> None:
+        self._open.discard(transport)
+        if self._all_gone is not None and not self._open:
+            self._all_gone.set()

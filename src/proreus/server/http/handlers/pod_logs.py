@@ -1,0 +1,80 @@
+"""``pods/log``: the log of a container, from its node's kubelet to the client, piece by piece.
+
+Nothing is held back: a piece is read from the kubelet when the client has taken the one before, so
+a slow reader slows the kubelet, and one that leaves closes the way to it.
+"""
+
+from __future__ import annotations
+
+from proreus.api.group_version import GroupKind, GroupResource
+from proreus.api.status import Invalid, NotFound, PlainError
+from proreus.api.wire import splice
+from proreus.api.wire.log_options import decode_log_options
+from proreus.net.http_request import Answer, Response, Streamed
+from proreus.net.transport_error import TransportError
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers.get import read_object
+from proreus.server.http.kubelets import ANSWER_S, Kubelet, refusal
+from proreus.server.http.router import ResourceRoute
+from proreus.server.http.services import Services
+from proreus.server.registry.subresources.containers import choose_container
+from proreus.server.schema.rules import JsonObject
+
+_OPTIONS = GroupKind("", "PodLogOptions")
+_LOG = GroupResource("", "pods/log")
+_CONTENT = ("Content-Type", "text/plain")
+
+
+async def get_log(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
+    options = decode_log_options(exchange.query)
+    if found := options.violations():
+        raise Invalid.of(_OPTIONS, route.name, found)
+    pod = await read_live(services, route)
+    container = choose_container(pod, options.container)
+    node = pod["spec"].get("nodeName")
+    if not node:
+        return Response(204, exchange.head(content=_CONTENT))  # where nothing runs nothing is said
+    kubelet = await services.kubelets.of_node(node)
+    url = kubelet.url(
+        "containerLogs", route.namespace, route.name, container, query=options.encode()
+    )
+    try:
+        # A log that is followed may have nothing to say for a long time.
+        patience_s = None if options.follow else ANSWER_S
+        return await _copied(services, exchange, url, route.name, patience_s)
+    except TransportError as error:
+        raise _unreachable(kubelet, error) from error
+
+
+async def read_live(services: Services, route: ResourceRoute) -> JsonObject:
+    """The newest state of what the route names. Raises NotFound."""
+    collection = services.collection(route.resource)
+    found = await read_object(collection, collection.key(route.namespace, route.name), "")
+    if found is None:
+        raise NotFound.of(route.resource.group_resource, route.name)
+    return splice.decode_item(found.item)
+
+
+async def _copied(
+    services: Services, exchange: Exchange, url: str, name: str, patience_s: float | None
+) -> Answer:
+    """Raises TransportError and ApiError as long as nothing was answered."""
+    async with services.kubelets.stream("GET", url, {}, None, patience_s=patience_s) as log:
+        if log.status != 200:
+            raise await refusal(log, _LOG, name)
+        request = exchange.request
+        answer = request.open_stream(exchange.head(content=_CONTENT), services.date())
+        try:
+            while piece := await log.next_chunk():
+                answer.write(piece)
+                await request.wait_written()
+        except TransportError:
+            # The head is gone long since: only a broken answer can say that this is not the end.
+            answer.abort()
+            return Streamed(keep_alive=False)
+        answer.end()
+    return Streamed()
+
+
+def _unreachable(kubelet: Kubelet, error: TransportError) -> PlainError:
+    return PlainError(kubelet.failure(error))

@@ -1,0 +1,103 @@
+"""Autoscalers over the wire, with a metrics API made of custom resources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from proreus.api.object import KubeObject
+from tests.cluster.controllers.stage import Stage, deployment, told_status
+
+CONTROLLERS = ("horizontalpodautoscaler", "deployment", "replicaset")
+METRICS_API = {
+    "metadata": {
+        "name": "pods.metrics.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+    },
+    "spec": {
+        "group": "metrics.k8s.io",
+        "scope": "Namespaced",
+        "names": {"plural": "pods", "singular": "podmetrics", "kind": "PodMetrics"},
+        "versions": [
+            {
+                "name": "v1beta1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def autoscaler(**spec: Any) -> dict[str, Any]:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    return {
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 5, **spec},
+    }
+
+
+def says(kind: str, reason: str) -> Any:
+    def holds(obj: KubeObject | None) -> bool:
+        found = told_status(obj).get("conditions") or ()
+        return any((one.type, one.reason) == (kind, reason) for one in found)
+
+    return holds
+
+
+def web(replicas: int) -> dict[str, Any]:
+    made = deployment("web", replicas)
+    (container,) = made["spec"]["template"]["spec"]["containers"]
+    container["resources"] = {"requests": {"cpu": "100m"}}
+    return made
+
+
+async def test_without_a_metrics_api_the_bounds_are_kept_and_the_lack_is_told(
+    stage: Stage,
+) -> None:
+    scalers = stage.client.autoscaling_v2.horizontalpodautoscalers("default")
+    deployments = stage.client.apps_v1.deployments("default")
+    await deployments.create(web(1))
+
+    await scalers.create(autoscaler())
+
+    await stage.wait(deployments, "web", lambda it: it and it.spec.replicas == 2)
+    await scalers.patch("web", {"spec": {"maxReplicas": 4}})
+    await stage.wait(scalers, "web", says("ScalingActive", "FailedGetResourceMetric"))
+
+
+async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
+    scalers = stage.client.autoscaling_v2.horizontalpodautoscalers("default")
+    deployments = stage.client.apps_v1.deployments("default")
+    definitions = stage.client.apiextensions_k8s_io_v1.customresourcedefinitions
+    await definitions.create(METRICS_API)
+    await definitions.wait_for("pods.metrics.k8s.io", "condition=Established")
+    await deployments.create(web(2))
+    await stage.wait(deployments, "web", lambda it: told_status(it).get("availableReplicas") == 2)
+    metrics = stage.client.resource(api_version="metrics.k8s.io/v1beta1", kind="PodMetrics")
+    for pod in stage.active(app="web"):
+        metadata = {"name": pod.name, "labels": dict(pod.labels)}
+        containers = [{"name": "main", "usage": {"cpu": "160m"}}]
+        await metrics("default").create({"metadata": metadata, "containers": containers})
+
+    await scalers.create(autoscaler())
+
+    await stage.wait(deployments, "web", lambda it: it and it.spec.replicas == 4)
+    told = await stage.wait(scalers, "web", says("AbleToScale", "SucceededRescale"))
+    assert told is not None
+    shown = told.status.currentMetrics[0].resource.current
+    assert (shown.averageUtilization, shown.averageValue) == (160, "160m")
+    assert told.status.desiredReplicas == 4
+
+
+async def test_a_target_that_does_not_exist_is_told(stage: Stage) -> None:
+    scalers = stage.client.autoscaling_v2.horizontalpodautoscalers("default")
+
+    await scalers.create(autoscaler())
+
+    await stage.wait(scalers, "web", says("AbleToScale", "FailedGetScale"))

@@ -1,0 +1,93 @@
+"""A node that falls silent is not trusted any more, and its pods go; one that comes back is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from proreus.aio.clock import SystemClock, Timer
+from proreus.aio.tasks import background
+from proreus.api.object import KubeObject
+from proreus.api.values.timestamp import format_micro_time, format_time
+from proreus.cluster.controllers import CONTROLLERS as ALL
+from proreus.cluster.controllers import run_controllers
+from tests.cluster.controllers.stage import Stage
+
+CONTROLLERS: tuple[str, ...] = ()
+HURRY = 25
+UNREACHABLE = "node.kubernetes.io/unreachable"
+
+
+class HurriedClock(SystemClock):
+    """Seconds that last 40 ms, so that a node is silent for long enough soon."""
+
+    def monotonic(self) -> float:
+        return super().monotonic() * HURRY
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        return super().call_later(delay_s / HURRY, callback)
+
+    async def sleep(self, delay_s: float) -> None:
+        await super().sleep(delay_s / HURRY)
+
+
+def readiness(node: KubeObject | None) -> str:
+    conditions = ((node.get("status") or {}).get("conditions") or ()) if node else ()
+    return str(next((c["status"] for c in conditions if c["type"] == "Ready"), ""))
+
+
+def taints(node: KubeObject | None) -> set[tuple[str, str]]:
+    found = (node.spec or {}).get("taints") or () if node else ()
+    return {(taint["key"], taint["effect"]) for taint in found}
+
+
+def ready() -> dict[str, Any]:
+    now = format_time(SystemClock().now())
+    condition = {"type": "Ready", "status": "True", "reason": "KubeletReady",
+                 "lastHeartbeatTime": now, "lastTransitionTime": now}  # fmt: skip
+    return {"status": {"conditions": [condition]}}
+
+
+async def beat(stage: Stage) -> None:
+    """As a kubelet does."""
+    leases = stage.client.coordination_v1.leases("kube-node-lease")
+    spec = {"holderIdentity": "n", "leaseDurationSeconds": 40,
+            "renewTime": format_micro_time(SystemClock().now())}  # fmt: skip
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+             "metadata": {"name": "n"}, "spec": spec}  # fmt: skip
+    await leases.apply(lease, force=True)
+    await stage.client.core_v1.nodes.patch_status("n", ready(), type="strategic")
+
+
+async def test_a_silent_node_is_unknown_loses_its_pods_and_can_come_back(stage: Stage) -> None:
+    stage.plays = False
+    nodes, pods = stage.client.core_v1.nodes, stage.client.core_v1.pods("default")
+    await nodes.create({"metadata": {"name": "n"}})
+    await beat(stage)
+    patient = [{"key": UNREACHABLE, "operator": "Exists", "effect": "NoExecute"}]
+    hasty = [{**patient[0], "tolerationSeconds": 0}]
+    for name, tolerations in (("patient", patient), ("hasty", hasty)):
+        spec = {"containers": [{"name": "c", "image": "i"}], "tolerations": tolerations}
+        await pods.create({"metadata": {"name": name}, "spec": spec})
+        await pods.bind(name, "n")
+    running = {"status": {"phase": "Running", **ready()["status"]}}
+    await pods.patch_status("patient", running, type="strategic")
+    some = {"node-lifecycle": ALL["node-lifecycle"]}
+
+    async with background(run_controllers(stage.client, HurriedClock(), controllers=some)):
+        await stage.wait(nodes, "n", lambda it: readiness(it) == "True" and not taints(it))
+        silent = await nodes.wait_for("n", lambda it: readiness(it) == "Unknown", timeout_s=30)
+        await nodes.wait_for("n", lambda it: (UNREACHABLE, "NoExecute") in taints(it), timeout_s=30)
+        await pods.wait_for(
+            "hasty", lambda it: it is None or bool(it.metadata.deletionTimestamp), timeout_s=30
+        )
+        staying = await pods.wait_for("patient", lambda it: readiness(it) == "False", timeout_s=30)
+
+        await beat(stage)
+        await stage.wait(nodes, "n", lambda it: readiness(it) == "True" and not taints(it))
+
+    assert silent is not None
+    (condition,) = [c for c in silent.status.conditions if c["type"] == "Ready"]
+    assert condition.reason == "NodeStatusUnknown"
+    assert staying is not None
+    assert not staying.metadata.deletionTimestamp

@@ -1,0 +1,140 @@
+"""An API server with TLS and a node of real processes, both in the test's own process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+
+from proreus.aio.clock import SystemClock
+from proreus.aio.tasks import background
+from proreus.client import Client, KubeObject
+from proreus.cluster.kubelet.kubelet import Kubelet
+from proreus.cluster.kubelet.settings import KubeletSettings
+from proreus.server.config import ServerConfig
+from proreus.testing.server import RunningServer, running_server
+
+NODE = "machine"
+Condition = Callable[[KubeObject], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """``run`` makes a pod on the node; ``until`` waits for what becomes of it."""
+
+    server: RunningServer
+    client: Client
+    folder: Path
+
+    async def run(self, name: str, *containers: dict[str, Any], **spec: Any) -> KubeObject:
+        named = [
+            {"name": f"c{number}", "image": "none", **content}
+            for number, content in enumerate(containers, 1)
+        ]
+        return await self.client.core_v1.pods("default").create(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name, "namespace": "default", "labels": {"app": name}},
+                "spec": {"nodeName": NODE, "containers": named, **spec},
+            }
+        )
+
+    async def until(self, name: str, met: Condition) -> KubeObject:
+        found = await self.client.core_v1.pods("default").wait_for(
+            name,
+            lambda pod: pod is not None and pod.status is not None and met(pod),
+            timeout_s=60,
+        )
+        assert found is not None
+        return found
+
+    async def phase(self, name: str, phase: str) -> KubeObject:
+        return await self.until(name, lambda pod: bool(pod.status.phase == phase))
+
+    async def ready(self, name: str) -> KubeObject:
+        found = await self.client.core_v1.pods("default").wait_for(
+            name, "condition=Ready", timeout_s=60
+        )
+        assert found is not None
+        return found
+
+    async def delete(self, name: str, grace_s: int | None = None) -> None:
+        pods = self.client.core_v1.pods("default")
+        await pods.delete(name, grace_period_s=grace_s)
+        await pods.wait_for(name, "delete", timeout_s=60)
+
+    async def logs(self, name: str, container: str = "", **options: Any) -> str:
+        return await self.client.core_v1.pods("default").logs(name, container=container, **options)
+
+    async def config_map(self, name: str, **content: str) -> None:
+        body = {"metadata": {"name": name}, "data": content}
+        await self.client.core_v1.configmaps("default").create(
+            {"apiVersion": "v1", "kind": "ConfigMap", **body}
+        )
+
+    async def saw(self, reason: str, text: str = "") -> str:
+        """An event with this reason; its message. Those that were come first, then the new ones."""
+        async with asyncio.timeout(60), self.client.core_v1.events("default").watch() as events:
+            async for event in events:
+                found = event.object
+                if event.type != "BOOKMARK" and found.reason == reason and text in found.message:
+                    return str(found.message)
+        raise AssertionError(f"no event {reason}")
+
+    async def wait_cleared(self, pod: KubeObject) -> None:
+        """Until nothing of the pod is on disk; each look is a request long."""
+        async with asyncio.timeout(60):
+            while (self.folder / NODE / "pods" / pod.uid).exists():
+                await self.client.version()
+
+    def root(self, pod: KubeObject, container: str = "c1") -> Path:
+        return self.folder / NODE / "pods" / pod.uid / "containers" / container / "root"
+
+
+def shell(script: str, **content: Any) -> dict[str, Any]:
+    """A dollar sign of the shell's own is written twice: the first is Kubernetes'."""
+    return {"command": ["sh", "-c", script], **content}
+
+
+def state(pod: KubeObject, container: str = "c1") -> Any:
+    statuses = [*(pod.status.initContainerStatuses or ()), *(pod.status.containerStatuses or ())]
+    return next(status for status in statuses if status.name == container)
+
+
+async def wait_gone(pid: int) -> None:
+    """Until a process has ended, whoever's it is."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(pidfd, ended.set)
+    try:
+        async with asyncio.timeout(60):
+            await ended.wait()
+    finally:
+        loop.remove_reader(pidfd)
+        os.close(pidfd)
+
+
+@pytest_asyncio.fixture
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer]:
+    config = ServerConfig(data_dir=tmp_path, tls=True, kubeconfig=tmp_path / "kubeconfig")
+    async with running_server(config) as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def stage(server: RunningServer, tmp_path: Path) -> AsyncIterator[Stage]:
+    folder = tmp_path / "kubelet"
+    async with Client(replace(server.config(), rate_limit=None)) as client:
+        settings = KubeletSettings("process", folder)
+        async with background(Kubelet(client, SystemClock(), [NODE], settings).run()):
+            await client.core_v1.nodes.wait_for(NODE, "condition=Ready")
+            yield Stage(server, client, folder)

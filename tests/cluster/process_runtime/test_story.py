@@ -1,0 +1,173 @@
+"""The whole story with real programs: a web server, deployed, configured, updated and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.running_server import RunningServer, running_server
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
+)
+Kubectl = Callable[..., str]
+
+WEB = """
+import http.server, os, pathlib, signal, sys
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        text = pathlib.Path("etc/site/text").read_text()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f"{text} {os.environ['COLOR']} {os.environ['POD']}".encode())
+def end(*_):
+    print("ending", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+address = os.environ["POD_IP"], int(os.environ["PORT"])
+print("listening", flush=True)
+http.server.ThreadingHTTPServer(address, Page).serve_forever()
+"""
+
+
+def deployment(port: int, color: str) -> str:
+    def field(name: str, path: str) -> dict[str, object]:
+        return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+
+    from_map = {"configMapKeyRef": {"name": "site", "key": "text"}}
+    env = [
+        field("POD", "metadata.name"),
+        field("POD_IP", "status.podIP"),
+        {"name": "TEXT", "valueFrom": from_map},
+        {"name": "PORT", "value": str(port)},
+        {"name": "COLOR", "value": color},
+    ]
+    container = {
+        "name": "web",
+        "image": "none",
+        "command": ["python3", "-c", WEB],
+        "env": env,
+        "ports": [{"name": "http", "containerPort": port}],
+        "readinessProbe": {"httpGet": {"port": "http"}, "periodSeconds": 1},
+        "livenessProbe": {"tcpSocket": {"port": "http"}, "initialDelaySeconds": 30},
+        "volumeMounts": [{"name": "site", "mountPath": "/etc/site"}],
+    }
+    pod = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {
+            "terminationGracePeriodSeconds": 5,
+            "containers": [container],
+            "volumes": [{"name": "site", "configMap": {"name": "site"}}],
+        },
+    }
+    spec = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": pod}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    return json.dumps({**body, "spec": spec})
+
+
+def kubectl_of(cluster: RunningServer) -> Kubectl:
+    def run(*arguments: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            ["kubectl", *arguments], input=stdin, capture_output=True, text=True,
+            env=cluster.environment, timeout=90,
+        )  # fmt: skip
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{done.stdout}"
+        return done.stdout
+
+    return run
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+@contextlib.contextmanager
+def forwarded(cluster: RunningServer, target: str, port: int) -> Iterator[str]:
+    process = subprocess.Popen(
+        ["kubectl", "port-forward", target, f":{port}"],
+        stdout=subprocess.PIPE, text=True, env=cluster.environment,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        yield f"http://{process.stdout.readline().split()[2]}/"
+    finally:
+        process.kill()
+        process.communicate(timeout=10)
+
+
+def read(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        return str(answer.read().decode())
+
+
+def containers_of(process: subprocess.Popen[str]) -> list[int]:
+    """Its children, but the one that stands guard."""
+    said = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    environments = {int(pid): Path(f"/proc/{pid}/environ").read_bytes() for pid in said.split()}
+    return [pid for pid, found in environments.items() if b"PROREUS_ROOT=" in found]
+
+
+def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -> None:
+    port = free_port()
+    with running_server(tmp_path, "--runtime", "process", command="up") as cluster:
+        kubectl = kubectl_of(cluster)
+        kubectl("wait", "--for=create", "node/node-1", "--timeout=30s")
+        kubectl("create", "configmap", "site", "--from-literal=text=hello")
+
+        kubectl("apply", "-f", "-", stdin=deployment(port, "red"))
+        kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        with forwarded(cluster, "deployment/web", port) as url:
+            text, color, pod = read(url).split()
+        assert (text, color) == ("hello", "red")
+        shown = kubectl("get", "pods", "-l", "app=web", "-o", "wide")
+        assert shown.count("1/1") == 3
+        assert len(containers_of(cluster.process)) == 3
+
+        kubectl("patch", "configmap", "site", "-p", '{"data":{"text":"servus"}}')
+        show = ("exec", pod, "--", "cat", "etc/site/text")
+        assert "servus" in (kubectl(*show) for _ in range(100)), "the file stayed as it was"
+
+        kubectl("apply", "-f", "-", stdin=deployment(port, "blue"))
+        kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        with forwarded(cluster, "deployment/web", port) as url:
+            assert read(url).split()[:2] == ["servus", "blue"]
+
+        kubectl("scale", "deployment/web", "--replicas=1")
+        kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        kubectl("wait", "--for=jsonpath={.status.replicas}=1", "deployment/web")
+        (left,) = kubectl("get", "pods", "-l", "app=web", "-o", "name").split()[-1:]
+        assert "listening" in kubectl("logs", left)
+        processes = containers_of(cluster.process)
+
+        cluster.process.send_signal(signal.SIGINT)
+        assert cluster.process.wait(timeout=30) == 0
+
+    assert processes
+    for pid in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_job_runs_its_programs(tmp_path: Path) -> None:
+    with running_server(tmp_path, "--runtime", "process", command="up") as cluster:
+        kubectl = kubectl_of(cluster)
+        kubectl("create", "job", "sum", "--image=none", "--", "sh", "-c", "echo $((40 + 2))")
+
+        kubectl("wait", "--for=condition=Complete", "job/sum", "--timeout=60s")
+
+        assert kubectl("logs", "job/sum") == "42\n"
+        described = kubectl("describe", "pod", "-l", "job-name=sum")
+        assert "Exit Code:    0" in described
+        assert "Completed" in described

@@ -1,0 +1,149 @@
+"""``…/proxy/…``: plain HTTP through the API server to nodes, pods and services."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from tests.cluster.streams.conftest import Kubectl, Stage
+from tests.cluster.streams.test_port_forward import BODY, Web, web  # noqa: F401
+
+PODS = "/api/v1/namespaces/default/pods"
+SERVICES = "/api/v1/namespaces/default/services"
+
+
+@pytest_asyncio.fixture
+async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
+    files = stage.server.api.credentials.tls
+    assert files is not None
+    trust = ssl.create_default_context(cafile=str(files.authority.certificate))
+    headers = {"Authorization": f"Bearer {stage.server.token}"}
+    async with httpx.AsyncClient(base_url=stage.server.url, verify=trust, headers=headers) as one:
+        yield one
+
+
+def status(answer: httpx.Response) -> tuple[int, str, str]:
+    said = answer.json()
+    return said["code"], said.get("reason", ""), said["message"]
+
+
+async def with_service(stage: Stage, port: int, *, ready: bool = True) -> None:
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "site"},
+        "spec": {"ports": [{"name": "web", "port": 8080}]},
+    }
+    slices = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "site-1", "labels": {"kubernetes.io/service-name": "site"}},
+        "addressType": "IPv4",
+        "ports": [{"name": "web", "port": port}],
+        "endpoints": [
+            {
+                "addresses": ["10.0.0.9"],
+                "conditions": {"ready": ready},
+                "targetRef": {"kind": "Pod", "name": "web", "namespace": "default"},
+            }
+        ],
+    }
+    await stage.client.core_v1.services("default").create(service)
+    await stage.client.discovery_v1.endpointslices("default").create(slices)
+
+
+async def test_a_node_s_kubelet(stage: Stage, http: httpx.AsyncClient) -> None:
+    pod = await stage.pod()
+    await stage.streams.log(pod.uid).write("one", "two")
+    node = "/api/v1/nodes/node-1/proxy"
+
+    healthy = await http.get(f"{node}/healthz")
+    pods = await http.get(f"/api/v1/nodes/node-1:{stage.kubelet.port}/proxy/pods/")
+    log = await http.get(f"{node}/containerLogs/default/web/main?tailLines=1")
+    missing = await http.get(f"{node}/made/up")
+
+    assert (healthy.status_code, healthy.text) == (200, "ok")
+    assert [one["metadata"]["name"] for one in pods.json()["items"]] == ["web"]
+    assert log.text == "two\n"
+    assert (missing.status_code, missing.text) == (404, "404 page not found\n")
+
+
+async def test_a_node_that_is_not_there_or_down(stage: Stage, http: httpx.AsyncClient) -> None:
+    elsewhere = await http.get("/api/v1/nodes/node-1:22/proxy/")
+    nobody = await http.get("/api/v1/nodes/nobody/proxy/healthz")
+    await stage.point_node_to(1)
+    down = await http.get("/api/v1/nodes/node-1/proxy/healthz")
+
+    assert status(elsewhere)[0] == 400
+    assert status(nobody) == (404, "NotFound", 'nodes "nobody" not found')
+    assert status(down) == (
+        503,
+        "ServiceUnavailable",
+        "error trying to reach service: dial tcp 127.0.0.1:1: connect: connection refused",
+    )
+
+
+async def test_a_pod_s_port(
+    stage: Stage,
+    http: httpx.AsyncClient,
+    web: Web,  # noqa: F811
+    kubectl: Kubectl,
+) -> None:
+    await stage.pod()
+
+    answer = await http.get(f"{PODS}/web:{web.port}/proxy/a%20b/c?x=1&y=2")
+    said = await kubectl("get", "--raw", f"{PODS}/http:web:{web.port}/proxy/")
+
+    assert (answer.status_code, answer.content) == (200, BODY)
+    assert web.asked[0] == b"GET /a%20b/c?x=1&y=2 HTTP/1.1"
+    assert said.code == 0
+    assert web.asked[1] == b"GET / HTTP/1.1"
+
+
+async def test_a_service_s_pod(
+    stage: Stage,
+    http: httpx.AsyncClient,
+    web: Web,  # noqa: F811
+) -> None:
+    await stage.pod()
+    await with_service(stage, web.port)
+
+    answers = [
+        await http.get(f"{SERVICES}/{name}/proxy/") for name in ("site", "site:web", "site:8080")
+    ]
+    wrong = await http.get(f"{SERVICES}/site:9/proxy/")
+
+    assert [answer.content for answer in answers] == [BODY] * 3
+    assert status(wrong)[2] == 'no service port "9" found for service "site"'
+
+
+async def test_what_cannot_be_reached_says_why(stage: Stage, http: httpx.AsyncClient) -> None:
+    await stage.pod()
+    await with_service(stage, 1, ready=False)
+
+    closed = status(await http.get(f"{PODS}/web:1/proxy/"))
+    nobody = status(await http.get(f"{SERVICES}/site/proxy/"))
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket"}
+    socket = status(await http.get(f"{PODS}/web:1/proxy/", headers=upgrade))
+
+    assert closed[:2] == (503, "ServiceUnavailable")
+    assert "error forwarding port 1 to pod web" in closed[2]
+    assert nobody == (
+        503,
+        "ServiceUnavailable",
+        'no endpoints available for service "site"',
+    )
+    assert socket == (400, "BadRequest", "only plain HTTP is proxied")
+
+
+@pytest.mark.parametrize("name", ["web:0", "web:x", "web:70000", "ftp:web:80", "a:b:c:d"])
+async def test_what_is_no_target_is_refused(
+    stage: Stage, http: httpx.AsyncClient, name: str
+) -> None:
+    await stage.pod()
+
+    assert status(await http.get(f"{PODS}/{name}/proxy/"))[0] == 400

@@ -1,0 +1,24 @@
+"""A cluster of two nodes per module, as a user starts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cluster.up.kubectl import Kubectl, kubectl_of
+from tests.running_server import running_server
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    with running_server(tmp_path_factory.mktemp("up"), "--nodes", "2", command="up") as cluster:
+        run = kubectl_of(cluster)
+        for node in ("node/node-1", "node/node-2"):
+            run("wait", "--for=create", node, "--timeout=30s")
+        # A new node is tainted until its controller has seen it ready.
+        tainted = (
+            run("get", "nodes", "-o", "jsonpath={.items[*].spec.taints}") for _ in range(300)
+        )
+        assert "" in tainted, "a node stayed tainted"
+        yield run

@@ -1,0 +1,215 @@
+"""TLS on a socket: order, back-pressure, goodbyes. The peer is a blocking socket in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import cast
+
+import pytest
+import trustme
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proreus.net.tls_listener import TlsListener
+
+LARGE = 8 * 1024 * 1024
+
+
+class Recorder(asyncio.Protocol):
+    """Notes what a transport tells its protocol."""
+
+    def __init__(self) -> None:
+        self.transport: asyncio.Transport | None = None
+        self.received = bytearray()
+        self.lost: asyncio.Event = asyncio.Event()
+        self.made = asyncio.Event()
+        self.told: list[str] = []
+        self.react: Callable[[bytes], None] = lambda data: None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.made.set()
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        self.react(data)
+
+    def pause_writing(self) -> None:
+        self.told.append("pause")
+
+    def resume_writing(self) -> None:
+        self.told.append("resume")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.told.append("lost")
+        self.lost.set()
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@asynccontextmanager
+async def connected(authority: trustme.CA) -> AsyncIterator[tuple[Recorder, ssl.SSLSocket]]:
+    """The server's protocol and the client's blocking socket."""
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(server)
+    recorder = Recorder()
+    listener = TlsListener(asyncio.get_running_loop(), server, lambda: recorder, backlog=5)
+    port = listener.listen("127.0.0.1", 0)
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    authority.configure_trust(client)
+    raw = await asyncio.to_thread(socket.create_connection, ("127.0.0.1", port), 10)
+    peer = await asyncio.to_thread(client.wrap_socket, raw, server_hostname="127.0.0.1")
+    try:
+        await recorder.made.wait()
+        yield recorder, peer
+    finally:
+        peer.close()
+        listener.close()
+        listener.abort()
+        await listener.wait_closed()
+
+
+def read_all(peer: ssl.SSLSocket) -> bytes:
+    found = bytearray()
+    while piece := peer.recv(1 << 20):
+        found += piece
+    return bytes(found)
+
+
+def sender(recorder: Recorder) -> asyncio.Transport:
+    assert recorder.transport is not None
+    return recorder.transport
+
+
+async def test_what_is_written_before_a_close_still_arrives(authority: trustme.CA) -> None:
+    payload = bytes(range(256)) * (LARGE // 256)
+    async with connected(authority) as (recorder, peer):
+        sender(recorder).write(payload)
+        sender(recorder).close()
+
+        assert await asyncio.to_thread(read_all, peer) == payload
+        peer.close()
+        await recorder.lost.wait()
+    assert recorder.told[-1] == "lost"
+
+
+async def test_a_reader_that_does_not_read_pauses_the_writer_until_it_does(
+    authority: trustme.CA,
+) -> None:
+    async with connected(authority) as (recorder, peer):
+        transport = sender(recorder)
+        transport.write(bytes(LARGE))
+        assert recorder.told == ["pause"]
+        assert 0 < transport.get_write_buffer_size() < LARGE
+        transport.write(b"end")
+        transport.close()
+
+        found = await asyncio.to_thread(read_all, peer)
+
+        assert len(found) == LARGE + 3
+        assert found.endswith(b"end")
+        assert "resume" in recorder.told
+
+
+async def test_nothing_arrives_after_an_abort(authority: trustme.CA) -> None:
+    async with connected(authority) as (recorder, peer):
+        sender(recorder).write(bytes(LARGE))
+        sender(recorder).abort()
+        sender(recorder).write(b"too late")
+        await recorder.lost.wait()
+
+        found = await asyncio.to_thread(lambda: _until_broken(peer))
+
+    assert len(found) < LARGE
+    assert recorder.told.count("lost") == 1
+
+
+def _until_broken(peer: ssl.SSLSocket) -> bytes:
+    found = bytearray()
+    try:
+        while piece := peer.recv(1 << 20):
+            found += piece
+    except OSError:
+        pass
+    return bytes(found)
+
+
+async def test_more_than_a_record_is_read_while_the_protocol_wants_it(
+    authority: trustme.CA,
+) -> None:
+    async with connected(authority) as (recorder, peer):
+        enough = asyncio.Event()
+        recorder.react = lambda data: enough.set() if len(recorder.received) == LARGE else None
+
+        await asyncio.to_thread(peer.sendall, b"x" * LARGE)
+
+        await enough.wait()
+
+
+async def test_a_paused_transport_reads_nothing(authority: trustme.CA) -> None:
+    async with connected(authority) as (recorder, peer):
+        transport = sender(recorder)
+        transport.pause_reading()
+        await asyncio.to_thread(peer.sendall, b"hello")
+        # Two turns of the loop in which it would have been read.
+        await asyncio.to_thread(lambda: None)
+        await asyncio.to_thread(lambda: None)
+        assert not recorder.received
+
+        heard = asyncio.Event()
+        recorder.react = lambda data: heard.set()
+        transport.resume_reading()
+
+        await heard.wait()
+        assert recorder.received == b"hello"
+
+
+async def test_a_client_that_vanishes_is_told_once(authority: trustme.CA) -> None:
+    async with connected(authority) as (recorder, peer):
+        peer.close()
+
+        await recorder.lost.wait()
+        sender(recorder).close()
+        sender(recorder).abort()
+    assert recorder.told == ["lost"]
+
+
+async def test_noise_instead_of_a_handshake_reaches_no_protocol(authority: trustme.CA) -> None:
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(server)
+    recorder = Recorder()
+    listener = TlsListener(asyncio.get_running_loop(), server, lambda: recorder, backlog=5)
+    reader, writer = await asyncio.open_connection("127.0.0.1", listener.listen("127.0.0.1", 0))
+    writer.write(b"GET / HTTP/1.1\r\n\r\n")
+
+    with contextlib.suppress(ConnectionError):
+        await reader.read()  # an alert, or nothing: in any case the end
+    writer.close()
+    listener.close()
+    await listener.wait_closed()
+
+    assert recorder.transport is None
+    assert recorder.told == []
+
+
+@settings(max_examples=20)
+@given(sizes=st.lists(st.integers(0, 70_000), min_size=1, max_size=60))
+def test_writes_arrive_in_order_however_they_are_cut(sizes: list[int]) -> None:
+    async def run() -> None:
+        authority = trustme.CA()
+        pieces = [bytes([number % 251]) * size for number, size in enumerate(sizes)]
+        async with connected(authority) as (recorder, peer):
+            for piece in pieces:
+                sender(recorder).write(piece)
+            sender(recorder).close()
+            assert await asyncio.to_thread(read_all, peer) == b"".join(pieces)
+
+    asyncio.run(run())

@@ -1,0 +1,101 @@
+"""Bodies are read alike whatever was read before, and however long they are."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest_asyncio
+
+from proreus.api.wire import json, yaml
+from tests.unit.server.registry.server_under_test import Asking, asking
+
+YAML = "application/yaml"
+
+
+@pytest_asyncio.fixture
+async def ask() -> AsyncIterator[Asking]:
+    async with asking() as ready:
+        yield ready
+
+
+def pod(name: str, **metadata: Any) -> dict[str, Any]:
+    env = [{"name": f"A_{number}", "value": "x" * 20} for number in range(12)]
+    limits = {"cpu": "1000m", "memory": "1Gi"}
+    container = {"name": "a", "image": "b", "env": env, "resources": {"limits": limits}}
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": name, **metadata},
+        "spec": {"containers": [container], "nodeName": ""},
+    }
+
+
+def lasting(body: Any) -> Any:
+    """What does not differ from pod to pod."""
+    meta = {k: body["metadata"][k] for k in ("labels", "managedFields") if k in body["metadata"]}
+    for entry in meta.get("managedFields", ()):
+        entry.pop("time")
+    return {**body, "metadata": meta}
+
+
+async def test_pods_of_one_template_are_all_made_alike(ask: Asking) -> None:
+    made = [await ask("POST", "pods", pod(f"p-{number}", labels={"a": "b"})) for number in range(6)]
+
+    assert {answer.status for answer in made} == {201}
+    first, *others = [lasting(answer.body) for answer in made]
+    assert all(json.encode(other) == json.encode(first) for other in others)
+    assert first["spec"]["containers"][0]["resources"]["limits"]["cpu"] == "1"
+
+
+async def test_pods_of_one_template_do_not_share_what_may_change(ask: Asking) -> None:
+    for number in range(4):
+        await ask("POST", "pods", pod(f"p-{number}"))
+    changed = (await ask("GET", "pods/p-3")).body
+    changed["spec"]["containers"][0]["image"] = "c"
+
+    assert (await ask("PUT", "pods/p-3", changed)).status == 200
+
+    again = (await ask("POST", "pods", pod("p-4"))).body
+    assert again["spec"]["containers"][0]["image"] == "b"
+
+
+async def test_a_known_template_does_not_hide_faults_beside_it(ask: Asking) -> None:
+    for number in range(4):
+        await ask("POST", "pods", pod(f"p-{number}"))
+
+    warned = await ask("POST", "pods", pod("p-5", colour="red"))
+    refused = await ask("POST", "pods?fieldValidation=Strict", pod("p-6", colour="red"))
+    mistyped = await ask("POST", "pods", pod("p-7", labels=["a"]))
+
+    assert warned.headers["Warning"] == '299 - "unknown field \\"metadata.colour\\""'
+    assert (refused.status, mistyped.status) == (400, 400)
+    assert "cannot unmarshal array" in mistyped.body["message"]
+
+
+def long_config_map(name: str) -> bytes:
+    return yaml.encode(
+        {"metadata": {"name": name}, "data": {f"k{n}": "x" * 50 for n in range(900)}}
+    )
+
+
+async def test_a_long_yaml_body_is_read_like_a_short_one(ask: Asking) -> None:
+    made = await ask("POST", "configmaps", long_config_map("a"), kind=YAML)
+    doubled = await ask("POST", "configmaps", long_config_map("b") + b"data: {}\n", kind=YAML)
+    broken = await ask("POST", "configmaps", long_config_map("c") + b"{", kind=YAML)
+
+    assert (made.status, len(made.body["data"])) == (201, 900)
+    assert 'key \\"data\\" already set in map' in doubled.headers["Warning"]
+    assert broken.status == 400
+    assert broken.body["message"].startswith("the object provided is unrecognized")
+
+
+async def test_a_long_body_can_be_applied(ask: Asking) -> None:
+    body = b"kind: ConfigMap\napiVersion: v1\n" + long_config_map("a")
+    path = "configmaps/a?fieldManager=me"
+
+    made = await ask("PATCH", path, body, kind="application/apply-patch+yaml")
+    broken = await ask("PATCH", path, body + b"{", kind="application/apply-patch+yaml")
+
+    assert (made.status, len(made.body["data"])) == (201, 900)
+    assert (broken.status, broken.body["reason"]) == (400, "BadRequest")
