@@ -33,8 +33,8 @@ PREFIX = "/registry/pods/"
 NODE = "spec.nodeName"
 
 
-def read_attributes(item: bytes) -> Attributes:
-    obj = json.loads(item)
+def read_attributes(stored: bytes) -> Attributes:
+    obj = json.loads(stored)
     fields = {NODE: obj.get("spec", {}).get("nodeName", "")}
     return Attributes(obj["metadata"].get("labels", {}), fields)
 
@@ -48,7 +48,7 @@ class LinesView:
 
     def event(self, event_type: str, obj: CachedObject) -> bytes:
         self.made.append(event_type)
-        return b'{"type":"%b","object":%b}\n' % (event_type.encode(), obj.item)
+        return b'{"type":"%b","object":{%b}\n' % (event_type.encode(), obj.item)
 
     def first_event(self, event_type: str, obj: CachedObject) -> bytes:
         return b'{"first":true,' + self.event(event_type, obj)[1:]

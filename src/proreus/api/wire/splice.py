@@ -1,8 +1,12 @@
 """An object's bytes, and the heads that turn them into what is sent (design, "Bytes first").
 
-    stored   {"metadata":{"name":"a",…},"data":…}                       what storage keeps
-    item     {"metadata":{"resourceVersion":"7","name":"a",…},"data":…}  what the cache keeps
+    stored   {"metadata":{"name":"a",…},"data":…}                      what storage keeps
+    item     "metadata":{"resourceVersion":"7","name":"a",…},"data":…}  what the cache keeps
     object   {"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7",…},…}
+
+An item has no brace in front, because all that is ever sent of it has a head there: a brace in a
+list, kind and apiVersion too in a list of custom objects and everywhere else. So whatever goes out
+is a join of heads and items, and none of them is cut.
 
 Custom objects are stored with the version they were written in,
 ``{"metadata":{"storedVersion":"v1",…``: which one that was cannot be told from a definition that
@@ -21,9 +25,10 @@ from proreus.api.wire import json
 
 _METADATA = b'{"metadata":{'
 _BODY = len(_METADATA)
-_ITEM = b'{"metadata":{"resourceVersion":"'
+_ITEM = b'"metadata":{"resourceVersion":"'
 WRITTEN_IN = b'{"metadata":{"storedVersion":"'
 _NOT_STORED = ("kind", "apiVersion")
+_HEAD = (*_NOT_STORED, "metadata")
 _NOT_STORED_METADATA = ("resourceVersion", "selfLink")
 
 
@@ -61,6 +66,12 @@ def item_from_stored(stored: bytes, revision: int) -> bytes:
     return b'%b%d",%b' % (_ITEM, revision, stored[_BODY:])
 
 
+def item_from_object(obj: Mapping[str, Any]) -> bytes:
+    """Of a decoded object that has its revision, or is to have none."""
+    rest = {name: value for name, value in obj.items() if name not in _HEAD}
+    return json.encode({"metadata": obj["metadata"], **rest})[1:]
+
+
 def stored_from_item(item: bytes) -> bytes:
     """Take the revision out again, e.g. to give a deleted object the deletion's revision."""
     end = item.index(b'"', len(_ITEM))
@@ -72,10 +83,11 @@ def kind_head(kind: str, api_version: str) -> bytes:
     return b'{"kind":%b,"apiVersion":%b,' % (json.encode(kind), json.encode(api_version))
 
 
-def object_from_item(item: bytes, head: bytes) -> bytes:
-    return head + item[1:]
+def whole(item: bytes) -> bytes:
+    """An item as JSON of its own."""
+    return b"{" + item
 
 
 def decode_item(item: bytes) -> dict[str, Any]:
-    value: dict[str, Any] = json.decode(item)
+    value: dict[str, Any] = json.decode(whole(item))
     return value

@@ -34,7 +34,6 @@ from proreus.server.watch_cache.view import Sink, View
 
 KEPT_BYTES_MAX = 16 * 1024 * 1024
 _ANSWERS_MAX = 64
-_HEAD = ("kind", "apiVersion", "metadata")
 ReadFields = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
 
@@ -169,7 +168,7 @@ class WebhookVersions:
         fields = {"metadata.name": obj.name, "metadata.namespace": obj.namespace}
         return msgspec.structs.replace(
             obj,
-            item=_item(new),
+            item=splice.item_from_object(new),
             labels=new["metadata"].get("labels") or {},
             fields={**fields, **self._read(new)},
             version=self._version,
@@ -254,8 +253,3 @@ def _judge(selection: Selection) -> Matches | None:
 def _scope(selection: Selection) -> Selection:
     """What can be told of an object in any version: where it is."""
     return Selection(selection.namespace, selection.name)
-
-
-def _item(obj: JsonObject) -> bytes:
-    rest = {key: value for key, value in obj.items() if key not in _HEAD}
-    return json.encode({"metadata": obj["metadata"], **rest})

@@ -27,7 +27,7 @@ from proreus.api.status import (
     NotFound,
     PlainError,
 )
-from proreus.api.wire import splice
+from proreus.api.wire import json
 from proreus.net.tls import PairFiles, trusting_context
 from proreus.net.transport_error import (
     ConnectFailed,
@@ -105,7 +105,7 @@ class Kubelets:
         stored = await self._nodes.store.get(self._nodes.key("", name))
         if stored is None:
             raise NotFound.of(_NODES, name)
-        return locate(name, splice.decode_item(stored.value).get("status") or {})
+        return locate(name, json.decode(stored.value).get("status") or {})
 
     @asynccontextmanager
     async def stream(

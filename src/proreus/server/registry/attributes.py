@@ -31,17 +31,17 @@ _header = msgspec.json.Decoder(_Header)
 
 
 def attribute_reader(resource: Resource) -> Callable[[bytes], Attributes]:
-    """From the item form of an object of this resource. Raises ValueError if it cannot be one."""
+    """From the stored form of an object of this resource. Raises ValueError if it cannot be one."""
     if not resource.selectable.names:
-        return lambda item: Attributes(_header.decode(item).metadata.labels or {}, _NOTHING)
+        return lambda stored: Attributes(_header.decode(stored).metadata.labels or {}, _NOTHING)
     read = resource.selectable.read
     partly = _decoder(resource.selectable.reads) if resource.selectable.reads else json.decode
 
-    def attributes(item: bytes) -> Attributes:
+    def attributes(stored: bytes) -> Attributes:
         try:
-            obj = partly(item)
+            obj = partly(stored)
         except msgspec.ValidationError:  # JSON, but of another shape: the reader copes with it
-            obj = json.decode(item)
+            obj = json.decode(stored)
         return Attributes(obj["metadata"].get("labels") or {}, read(obj))
 
     return attributes

@@ -135,5 +135,5 @@ def cached_copy(key: str, stored: bytes, revision: int | None) -> CachedObject:
     """What a view shows of an object that did not come from the cache."""
     namespace, _, name = key.rpartition("/")
     version, value = splice.split_version(stored)
-    item = value if revision is None else splice.item_from_stored(value, revision)
+    item = value[1:] if revision is None else splice.item_from_stored(value, revision)
     return CachedObject(key, namespace, name, revision or 0, item, _NOTHING, _NOTHING, version)

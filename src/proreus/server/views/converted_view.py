@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.wire import json, splice
+from proreus.api.wire import splice
 from proreus.server.registry.resource import Resource
 from proreus.server.views.json_view import JsonView
 from proreus.server.watch_cache.object import CachedObject
@@ -86,9 +86,7 @@ class ConvertedView:
         stored = splice.decode_item(obj.item)
         stored |= {"kind": self._from.kind, "apiVersion": self._from.api_version}
         served = self._convert(stored, self._to)
-        rest = {key: value for key, value in served.items() if key not in _HEAD}
-        item = json.encode({"metadata": served["metadata"], **rest})
-        return msgspec.structs.replace(obj, item=item)
+        return msgspec.structs.replace(obj, item=splice.item_from_object(served))
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is ConvertedView and other._view == self._view
@@ -98,6 +96,3 @@ class ConvertedView:
 
     def __repr__(self) -> str:
         return f"<ConvertedView {self._from} as {self._to}>"
-
-
-_HEAD = ("kind", "apiVersion", "metadata")

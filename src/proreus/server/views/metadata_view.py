@@ -25,7 +25,7 @@ _DECODER = msgspec.json.Decoder(_Item)
 
 def cut_metadata(item: bytes) -> bytes:
     """The bytes of ``metadata`` inside an item."""
-    return bytes(_DECODER.decode(item).metadata)
+    return bytes(_DECODER.decode(splice.whole(item)).metadata)
 
 
 class MetadataView:

@@ -135,7 +135,7 @@ class TableView:
                 embedded = self._metadata.around(cut_metadata(obj.item))
             case IncludeObject.OBJECT:
                 embedded = self._whole.embedded(obj)
-        return self._cells(json.decode(obj.item), embedded, now)
+        return self._cells(splice.decode_item(obj.item), embedded, now)
 
     def _cells(self, obj: Mapping[str, Any], embedded: bytes, now: float) -> bytes:
         cells = json.encode(self.printer.cells(obj, now))

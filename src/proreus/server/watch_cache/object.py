@@ -29,7 +29,7 @@ class Attributes:
     fields: Mapping[str, str]
 
 
-ReadAttributes = Callable[[bytes], Attributes]  # from the item form
+ReadAttributes = Callable[[bytes], Attributes]  # from the stored form
 
 
 class CachedObject(msgspec.Struct, frozen=True, gc=False):
@@ -128,7 +128,7 @@ class ObjectReader:
             version, value = splice.split_version(value)
         try:
             item = splice.item_from_stored(value, stored.revision)
-            attributes = self._read(item)
+            attributes = self._read(value)
         except Exception:  # what no server wrote; the others must still be served
             self.unreadable += 1
             _log.exception("%s cannot be read and is shown empty", stored.key)

@@ -32,12 +32,13 @@ def test_an_object_comes_back_whole_with_the_revision_it_was_given(
 ) -> None:
     stored = splice.stored_from_object(obj)
     item = splice.item_from_stored(stored, revision)
-    sent = splice.object_from_item(item, splice.kind_head("ConfigMap", "v1"))
+    sent = splice.kind_head("ConfigMap", "v1") + item
 
     expected = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}
     expected["metadata"].pop("selfLink", None)
     assert json.decode(sent) == expected
     assert splice.stored_from_item(item) == stored
+    assert splice.decode_item(item) == splice.decode_item(splice.item_from_object(expected))
 
 
 def test_what_storage_derives_is_not_stored() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.wire import json, protobuf
+from proreus.api.wire import json, protobuf, splice
 from proreus.server.views import (
     ConvertedView,
     IncludeObject,
@@ -50,7 +50,7 @@ def decoded(body: bytes) -> Any:
 def test_a_json_event_is_the_object_with_its_kind() -> None:
     assert decoded(JsonView(CONFIG_MAPS).event("MODIFIED", A)) == {
         "type": "MODIFIED",
-        "object": {"kind": "ConfigMap", "apiVersion": "v1", **json.decode(A.item)},
+        "object": {"kind": "ConfigMap", "apiVersion": "v1", **splice.decode_item(A.item)},
     }
 
 
@@ -78,7 +78,7 @@ def test_list_items_have_no_kind_unless_the_kind_is_custom() -> None:
         "kind": "ConfigMapList",
         "apiVersion": "v1",
         "metadata": {"resourceVersion": "9"},
-        "items": [json.decode(A.item), json.decode(B.item)],
+        "items": [splice.decode_item(A.item), splice.decode_item(B.item)],
     }
     custom = decoded(JsonView(replace(CONFIG_MAPS, custom=True)).listing(Listing([A, B], 9)))
     assert [item["kind"] for item in custom["items"]] == ["ConfigMap", "ConfigMap"]
@@ -87,7 +87,7 @@ def test_list_items_have_no_kind_unless_the_kind_is_custom() -> None:
 @pytest.mark.parametrize("objects", [[], [A], [A, B], [A, B, A]], ids=len)
 def test_a_list_has_all_its_items_in_order(objects: list[Any]) -> None:
     body = decoded(JsonView(CONFIG_MAPS).listing(Listing(objects, 9)))
-    assert body["items"] == [json.decode(obj.item) for obj in objects]
+    assert body["items"] == [splice.decode_item(obj.item) for obj in objects]
 
 
 @pytest.mark.parametrize("view", ALL_VIEWS, ids=repr)
@@ -136,7 +136,7 @@ def test_metadata_is_cut_out_of_the_object() -> None:
     assert decoded(MetadataView().object(A)) == {
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
-        "metadata": json.decode(A.item)["metadata"],
+        "metadata": splice.decode_item(A.item)["metadata"],
     }
 
 
@@ -185,7 +185,7 @@ def test_rows_carry_nothing_metadata_or_the_object() -> None:
 @pytest.mark.parametrize("include", IncludeObject)
 def test_a_decoded_document_makes_the_same_table(include: IncludeObject) -> None:
     view = table(include)
-    document = {"kind": "ConfigMap", "apiVersion": "v1", **json.decode(A.item)}
+    document = {"kind": "ConfigMap", "apiVersion": "v1", **splice.decode_item(A.item)}
     assert decoded(view.document(document)) == decoded(view.object(A))
 
 

@@ -16,7 +16,7 @@ def test_a_stored_value_becomes_an_item_with_its_attributes() -> None:
     obj = made(ObjectReader(PREFIX, read_attributes), "a/x")
 
     assert (obj.key, obj.namespace, obj.name, obj.revision) == ("a/x", "a", "x", 7)
-    assert obj.item.startswith(b'{"metadata":{"resourceVersion":"7","name":"x",')
+    assert obj.item.startswith(b'"metadata":{"resourceVersion":"7","name":"x",')
     assert obj.labels == {"app": "web"}
     assert dict(obj.fields) == {"metadata.name": "x", "metadata.namespace": "a", NODE: "n1"}
     assert obj.fields.get("no.such.field", "") == ""

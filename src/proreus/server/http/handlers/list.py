@@ -27,7 +27,7 @@ from proreus.server.views import ConvertedView, JsonView
 from proreus.server.watch_cache.query import Listing, ListQuery
 
 # From here on a list is sent in pieces; one join is cheaper for less.
-_MANY = 1000
+_MANY = 100
 _LIST_OPTIONS = GroupKind("meta.k8s.io", "ListOptions")
 _CONTINUE_EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can "

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -74,7 +75,11 @@ class Database:
         with self._errors():
             _create_private(path)
             self._connection = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=True, timeout=5
+                path,
+                isolation_level=None,
+                check_same_thread=True,
+                timeout=5,
+                cached_statements=statements.PREPARED_MAX,
             )
             try:
                 self._open(synchronous)
@@ -152,11 +157,12 @@ class Database:
         try:
             with self._errors():
                 olds = self._read_all(old_of)
-                if len(rows) in statements.INSERT:  # one statement is a transaction of its own
+                if len(rows) <= statements.INSERTED_MAX:
                     self._insert(rows)
                 else:
                     with self._transaction():
-                        self._insert(rows)
+                        for first in range(0, len(rows), statements.INSERTED_MAX):
+                            self._insert(rows[first : first + statements.INSERTED_MAX])
         except StorageFull:
             self._release_log()
             raise
@@ -166,11 +172,7 @@ class Database:
         return olds
 
     def _insert(self, rows: Sequence[Row]) -> None:
-        at = 0
-        for size, statement in statements.INSERT.items():
-            while len(rows) - at >= size:
-                self._execute(statement, _parameters(rows[at : at + size]))
-                at += size
+        self._execute(statements.insert(len(rows)), _parameters(rows))
 
     def _release_log(self) -> None:
         """On a full disk the write-ahead log may hold what the file has room for: the next write
@@ -277,10 +279,7 @@ def _create_private(path: Path) -> None:
 
 
 def _parameters(rows: Sequence[Row]) -> list[object]:
-    found: list[object] = []
-    for row in rows:
-        found += row
-    return found
+    return list(chain.from_iterable(rows))
 
 
 def _translated(path: Path, failure: sqlite3.Error) -> StorageError:

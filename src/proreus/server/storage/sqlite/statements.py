@@ -11,6 +11,7 @@ taken back once per step of a statement, and a busy event loop makes each of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 APPLICATION_ID = 0x70726F72  # "pror", at offset 68 of the file, so that file(1) can tell
 FORMAT = 1
@@ -49,8 +50,17 @@ CHANGES = (
 )
 SET_COMPACTED = "UPDATE state SET compacted = ?"
 
+INSERTED_MAX = 100
+# As many as there are sizes of an insert, and the others: none is prepared twice.
+PREPARED_MAX = INSERTED_MAX + 50
 _ROW = "(?, ?, ?, ?, ?)"
-INSERT = {rows: "INSERT INTO log VALUES " + ", ".join([_ROW] * rows) for rows in (100, 10, 1)}
+
+
+@cache
+def insert(rows: int) -> str:
+    """Of one to ``INSERTED_MAX`` rows: a transaction of its own."""
+    assert 0 < rows <= INSERTED_MAX
+    return "INSERT INTO log VALUES " + ", ".join([_ROW] * rows)
 
 
 def values_of(revisions: Sequence[int]) -> str:

@@ -40,6 +40,8 @@ from proreus.server.storage.sqlite.writer import Batch, Writer
 
 _READ_MAX = 500
 _EXPIRY_RETRY_S = 10.0
+# How long writes may wait for company while the loop is busy with others.
+_GATHER_S = 0.004
 
 
 class SqliteStorage:
@@ -56,6 +58,7 @@ class SqliteStorage:
         self._pending = PendingWrites(self._index, contents.revision)
         self._queued: list[Write] = []
         self._was_alone = False  # whether the last commit was of a single write
+        self._gather_until_s = 0.0
         self._epoch = 0
         self._garbage: list[int] = []
         self._expiries = Expiries(clock, self._expire)
@@ -214,9 +217,18 @@ class SqliteStorage:
         if self._was_alone and len(self._pending) == 1:
             self._flush()  # the thread is idle: the end of the turn would bring only delay
         elif len(self._queued) == 1:
-            # Everything written in this turn of the loop goes to the thread at once.
-            self._loop.call_soon(self._flush)
+            self._gather_until_s = self._clock.monotonic() + _GATHER_S
+            self._loop.call_soon(self._gather, 0)
         return write
+
+    def _gather(self, known: int) -> None:
+        """Flush once a turn of the loop has brought no further write: a commit costs as much as
+        deciding several writes, and until the loop is idle nobody waits for it alone."""
+        waiting = len(self._queued)
+        if waiting > known and self._clock.monotonic() < self._gather_until_s:
+            self._loop.call_soon(self._gather, waiting)
+        else:
+            self._flush()
 
     def _flush(self) -> None:
         if self._queued:
