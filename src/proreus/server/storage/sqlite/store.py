@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from proreus.aio.clock import Clock
+from proreus.aio.quiet import WhenQuiet
 from proreus.server.storage.change_log import ChangeLog, Position, Watch
 from proreus.server.storage.interface import (
     Change,
@@ -40,7 +41,7 @@ from proreus.server.storage.sqlite.writer import Batch, Writer
 
 _READ_MAX = 500
 _EXPIRY_RETRY_S = 10.0
-# How long writes may wait for company while the loop is busy with others.
+# How long writes may wait for company: a commit costs as much as deciding a write.
 _GATHER_S = 0.004
 
 
@@ -58,7 +59,7 @@ class SqliteStorage:
         self._pending = PendingWrites(self._index, contents.revision)
         self._queued: list[Write] = []
         self._was_alone = False  # whether the last commit was of a single write
-        self._gather_until_s = 0.0
+        self._gathering = WhenQuiet(clock, _GATHER_S, self._flush)
         self._epoch = 0
         self._garbage: list[int] = []
         self._expiries = Expiries(clock, self._expire)
@@ -216,19 +217,9 @@ class SqliteStorage:
         self._queued.append(write)
         if self._was_alone and len(self._pending) == 1:
             self._flush()  # the thread is idle: the end of the turn would bring only delay
-        elif len(self._queued) == 1:
-            self._gather_until_s = self._clock.monotonic() + _GATHER_S
-            self._loop.call_soon(self._gather, 0)
-        return write
-
-    def _gather(self, known: int) -> None:
-        """Flush once a turn of the loop has brought no further write: a commit costs as much as
-        deciding several writes, and until the loop is idle nobody waits for it alone."""
-        waiting = len(self._queued)
-        if waiting > known and self._clock.monotonic() < self._gather_until_s:
-            self._loop.call_soon(self._gather, waiting)
         else:
-            self._flush()
+            self._gathering.more()
+        return write
 
     def _flush(self) -> None:
         if self._queued:
