@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.api_server._load import Connection, Target, closed_loop
+from benchmarks.api_server._load import Connection, Target, closed_loop, thrown_away
 from benchmarks.api_server._server import ServerProcess, running_server
 from benchmarks.report import CpuTimer, Row
 from proreus.api.wire import json
@@ -25,7 +25,7 @@ from proreus.cli.tuning import keep_small_buffers
 PODS = 10_000
 NODES = 500
 WATCHERS = 500
-READERS = 10  # watchers that read their events; the others only take them (``throw_away``)
+READERS = 10  # watchers that read their events; the others only take them (``thrown_away``)
 UPDATED = 200
 CONNECTIONS = 32
 UPDATERS = 8  # enough to keep the server at work; more would only wait in line, and be measured
@@ -184,12 +184,11 @@ class _Questions:
         async with self._target.connections(WATCHERS) as watchers:
             for watcher in watchers:
                 await watcher.watch(self._target.request("GET", path))
-            readers, others = watchers[:READERS], watchers[READERS:]
+            readers = watchers[:: WATCHERS // READERS]  # all over the line
             for watcher in readers:
                 watcher.latencies_s = []
-            for watcher in others:
-                watcher.throw_away()
-            spent = await self._updates(4)
+            async with thrown_away([w for w in watchers if w not in readers]):
+                spent = await self._updates(4)
             event_bytes = sum(w.bytes for w in readers) / sum(w.lines for w in readers)
             events = sum(w.bytes for w in watchers) / event_bytes
         latencies = [s for w in readers for s in w.latencies_s or ()]

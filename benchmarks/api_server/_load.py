@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import socket
 import ssl
@@ -16,7 +17,9 @@ from proreus.net.tls_transport import TlsTransport
 _LENGTH = re.compile(rb"[Cc]ontent-[Ll]ength: (\d+)")
 _SENT = re.compile(rb'"sent":"(\d+)"')
 _HEAD_END = b"\r\n\r\n"
-_THROWN_AWAY = bytearray(1024 * 1024)
+_THROWN_AWAY = bytearray(4 * 1024 * 1024)
+_SWEEP_S = 0.004
+_RECEIVED_MAX = 1024 * 1024  # what the kernel holds for a connection until then
 _RECORD_BYTES, _RECORD_EXTRA = 16 * 1024, 22  # of TLS 1.3: head, kind, seal
 
 
@@ -40,7 +43,9 @@ class Target:
     async def connect(self) -> Connection:
         """On the server's own transport, so that reading costs the load little."""
         loop = asyncio.get_running_loop()
-        raw = socket.create_connection(("127.0.0.1", self.port))
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVED_MAX)
+        raw.connect(("127.0.0.1", self.port))
         raw.setblocking(False)
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected = self.tls.wrap_socket(raw, do_handshake_on_connect=False)
@@ -93,23 +98,12 @@ class Connection(asyncio.Protocol):
         await self._answer
 
     def throw_away(self) -> None:
-        """Take what comes off the socket without looking at it, and count its bytes.
-
-        A watcher on a machine of its own would cost this one nothing. Here it would take a core to
-        decrypt for hundreds of them, of the two that there are.
-        """
-        self.transport.pause_reading()
+        """Take what has come off the socket without looking at it, and count its bytes."""
         connected = self.transport.get_extra_info("socket")
-
-        def receive() -> None:
-            try:
-                # Past TLS, and with this flag past the copy into our memory, too.
-                size = socket.socket.recv_into(connected, _THROWN_AWAY, 0, socket.MSG_TRUNC)
-            except BlockingIOError:
-                return
+        with contextlib.suppress(BlockingIOError):
+            # Past TLS, and with this flag past the copy into our memory, too.
+            size = socket.socket.recv_into(connected, _THROWN_AWAY, 0, socket.MSG_TRUNC)
             self.bytes += size * _RECORD_BYTES // (_RECORD_BYTES + _RECORD_EXTRA)
-
-        asyncio.get_running_loop().add_reader(connected.fileno(), receive)
 
     def data_received(self, data: bytes) -> None:
         if self._is_watching:
@@ -141,6 +135,30 @@ class Connection(asyncio.Protocol):
         if self.latencies_s is not None:
             now = time.monotonic_ns()
             self.latencies_s += [(now - int(sent)) / 1e9 for sent in _SENT.findall(data)]
+
+
+@asynccontextmanager
+async def thrown_away(connections: list[Connection]) -> AsyncIterator[None]:
+    """What comes for these is taken off their sockets every few milliseconds.
+
+    Watchers on machines of their own would cost this one nothing. Here hundreds of them would take
+    a core to decrypt, of the two that there are, and the server to wake them.
+    """
+
+    async def sweep() -> None:
+        while True:
+            for connection in connections:
+                connection.throw_away()
+            await asyncio.sleep(_SWEEP_S)
+
+    for connection in connections:
+        connection.transport.pause_reading()
+    sweeping = asyncio.create_task(sweep())
+    try:
+        yield
+    finally:
+        sweeping.cancel()
+        await asyncio.wait([sweeping])
 
 
 async def closed_loop(

@@ -177,24 +177,24 @@ class ChunkedStream:
     ``write_chunk`` takes bytes already in chunked form, made once for all streams.
     """
 
-    __slots__ = ("_transport", "is_chunked")
+    __slots__ = ("is_chunked", "transport")
 
     def __init__(self, transport: asyncio.Transport, *, chunked: bool) -> None:
-        self._transport = transport
+        self.transport = transport
         self.is_chunked = chunked
 
     @property
     def is_closing(self) -> bool:
-        return self._transport.is_closing()
+        return self.transport.is_closing()
 
     @property
     def buffered(self) -> int:
         """Bytes the kernel has not taken yet."""
-        return self._transport.get_write_buffer_size()
+        return self.transport.get_write_buffer_size()
 
     def write_chunk(self, chunk: bytes) -> None:
-        if not self._transport.is_closing():
-            self._transport.write(chunk)
+        if not self.transport.is_closing():
+            self.transport.write(chunk)
 
     def write(self, data: bytes) -> None:
         if data:
@@ -206,7 +206,7 @@ class ChunkedStream:
 
     def abort(self) -> None:
         """Drop the connection: a reader that does not read cannot be told anything."""
-        self._transport.abort()
+        self.transport.abort()
 
 
 def head_of(status: int, headers: Iterable[tuple[str, str]], date: bytes) -> bytes:

@@ -16,14 +16,14 @@ import contextlib
 import socket
 import ssl
 from collections import deque
-from collections.abc import Callable
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 _RECORD_BYTES = 16 * 1024
 # Records taken from one connection before the others have their turn.
 _RECORDS_PER_TURN = 16
 # What is encrypted at once: large writes are cut to it, small ones that wait are joined up to it.
-_PIECE_BYTES = 64 * 1024
+_PIECE_BYTES = 128 * 1024
 _TCP_CORK: int | None = getattr(socket, "TCP_CORK", None)  # Linux has it
 _HIGH_WATER = 64 * 1024
 _HANDSHAKE_S = 30.0
@@ -33,6 +33,23 @@ _FLUSH_S = 30.0
 _GOODBYE_S = 1.0
 
 _BLOCKED = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+Piece = bytes | bytearray | memoryview
+
+
+def pieces_of(data: Piece) -> Sequence[Piece]:
+    if len(data) <= _PIECE_BYTES:
+        return (data,)
+    view = memoryview(data)
+    return [view[start : start + _PIECE_BYTES] for start in range(0, len(view), _PIECE_BYTES)]
+
+
+class Unsent(NamedTuple):
+    """What of a write the kernel did not take, or why it never will."""
+
+    transport: TlsTransport
+    pieces: Sequence[Piece]
+    error: OSError | None = None
 
 
 class TlsTransport(asyncio.Transport):
@@ -52,10 +69,10 @@ class TlsTransport(asyncio.Transport):
         self._loop = loop
         self._protocol: asyncio.BaseProtocol = protocol
         self._socket = connected
-        self._encrypt = connected.send
+        self._encrypt = connected.write
         self._fd = connected.fileno()
         self._forget = forget
-        self._queue: deque[bytes | bytearray | memoryview] = deque()
+        self._queue: deque[Piece] = deque()
         self._queued = 0
         self._high, self._low = _HIGH_WATER, _HIGH_WATER // 4
         self._is_protocol_paused = False
@@ -129,35 +146,43 @@ class TlsTransport(asyncio.Transport):
 
     # Writing
 
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        if self._is_closing or not data:
-            return
-        if len(data) > _PIECE_BYTES:
-            view = memoryview(data)
-            for start in range(0, len(view), _PIECE_BYTES):
-                self._write_piece(view[start : start + _PIECE_BYTES])
-        else:
-            self._write_piece(data)
+    def write(self, data: Piece) -> None:
+        if data and (unsent := self.try_send(pieces_of(data))) is not None:
+            self.take_back(unsent)
 
-    def _write_piece(self, piece: bytes | bytearray | memoryview) -> None:
-        """OpenSSL takes a piece whole or, while the socket is full, wants it again as it was."""
-        if not self._queue:
+    def try_send(self, pieces: Sequence[Piece]) -> Unsent | None:
+        """Send what the kernel takes now, from any thread as long as the loop's own waits for it,
+        which then gives back what is returned.
+
+        OpenSSL takes a piece whole or, while the socket is full, wants it again as it was.
+        """
+        if self._queue or self._is_closing:
+            return Unsent(self, pieces)
+        for number, piece in enumerate(pieces):
             try:
                 self._send(piece)
             except _BLOCKED:
-                self._loop.add_writer(self._fd, self._write_ready)
+                return Unsent(self, pieces[number:])
             except OSError as error:
-                self._lose(error)
-                return
-            else:
-                return
-        self._queue.append(piece)
-        self._queued += len(piece)
+                return Unsent(self, (), error)
+        return None
+
+    def take_back(self, unsent: Unsent) -> None:
+        """What ``try_send`` returned waits for its turn."""
+        if self._is_closing:
+            return
+        if unsent.error is not None:
+            self._lose(unsent.error)
+            return
+        if not self._queue:
+            self._loop.add_writer(self._fd, self._write_ready)
+        self._queue.extend(unsent.pieces)
+        self._queued += sum(map(len, unsent.pieces))
         if self._queued > self._high and not self._is_protocol_paused:
             self._is_protocol_paused = True
             self._protocol.pause_writing()
 
-    def _send(self, piece: bytes | bytearray | memoryview) -> None:
+    def _send(self, piece: Piece) -> None:
         """OpenSSL sends each record by itself. Those of one piece travel the kernel together: that
         saves a quarter of the CPU of 64 kB."""
         if len(piece) <= _RECORD_BYTES or _TCP_CORK is None:

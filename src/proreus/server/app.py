@@ -9,7 +9,7 @@ There is no module-level state: several servers live in one process without know
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from types import TracebackType
 
@@ -20,6 +20,7 @@ from proreus.aio.tasks import background
 from proreus.api.group_version import GroupVersionKind
 from proreus.net import tls
 from proreus.net.http_server import HttpServer
+from proreus.net.senders import Senders
 from proreus.server.admission.standard import standard_admission
 from proreus.server.authn.chain import Authentication
 from proreus.server.authn.service_accounts import ServiceAccountTokens
@@ -44,6 +45,7 @@ from proreus.server.http.body import ObjectDecoder
 from proreus.server.http.deadlines import Deadlines
 from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.documents import Documents
+from proreus.server.http.handlers.watch import delivery
 from proreus.server.http.health import Health
 from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.metrics import RequestMetrics
@@ -134,8 +136,13 @@ class ApiServer:
         storage = await parts.enter_async_context(open_storage(config, self.clock))
         # A new store has no past: what a server makes of itself is no history to be watched.
         is_new = await storage.current_revision() <= 1
+        senders = parts.enter_context(closing(Senders()))
         caches = self._caches = WatchCaches(
-            storage, self.clock, self.metrics, remembered=0 if is_new else _REMEMBERED
+            storage,
+            self.clock,
+            self.metrics,
+            remembered=0 if is_new else _REMEMBERED,
+            deliver=delivery(senders),
         )
         kinds = KnownKinds(self.catalog)
         stores = StorageFactory(storage)

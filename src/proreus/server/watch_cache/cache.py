@@ -37,7 +37,7 @@ class WatchCache:
         self._reader = ObjectReader(kind.prefix, kind.read)
         self._state = CacheState(kind, shared.clock)
         self._slow = SlowWatchers(shared.clock, shared.buffered_max)
-        self._fan_out = FanOut(shared.clock, kind.exact_index, shared.buffered_max, self._too_slow)
+        self._fan_out = FanOut(shared, kind.exact_index, self._too_slow)
         self._catch_up = CatchUp(
             shared.clock, self._fan_out, shared.buffered_max, self._slow.discard
         )

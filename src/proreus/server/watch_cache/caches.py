@@ -21,6 +21,7 @@ from proreus.server.watch_cache.metrics import WatchCacheMetrics
 from proreus.server.watch_cache.object import ReadAttributes
 from proreus.server.watch_cache.routes import Routes
 from proreus.server.watch_cache.state import Kind, Surroundings
+from proreus.server.watch_cache.view import Deliver, write_to_each
 
 # More than one turn's burst of large objects, far less than a list.
 BUFFERED_MAX = 1024 * 1024
@@ -35,14 +36,16 @@ class WatchCaches:
         *,
         buffered_max: int = BUFFERED_MAX,
         remembered: int = 0,
+        deliver: Deliver = write_to_each,
     ) -> None:
         """``buffered_max``: bytes a watcher's sink may hold before its reader counts as slow;
-        ``remembered``: how many writes before the start watchers can resume from."""
+        ``remembered``: how many writes before the start watchers can resume from;
+        ``deliver``: how many sinks at once are written to."""
         self._freshness = Freshness(storage, clock)
         self._metrics = WatchCacheMetrics(registry)
         self._agenda = Agenda(clock)
         self._shared = Surroundings(
-            storage, clock, self._freshness, self._agenda, self._metrics, buffered_max
+            storage, clock, self._freshness, self._agenda, self._metrics, buffered_max, deliver
         )
         self._routes = Routes()
         self._ingest = Ingest(storage, clock, self._freshness, self._routes, remembered=remembered)
@@ -63,7 +66,7 @@ class WatchCaches:
     ) -> WatchCache:
         """A cache for everything under ``prefix``, ready once it has been listed.
 
-        ``read`` gets the item form. ``resource`` names it in metrics and ``repr``.
+        ``read`` gets the stored form. ``resource`` names it in metrics and ``repr``.
         """
         named = resource or GroupResource("", prefix.removeprefix(ROOT).rstrip("/"))
         cache = WatchCache(Kind(prefix, named, read, exact_index, cached), self._shared)

@@ -18,12 +18,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
-from proreus.aio.clock import Clock
 from proreus.server.watch_cache.history import Transition
 from proreus.server.watch_cache.metrics import WrittenEvents
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Selection
 from proreus.server.watch_cache.selecting import Matches, Scope, scope_of
+from proreus.server.watch_cache.state import Surroundings
 from proreus.server.watch_cache.subscriber import Live, Subscriber, event_for
 from proreus.server.watch_cache.view import Burst, Sink, View
 
@@ -67,15 +67,12 @@ class FanOut:
     """``too_slow`` is called with a watcher whose sink holds more than ``buffered_max`` bytes."""
 
     def __init__(
-        self,
-        clock: Clock,
-        exact_index: str,
-        buffered_max: int,
-        too_slow: Callable[[Subscriber], None],
+        self, shared: Surroundings, exact_index: str, too_slow: Callable[[Subscriber], None]
     ) -> None:
-        self._clock = clock
+        self._clock = shared.clock
+        self._deliver = shared.deliver
+        self._buffered_max = shared.buffered_max
         self._exact_index = exact_index
-        self._buffered_max = buffered_max
         self._too_slow = too_slow
         self._by_scope: dict[Scope, Audiences] = {}
         self._by_exact: dict[str, Audiences] = {}
@@ -226,11 +223,9 @@ class FanOut:
             self._too_slow(subscriber)
 
     def _write(self, watchers: Watchers, burst: Burst, slow: list[Subscriber]) -> None:
+        self._deliver(watchers.values(), burst)
         limit = self._buffered_max
-        for subscriber, sink in watchers.items():
-            sink.write(burst)
-            if sink.buffered > limit:
-                slow.append(subscriber)
+        slow += [subscriber for subscriber, sink in watchers.items() if sink.buffered > limit]
         self.written.add(burst.frames, len(watchers))
 
     def _bucket(self, selection: Selection) -> Audiences:

@@ -17,6 +17,7 @@ from proreus.server.watch_cache.query import Selection
 from proreus.server.watch_cache.readiness import Readiness
 from proreus.server.watch_cache.selecting import key_range
 from proreus.server.watch_cache.snapshot import Snapshot
+from proreus.server.watch_cache.view import Deliver
 
 # Uncached resources answer watches from storage's history in Kubernetes: five to ten minutes.
 _UNCACHED_WINDOW_S = 600.0
@@ -46,6 +47,7 @@ class Surroundings:
     agenda: Agenda
     metrics: WatchCacheMetrics
     buffered_max: int
+    deliver: Deliver
 
 
 class CacheState:

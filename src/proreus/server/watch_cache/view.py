@@ -9,7 +9,7 @@ of the loop. So a handler can open its stream right after ``watch`` returned.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 from proreus.server.watch_cache.object import CachedObject
@@ -76,3 +76,11 @@ class Sink(Protocol):
     def close(self) -> None:
         """End the stream normally."""
         ...
+
+
+Deliver = Callable[[Collection[Sink], Burst], None]  # one burst to many, as by ``write`` to each
+
+
+def write_to_each(sinks: Collection[Sink], burst: Burst) -> None:
+    for sink in sinks:
+        sink.write(burst)

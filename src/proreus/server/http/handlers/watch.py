@@ -7,11 +7,13 @@ The handler only waits: events are written by the cache straight on the transpor
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection as CollectionOf
 from typing import TYPE_CHECKING
 
 from proreus.api.wire.options import ListOptions
 from proreus.net import websocket
 from proreus.net.http_request import Answer, ChunkedStream, Response, Streamed
+from proreus.net.senders import Senders
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import Media, negotiate_stream
 from proreus.server.http.representation import Representation
@@ -21,7 +23,7 @@ from proreus.server.registry.collection import Collection
 from proreus.server.registry.verbs.select import watch_query
 from proreus.server.watch_cache.query import Selection, WatchQuery
 from proreus.server.watch_cache.subscriber import Subscriber
-from proreus.server.watch_cache.view import Burst, Sink, View
+from proreus.server.watch_cache.view import Burst, Deliver, Sink, View
 
 if TYPE_CHECKING:
     from proreus.net.websocket_stream import WebSocketStream
@@ -30,16 +32,24 @@ _ABANDONED_BYTES = 1024 * 1024
 
 
 class ChunkSink:
-    """Bursts as chunks; the stream is set right after the watch was accepted."""
+    """Bursts as chunks; the stream is set right after the watch was accepted.
 
-    __slots__ = ("_ended", "stream")
+    ``transport``: where their bytes can go without asking the stream, if they can.
+    """
+
+    __slots__ = ("_ended", "_stream", "transport")
 
     def __init__(self) -> None:
-        self.stream: ChunkedStream | None = None
+        self.transport: asyncio.Transport | None = None
+        self._stream: ChunkedStream | None = None
         self._ended = False
 
+    def begin(self, stream: ChunkedStream) -> None:
+        self._stream = stream
+        self.transport = stream.transport if stream.is_chunked else None
+
     def write(self, burst: Burst) -> None:
-        stream = self.stream
+        stream = self._stream
         assert stream is not None, "nothing is written before the watch has begun"
         if stream.is_chunked:
             stream.write_chunk(burst.http_chunk)
@@ -48,12 +58,30 @@ class ChunkSink:
 
     @property
     def buffered(self) -> int:
-        return self.stream.buffered if self.stream else 0
+        if self.transport is not None:
+            return self.transport.get_write_buffer_size()
+        return self._stream.buffered if self._stream else 0
 
     def close(self) -> None:
-        if self.stream is not None and not self._ended:
+        if self._stream is not None and not self._ended:
             self._ended = True
-            self.stream.end()
+            self._stream.end()
+
+
+def delivery(senders: Senders) -> Deliver:
+    """Bursts for many: the chunks among them are sent together."""
+
+    def deliver(sinks: CollectionOf[Sink], burst: Burst) -> None:
+        transports: list[asyncio.Transport] = []
+        for sink in sinks:
+            if type(sink) is ChunkSink and sink.transport is not None:
+                transports.append(sink.transport)
+            else:
+                sink.write(burst)
+        if transports:
+            senders.write_to_all(transports, burst.http_chunk)
+
+    return deliver
 
 
 class MessageSink:
@@ -114,12 +142,13 @@ async def watch(
     subscriber = await _begin(collection, query, shown.frames, sink)
     try:
         content = ("Content-Type", _stream_type(shown.choice.media))
-        sink.stream = exchange.request.open_stream(exchange.head(content=content), services.date())
+        stream = exchange.request.open_stream(exchange.head(content=content), services.date())
+        sink.begin(stream)
         await subscriber.wait_closed()
         sink.close()
         if sink.buffered > _ABANDONED_BYTES:
             # Its reader stopped reading; waiting until it takes the rest would hold the memory.
-            sink.stream.abort()
+            stream.abort()
     finally:
         subscriber.close()
     return Streamed()
