@@ -49,7 +49,7 @@ class Unsent(NamedTuple):
 
     transport: TlsTransport
     pieces: Sequence[Piece]
-    error: OSError | None = None
+    error: Exception | None = None
 
 
 class TlsTransport(asyncio.Transport):
@@ -163,7 +163,7 @@ class TlsTransport(asyncio.Transport):
                 self._send(piece)
             except _BLOCKED:
                 return Unsent(self, pieces[number:])
-            except OSError as error:
+            except Exception as error:  # whatever it is, nothing may follow what was not sent
                 return Unsent(self, (), error)
         return None
 
