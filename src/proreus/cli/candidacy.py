@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import click
 
-from proreus.api.values.duration import parse_duration
+from proreus.cli.options import Command, duration, with_options
 from proreus.client.leader_election import ElectionTiming
 from proreus.cluster.leading import Candidacy
-
-Command = Callable[..., None]
-
-
-class _Duration(click.ParamType[float]):
-    name = "duration"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        try:
-            return parse_duration(value)
-        except ValueError as problem:
-            self.fail(str(problem), param, ctx)
 
 
 def candidacy_options(command: Command) -> Command:
@@ -53,20 +36,13 @@ def candidacy_options(command: Command) -> Command:
             raise click.UsageError(str(problem)) from problem
         command(candidacy=Candidacy(timing=timing) if leader_elect else None, **others)
 
-    options = (
+    return with_options(
+        decided,
         click.option(
             "--leader-elect/--no-leader-elect", default=True, show_default=True,
             help="Work only while holding the lease.",
         ),
-        _option("--leader-elect-lease-duration", "15s", "After which silence another may lead."),
-        _option("--leader-elect-renew-deadline", "10s", "How long a leader tries to renew."),
-        _option("--leader-elect-retry-period", "2s", "How often candidates and leaders try."),
+        duration("--leader-elect-lease-duration", "15s", "After which silence another may lead."),
+        duration("--leader-elect-renew-deadline", "10s", "How long a leader tries to renew."),
+        duration("--leader-elect-retry-period", "2s", "How often candidates and leaders try."),
     )  # fmt: skip
-    made: Command = decided
-    for option in reversed(options):
-        made = option(made)
-    return made
-
-
-def _option(name: str, default: str, text: str) -> Callable[[Command], Command]:
-    return click.option(name, type=_Duration(), default=default, show_default=True, help=text)

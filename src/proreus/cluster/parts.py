@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import supervise
+from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import KubeletSettings, node_names
 
 if TYPE_CHECKING:
@@ -39,11 +40,16 @@ class Part:
     run: _Run
 
 
-def controllers_part(clock: Clock, *, candidacy: Candidacy | None = None) -> Part:
+def controllers_part(
+    clock: Clock,
+    *,
+    settings: ControllerSettings | None = None,
+    candidacy: Candidacy | None = None,
+) -> Part:
     def load() -> _Run:
         from proreus.cluster.controllers import run_controllers
 
-        return lambda client: run_controllers(client, clock, candidacy=candidacy)
+        return lambda client: run_controllers(client, clock, settings=settings, candidacy=candidacy)
 
     return _loaded_later("controllers", load)
 

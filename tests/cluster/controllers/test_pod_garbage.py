@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from proreus.cluster.controllers.pod_garbage import QUARANTINE_S, PodGarbage
+from proreus.cluster.controller_settings import ControllerSettings
+from proreus.cluster.controllers.pod_garbage import PodGarbage
 from proreus.cluster.controllers.setting import Setting
 from proreus.testing.virtual_clock import VirtualClock
 from tests.cluster.controllers.stage import Stage, template
@@ -22,13 +23,14 @@ async def test_the_pods_of_a_node_that_is_gone_are_removed_after_quarantine(stag
     clock = VirtualClock()
 
     async with asyncio.TaskGroup() as parts:
-        garbage = PodGarbage(Setting(stage.client, clock, stage.informers, parts))
+        settings = ControllerSettings(pod_gc_period_s=20)
+        garbage = PodGarbage(Setting(stage.client, clock, stage.informers, parts, settings))
         stage.informers.start()
         await stage.informers.wait_for_cache_sync(timeout_s=10)
         await stage.pods.lister.wait_for_version((await pods.get("on-here")).resource_version)
         await garbage.look()
         assert len((await pods.list()).items) == 2
-        await clock.advance(QUARANTINE_S)
+        await clock.advance(40)
         await garbage.look()
 
     assert [pod.name for pod in (await pods.list()).items] == ["on-here"]

@@ -9,13 +9,19 @@ import click
 from proreus.aio.clock import SystemClock
 from proreus.cli.alone import kubeconfig_option, run_alone
 from proreus.cli.candidacy import candidacy_options
+from proreus.cli.controller_options import controller_options
+from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.leading import Candidacy
 from proreus.cluster.parts import controllers_part
 
 
 @click.command()
 @kubeconfig_option
+@controller_options
 @candidacy_options
-def controllers(kubeconfig: Path | None, candidacy: Candidacy | None) -> None:
+def controllers(
+    kubeconfig: Path | None, controller_settings: ControllerSettings, candidacy: Candidacy | None
+) -> None:
     """Run the controllers against any API server."""
-    run_alone(controllers_part(SystemClock(), candidacy=candidacy), kubeconfig)
+    part = controllers_part(SystemClock(), settings=controller_settings, candidacy=candidacy)
+    run_alone(part, kubeconfig)

@@ -10,6 +10,7 @@ import click
 from proreus.aio.clock import SystemClock
 from proreus.cli.alone import kubeconfig_option, run_alone
 from proreus.cli.kubelet_options import kubelet_settings, runtime_option
+from proreus.cli.options import data_dir_option
 from proreus.cluster.kubelet.settings import RuntimeName
 from proreus.cluster.parts import kubelet_part
 
@@ -19,18 +20,19 @@ from proreus.cluster.parts import kubelet_part
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--name-prefix", default="node", show_default=True, help="Nodes are PREFIX-1, …")
 @runtime_option
-@click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(".proreus"),
-    show_default=True,
-    help="Keys and, with --runtime process, pods are kept here.",
-)
+@data_dir_option("Keys and, with --runtime process, pods are kept here.")
 @click.option(
     "--address",
     default="127.0.0.1",
     show_default=True,
     help="Where the API server reaches this kubelet, for logs and commands.",
+)
+@click.option(
+    "--node-lease-duration-seconds",
+    type=click.IntRange(1),
+    default=40,
+    show_default=True,
+    help="Renewed four times while it lasts.",
 )
 def kubelet(
     kubeconfig: Path | None,
@@ -39,8 +41,13 @@ def kubelet(
     runtime: RuntimeName,
     data_dir: Path,
     address: str,
+    node_lease_duration_seconds: int,
 ) -> None:
     """Run nodes against any API server."""
-    settings = replace(kubelet_settings(runtime, nodes, data_dir), host=address)
+    settings = replace(
+        kubelet_settings(runtime, nodes, data_dir),
+        host=address,
+        lease_s=node_lease_duration_seconds,
+    )
     part = kubelet_part(SystemClock(), nodes, name_prefix=name_prefix, settings=settings)
     run_alone(part, kubeconfig)

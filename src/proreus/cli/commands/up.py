@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from collections.abc import Sequence
 
 import click
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
+from proreus.cli.controller_options import controller_options
 from proreus.cli.event_loop import ending, run
 from proreus.cli.kubelet_options import kubelet_settings, runtime_option
 from proreus.cli.logging import log_to_stderr
+from proreus.cli.ready import say_ready
+from proreus.cli.server_options import server_options
 from proreus.client import load_config
+from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import RuntimeName
 from proreus.cluster.parts import (
     Part,
@@ -25,7 +28,6 @@ from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.server.storage.interface import StorageError
 
-_DATA_DIR = Path(".proreus")
 _PARTS = ("controllers", "scheduler", "kubelet")
 
 
@@ -39,67 +41,41 @@ def _names(_: click.Context, parameter: click.Parameter, said: str) -> frozenset
 
 
 @click.command()
-@click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=_DATA_DIR,
-    show_default=True,
-    help="Objects, keys and the kubeconfig are kept here.",
-)
-@click.option("--bind-address", default="127.0.0.1", show_default=True)
-@click.option("--port", default=6443, show_default=True, help="0 takes a free one.")
-@click.option("--etcd", default="", metavar="URL[,URL]", help="Keep objects in etcd instead.")
+@server_options
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
 @runtime_option
 @click.option(
     "--without", callback=_names, default="", metavar="PART[,PART]",
     help=f"Leave out some of {', '.join(_PARTS)}.",
 )  # fmt: skip
-@click.option(
-    "--kubeconfig",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Where to write it; default: in the data folder.",
-)
+@controller_options
 def up(
-    data_dir: Path,
-    bind_address: str,
-    port: int,
-    etcd: str,
+    config: ServerConfig,
     nodes: int,
     runtime: RuntimeName,
     without: frozenset[str],
-    kubeconfig: Path | None,
+    controller_settings: ControllerSettings,
 ) -> None:
     """Run a whole cluster."""
-    settings = kubelet_settings(runtime, nodes, data_dir)
-    try:
-        config = ServerConfig(
-            data_dir=data_dir,
-            bind_address=bind_address,
-            port=port,
-            tls=True,
-            etcd=tuple(filter(None, etcd.split(","))),
-            kubeconfig=(kubeconfig or data_dir / "kubeconfig").absolute(),
-        )
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+    assert config.data_dir is not None, "it has a default"
     clock = SystemClock()
-    kubelet = kubelet_part(clock, nodes, settings=settings)
-    parts = [controllers_part(clock), scheduler_part(clock), kubelet]
+    parts = [
+        controllers_part(clock, settings=controller_settings),
+        scheduler_part(clock),
+        kubelet_part(clock, nodes, settings=kubelet_settings(runtime, nodes, config.data_dir)),
+    ]
     log_to_stderr()
     try:
-        run(_run(config, [part for part in parts if part.name not in without], clock))
+        run(run_cluster(config, [part for part in parts if part.name not in without], clock))
     except (StorageError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
-async def _run(config: ServerConfig, parts: list[Part], clock: Clock) -> None:
+async def run_cluster(config: ServerConfig, parts: Sequence[Part], clock: Clock) -> None:
+    """Until somebody asks this process to end."""
     asked = ending()
     async with ApiServer(config, clock) as server:
         found = load_config(config.kubeconfig)
         async with background(*(run_part(part, found, clock) for part in parts)):
-            click.echo(f"proreus is ready at {server.url}")
-            click.echo(f"kubeconfig: {config.kubeconfig}")
-            click.echo(f"export KUBECONFIG={config.kubeconfig}")
-            sys.stdout.flush()
+            say_ready("proreus", server)
             await asked.wait()

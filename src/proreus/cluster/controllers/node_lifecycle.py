@@ -24,7 +24,6 @@ from proreus.cluster.controllers.pod_template import is_ready
 from proreus.cluster.controllers.setting import Setting
 from proreus.cluster.scheduler.filters.taints import tolerates
 
-GRACE_S = 50.0
 EVICTION_S = 300.0  # for pods that say nothing else
 LEASES = "kube-node-lease"
 NODE_INDEX = "node"
@@ -151,6 +150,7 @@ class Nodes:
     def __init__(self, setting: Setting) -> None:
         self._client = setting.client
         self._clock = setting.clock
+        self._grace_s = setting.settings.node_monitor_grace_period_s
         self._recorder = setting.recorder("node-controller")
         self.informer = setting.informers.informer("nodes")
         self.leases = setting.informers.informer("leases.coordination.k8s.io", namespace=LEASES)
@@ -176,7 +176,7 @@ class Nodes:
         now, seen = self._clock.monotonic(), self._signs.get(node.key)
         if seen is None or seen.token != token:
             seen = self._signs[node.key] = Sign(token, now)
-        return seen.at + GRACE_S - now
+        return seen.at + self._grace_s - now
 
     async def _declare_unknown(self, node: KubeObject) -> KubeObject:
         found = silent_conditions(node, self._clock.now())

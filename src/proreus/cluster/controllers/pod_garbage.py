@@ -19,10 +19,6 @@ from proreus.cluster.controllers.setting import Setting
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY_S = 20.0
-QUARANTINE_S = 40.0
-FINISHED_MAX = 12_500
-
 
 def unplaced(pods: Iterable[KubeObject]) -> list[KubeObject]:
     """Being deleted, and on no node that could confirm it."""
@@ -34,7 +30,9 @@ def of_nodes(pods: Iterable[KubeObject], gone: Collection[str]) -> list[KubeObje
 
 
 def beyond_limit(pods: Iterable[KubeObject], limit: int) -> list[KubeObject]:
-    """The oldest of too many finished pods."""
+    """The oldest of too many finished pods; a limit of 0 keeps them all."""
+    if not limit:
+        return []
     finished = sorted((pod for pod in pods if is_finished(pod)), key=created_at)
     return finished[: max(0, len(finished) - limit)]
 
@@ -42,14 +40,15 @@ def beyond_limit(pods: Iterable[KubeObject], limit: int) -> list[KubeObject]:
 class Quarantine:
     """Nodes that pods name and nobody knows, and since when."""
 
-    def __init__(self) -> None:
+    def __init__(self, lasts_s: float) -> None:
+        self._lasts_s = lasts_s
         self._since: dict[str, float] = {}
 
     def missing(self, named: Collection[str], known: Collection[str], now: float) -> list[str]:
         """Those that have been missing for long enough to be asked about."""
         absent = {name for name in named if name and name not in known}
         self._since = {name: self._since.get(name, now) for name in absent}
-        return sorted(n for n, since in self._since.items() if now - since >= QUARANTINE_S)
+        return sorted(n for n, since in self._since.items() if now - since >= self._lasts_s)
 
 
 class PodGarbage:
@@ -60,20 +59,22 @@ class PodGarbage:
         self._clock = setting.clock
         self._pods = setting.owned("pods")
         self._nodes = setting.informers.informer("nodes")
-        self._quarantine = Quarantine()
+        self._every_s = setting.settings.pod_gc_period_s
+        self._finished_max = setting.settings.terminated_pod_gc_threshold
+        self._quarantine = Quarantine(2 * self._every_s)
 
     async def run(self) -> None:
         await self._pods.wait_synced()
         await self._nodes.wait_synced()
         while True:
             await self.look()
-            await self._clock.sleep(LOOK_EVERY_S)
+            await self._clock.sleep(self._every_s)
 
     async def look(self) -> None:
         """Once around. What fails is tried again the next time."""
         pods = self._pods.indexer.objects()
         gone = await self._gone_nodes(pods)
-        doomed = [*unplaced(pods), *of_nodes(pods, gone), *beyond_limit(pods, FINISHED_MAX)]
+        doomed = [*unplaced(pods), *of_nodes(pods, gone), *beyond_limit(pods, self._finished_max)]
         unique = list({pod.uid: pod for pod in doomed}.values())
         failures = await at_once(unique, self._remove)
         if failures:

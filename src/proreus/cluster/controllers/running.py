@@ -13,6 +13,7 @@ from proreus.aio.clock import Clock
 from proreus.aio.tasks import supervise
 from proreus.client.client import Client
 from proreus.client.informer import SharedInformerFactory, drop_managed_fields
+from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.controllers.autoscaler import autoscaler_controller
 from proreus.cluster.controllers.cron_job import cron_job_controller
 from proreus.cluster.controllers.daemon_set import daemon_set_controller
@@ -72,22 +73,26 @@ async def run_controllers(
     client: Client,
     clock: Clock,
     *,
+    settings: ControllerSettings | None = None,
     candidacy: Candidacy | None = None,
     controllers: Mapping[str, Build] = CONTROLLERS,
 ) -> None:
     """Until cancelled. With a ``candidacy``, of several callers one works at a time."""
+    run_all = partial(_run_all, clock, settings or ControllerSettings(), controllers)
     if candidacy is None:
-        await _run_all(clock, controllers, client)
+        await run_all(client)
     else:
-        await lead(client, clock, LEASE_NAME, candidacy, partial(_run_all, clock, controllers))
+        await lead(client, clock, LEASE_NAME, candidacy, run_all)
 
 
-async def _run_all(clock: Clock, controllers: Mapping[str, Build], client: Client) -> None:
+async def _run_all(
+    clock: Clock, settings: ControllerSettings, controllers: Mapping[str, Build], client: Client
+) -> None:
     async with (
         SharedInformerFactory(client, clock=clock, transform=drop_managed_fields) as informers,
         asyncio.TaskGroup() as parts,
     ):
-        setting = Setting(client, clock, informers, parts)
+        setting = Setting(client, clock, informers, parts, settings)
         for name, build in controllers.items():
             run = partial(_run_one, setting, build)
             supervised = supervise(

@@ -14,6 +14,7 @@ from proreus.aio.clock import Clock
 from proreus.client.client import Client
 from proreus.client.event_recorder import EventRecorder
 from proreus.client.informer import SharedInformer, SharedInformerFactory
+from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.controllers.ownership import CONTROLLER_INDEX, controller_values
 
 
@@ -29,6 +30,7 @@ class Setting:
     clock: Clock
     informers: SharedInformerFactory
     parts: asyncio.TaskGroup  # what runs beside the controllers
+    settings: ControllerSettings = field(default_factory=ControllerSettings)
     _recorders: dict[str, EventRecorder] = field(default_factory=dict)
 
     def recorder(self, component: str) -> EventRecorder:

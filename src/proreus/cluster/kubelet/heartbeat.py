@@ -1,4 +1,4 @@
-"""One node stays alive: its Node object, and a Lease that says so every ten seconds.
+"""One node stays alive: its Node object, and a Lease that says so four times while it lasts.
 
 A lease costs one small write per period; the status is written when it differs, and every five
 minutes. ``writes`` is shared by all nodes of the process, so that hundreds of them do not arrive at
@@ -30,7 +30,7 @@ from proreus.cluster.kubelet.node import (
 log = logging.getLogger(__name__)
 
 LEASE_NAMESPACE = "kube-node-lease"
-LEASE_S, RENEW_S, STATUS_S = 40, 10.0, 300.0
+STATUS_S = 300.0
 _JITTER = 0.04
 
 
@@ -44,6 +44,8 @@ class Heartbeat:
         node: NodeDescription,
         known: Lister,
         writes: asyncio.Semaphore,
+        *,
+        lease_s: int,
     ) -> None:
         self._nodes = client.core_v1.nodes
         self._leases = client.coordination_v1.leases(LEASE_NAMESPACE)
@@ -51,11 +53,12 @@ class Heartbeat:
         self._node = node
         self._known = known
         self._writes = writes
+        self._lease_s, self._renew_s = lease_s, lease_s / 4
         self._lease: KubeObject | None = None
         self._status_at = float("-inf")
 
     async def run(self) -> None:
-        backoff = Backoff(self._clock, initial_s=0.2, cap_s=7.0, reset_after_s=RENEW_S)
+        backoff = Backoff(self._clock, initial_s=0.2, cap_s=7.0, reset_after_s=self._renew_s)
         # The second beat comes at any moment of a period: nodes that begin together, as those of
         # one process do, are spread over it from then on.
         phase = random.random()
@@ -63,7 +66,7 @@ class Heartbeat:
             try:
                 async with self._writes:
                     await self._beat()
-                delay_s = RENEW_S * phase * (1 + _JITTER * random.random())
+                delay_s = self._renew_s * phase * (1 + _JITTER * random.random())
                 phase = 1.0
             except (ApiError, TransportError) as failure:
                 delay_s = backoff.next()
@@ -137,6 +140,6 @@ class Heartbeat:
     def _record(self) -> dict[str, Any]:
         return {
             "holderIdentity": self._node.name,
-            "leaseDurationSeconds": LEASE_S,
+            "leaseDurationSeconds": self._lease_s,
             "renewTime": format_micro_time(self._clock.now()),
         }

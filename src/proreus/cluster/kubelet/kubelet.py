@@ -144,7 +144,11 @@ class Kubelet:
         self, nodes: Sequence[NodeDescription], known: Lister
     ) -> list[Coroutine[None, None, None]]:
         writes = asyncio.Semaphore(_HEARTBEATS_AT_ONCE)
-        return [Heartbeat(self._client, self._clock, node, known, writes).run() for node in nodes]
+        lease_s = self._settings.lease_s
+        return [
+            Heartbeat(self._client, self._clock, node, known, writes, lease_s=lease_s).run()
+            for node in nodes
+        ]
 
     @asynccontextmanager
     async def _endpoint(self, pods: Lister, runtime: Runtime) -> AsyncIterator[Endpoint | None]:

@@ -13,11 +13,12 @@ RUNTIMES: tuple[RuntimeName, ...] = ("simulated", "process")
 @dataclass(frozen=True, slots=True)
 class KubeletSettings:
     """``folder`` keeps the endpoint's key and, with the process runtime, everything of the pods.
-    ``host`` is where the endpoint listens."""
+    ``host`` is where the endpoint listens. A node's lease is renewed four times while it lasts."""
 
     runtime: RuntimeName = "simulated"
     folder: Path | None = None
     host: str = "127.0.0.1"
+    lease_s: int = 40
 
 
 def node_names(count: int, prefix: str = "node") -> list[str]:

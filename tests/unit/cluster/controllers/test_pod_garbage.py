@@ -35,10 +35,11 @@ def test_the_oldest_finished_pods_beyond_the_limit_go() -> None:
         for n in (3, 1, 2)
     ]
     assert [one.name for one in beyond_limit([*pods, pod("x")], 1)] == ["1", "2"]
+    assert beyond_limit(pods, 0) == [], "no limit"
 
 
 def test_a_node_must_be_missing_for_a_while_without_a_break() -> None:
-    quarantine = Quarantine()
+    quarantine = Quarantine(40)
     assert quarantine.missing({"n1", ""}, {"n2"}, 0) == []
     assert quarantine.missing({"n1"}, {"n1"}, 20) == []
     assert quarantine.missing({"n1"}, set(), 30) == []
