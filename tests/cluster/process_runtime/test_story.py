@@ -10,17 +10,17 @@ import signal
 import socket
 import subprocess
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cluster.up.kubectl import kubectl_of
 from tests.running_server import RunningServer, running_server
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
 )
-Kubectl = Callable[..., str]
 
 WEB = """
 import http.server, os, pathlib, signal, sys
@@ -75,18 +75,6 @@ def deployment(port: int, color: str) -> str:
     return json.dumps({**body, "spec": spec})
 
 
-def kubectl_of(cluster: RunningServer) -> Kubectl:
-    def run(*arguments: str, stdin: str = "") -> str:
-        done = subprocess.run(
-            ["kubectl", *arguments], input=stdin, capture_output=True, text=True,
-            env=cluster.environment, timeout=90,
-        )  # fmt: skip
-        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}{done.stdout}"
-        return done.stdout
-
-    return run
-
-
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -137,7 +125,7 @@ def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -
 
         kubectl("patch", "configmap", "site", "-p", '{"data":{"text":"servus"}}')
         show = ("exec", pod, "--", "cat", "etc/site/text")
-        assert "servus" in (kubectl(*show) for _ in range(100)), "the file stayed as it was"
+        kubectl.tells("servus", *show)
 
         kubectl("apply", "-f", "-", stdin=deployment(port, "blue"))
         kubectl("rollout", "status", "deployment/web", "--timeout=60s")
@@ -146,7 +134,7 @@ def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -
 
         kubectl("scale", "deployment/web", "--replicas=1")
         kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-        kubectl("wait", "--for=jsonpath={.status.replicas}=1", "deployment/web")
+        kubectl("wait", "--for=jsonpath={.status.replicas}=1", "deployment/web", "--timeout=60s")
         (left,) = kubectl("get", "pods", "-l", "app=web", "-o", "name").split()[-1:]
         assert "listening" in kubectl("logs", left)
         processes = containers_of(cluster.process)

@@ -21,22 +21,22 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_nodes_are_ready(kubectl: Kubectl) -> None:
-    kubectl("wait", "--for=create", "node/node-2", "--timeout=30s")
-    kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s")
+    kubectl("wait", "--for=create", "node/node-2", "--timeout=60s")
+    kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
 
     assert kubectl("get", "nodes", "-o", "name").split() == ["node/node-1", "node/node-2"]
 
 
 def test_a_pod_is_scheduled_runs_and_ends_gracefully(kubectl: Kubectl) -> None:
     kubectl("run", "web", "--image=nginx")
-    kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+    kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 
     shown = kubectl("get", "pod", "web", "-o", "wide")
     assert "1/1" in shown
     assert "Running" in shown
     assert "node-" in shown
 
-    assert "web" in kubectl("delete", "pod", "web", "--timeout=30s")
+    assert "web" in kubectl("delete", "pod", "web", "--timeout=60s")
     assert kubectl("get", "pods", "-o", "name") == ""
     said = kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").split()
     assert {"Scheduled", "Started", "Killing"} <= set(said)
@@ -45,7 +45,7 @@ def test_a_pod_is_scheduled_runs_and_ends_gracefully(kubectl: Kubectl) -> None:
 def test_a_pod_that_fits_nowhere_says_so(kubectl: Kubectl) -> None:
     overrides = '{"spec":{"nodeSelector":{"disk":"gold"}}}'
     kubectl("run", "picky", "--image=nginx", f"--overrides={overrides}")
-    kubectl("wait", "--for=condition=PodScheduled=False", "pod/picky", "--timeout=30s")
+    kubectl("wait", "--for=condition=PodScheduled=False", "pod/picky", "--timeout=60s")
 
     described = kubectl("describe", "pod", "picky")
 
@@ -53,15 +53,15 @@ def test_a_pod_that_fits_nowhere_says_so(kubectl: Kubectl) -> None:
     assert "2 node(s) didn't match Pod's node affinity/selector" in described
 
     kubectl("label", "node", "node-1", "disk=gold")
-    kubectl("wait", "--for=condition=Ready", "pod/picky", "--timeout=30s")
-    kubectl("delete", "pod", "picky", "--timeout=30s")
+    kubectl("wait", "--for=condition=Ready", "pod/picky", "--timeout=60s")
+    kubectl("delete", "pod", "picky", "--timeout=60s")
 
 
 def test_a_second_start_finds_everything(tmp_path: Path) -> None:
     with running_server(tmp_path, command="up") as cluster:
         kubectl = kubectl_of(cluster)
         kubectl("run", "web", "--image=nginx")
-        kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+        kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
         started = kubectl("get", "pod", "web", "-o", "jsonpath={.status}")
 
         cluster.process.send_signal(signal.SIGINT)
@@ -70,9 +70,9 @@ def test_a_second_start_finds_everything(tmp_path: Path) -> None:
     with running_server(tmp_path, command="up") as cluster:
         kubectl = kubectl_of(cluster)
         kubectl("run", "second", "--image=nginx")
-        kubectl("wait", "--for=condition=Ready", "pod/second", "--timeout=30s")
+        kubectl("wait", "--for=condition=Ready", "pod/second", "--timeout=60s")
         assert kubectl("get", "pod", "web", "-o", "jsonpath={.status}") == started
-        kubectl("delete", "pod", "web", "second", "--timeout=30s")
+        kubectl("delete", "pod", "web", "second", "--timeout=60s")
 
 
 def test_parts_run_alone_against_any_server(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_parts_run_alone_against_any_server(tmp_path: Path) -> None:
             for name in ("scheduler", "kubelet")
         ]  # fmt: skip
         try:
-            kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s")
+            kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
         finally:
             for part in parts:
                 part.send_signal(signal.SIGINT)
@@ -99,12 +99,23 @@ def test_parts_run_alone_against_any_server(tmp_path: Path) -> None:
 
 def test_a_simulated_container_has_a_log_and_no_processes(kubectl: Kubectl) -> None:
     kubectl("run", "quiet", "--image=nginx")
-    kubectl("wait", "--for=condition=Ready", "pod/quiet", "--timeout=30s")
+    kubectl("wait", "--for=condition=Ready", "pod/quiet", "--timeout=60s")
 
     assert kubectl("logs", "quiet") == "simulated container quiet started\n"
     with pytest.raises(AssertionError, match="a simulated container has no processes"):
         kubectl("exec", "quiet", "--", "true")
-    kubectl("delete", "pod", "quiet", "--timeout=30s")
+    kubectl("delete", "pod", "quiet", "--timeout=60s")
+
+
+def test_events_are_forgotten_after_their_time(tmp_path: Path) -> None:
+    with running_server(tmp_path, "--event-ttl", "3s", command="up") as cluster:
+        kubectl = kubectl_of(cluster)
+        kubectl("run", "web", "--image=nginx")
+
+        kubectl.tells("Successfully assigned default/web", "get", "events")
+        kubectl.until(lambda said: not said, "get", "events", "-A", "-o", "name")
+
+        assert "Running" in kubectl("get", "pod", "web")
 
 
 def test_real_processes_are_one_node(tmp_path: Path) -> None:

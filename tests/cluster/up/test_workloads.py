@@ -95,11 +95,6 @@ def applied(kubectl: Kubectl, folder: Path, manifest: str) -> None:
     kubectl("apply", "-f", str(file))
 
 
-def is_told(kubectl: Kubectl, text: str, *arguments: str) -> bool:
-    """Whether kubectl shows the text, now or soon: events are written when there is time."""
-    return any(text in kubectl(*arguments) for _ in range(200))
-
-
 def images(kubectl: Kubectl, label: str) -> set[str]:
     path = "jsonpath={.items[*].spec.containers[0].image}"
     return set(kubectl("get", "pods", "-l", label, "-o", path).split())
@@ -159,8 +154,8 @@ def test_jobs_complete_fail_and_go_with_their_pods(kubectl: Kubectl, tmp_path: P
     kubectl("wait", "--for=condition=failed", "job/broken", "--timeout=60s")
 
     assert "Completed Indexes:  0-3" in kubectl("describe", "job", "parts")
-    assert is_told(kubectl, "SuccessfulCreate", "describe", "job", "parts")
-    assert is_told(kubectl, "PodFailurePolicy", "describe", "job", "broken")
+    kubectl.tells("SuccessfulCreate", "describe", "job", "parts")
+    kubectl.tells("PodFailurePolicy", "describe", "job", "broken")
 
     kubectl("create", "job", "now", "--from=cronjob/tick")
     kubectl("wait", "--for=delete", "job/now", "--timeout=60s")
@@ -170,22 +165,27 @@ def test_jobs_complete_fail_and_go_with_their_pods(kubectl: Kubectl, tmp_path: P
     kubectl("wait", "--for=delete", "pod", "-l", "job-name in (parts, broken)", "--timeout=60s")
 
 
+def uses(kubectl: Kubectl, pods: int) -> None:
+    used = f"--for=jsonpath={{.status.used.pods}}={pods}"
+    kubectl("wait", used, "quota/few", "-n", "small", "--timeout=60s")
+
+
 def test_a_quota_limits_a_deployment_and_tells_why(kubectl: Kubectl) -> None:
     kubectl("create", "namespace", "small")
     kubectl("create", "quota", "few", "--hard=pods=2,count/deployments.apps=1", "-n", "small")
-    kubectl("wait", "--for=jsonpath={.status.used.pods}=0", "quota/few", "-n", "small")
+    uses(kubectl, 0)
 
     kubectl("create", "deployment", "web", "--image=web", "--replicas=3", "-n", "small")
 
-    kubectl("wait", "--for=jsonpath={.status.used.pods}=2", "quota/few", "-n", "small")
+    uses(kubectl, 2)
     kubectl(
         "wait", "--for=condition=ReplicaFailure", "deployment/web", "-n", "small", "--timeout=60s"
     )
     refused = "exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"
-    assert is_told(kubectl, refused, "describe", "rs", "-n", "small")
+    kubectl.tells(refused, "describe", "rs", "-n", "small")
 
     kubectl("scale", "deployment/web", "--replicas=1", "-n", "small")
-    kubectl("wait", "--for=jsonpath={.status.used.pods}=1", "quota/few", "-n", "small")
+    uses(kubectl, 1)
     kubectl("delete", "namespace", "small", "--timeout=60s")
 
 
@@ -207,7 +207,7 @@ def test_a_cron_job_starts_jobs_by_itself(kubectl: Kubectl, tmp_path: Path) -> N
 
     kubectl("wait", "--for=jsonpath={.status.lastSuccessfulTime}", "cj/pulse", "--timeout=60s")
 
-    assert is_told(kubectl, "SuccessfulCreate", "describe", "cronjob", "pulse")
+    kubectl.tells("SuccessfulCreate", "describe", "cronjob", "pulse")
     kubectl("delete", "cronjob", "pulse", "--timeout=60s")
 
 
@@ -235,5 +235,5 @@ def test_an_autoscaler_keeps_its_bounds_and_tells_that_it_knows_no_load(kubectl:
     kubectl("wait", "--for=jsonpath={.spec.replicas}=2", "deployment/busy", "--timeout=60s")
     kubectl("wait", "--for=condition=AbleToScale", "hpa/busy", "--timeout=60s")
 
-    assert is_told(kubectl, "SuccessfulRescale", "describe", "hpa", "busy")
+    kubectl.tells("SuccessfulRescale", "describe", "hpa", "busy")
     kubectl("delete", "hpa/busy", "deployment/busy", "--timeout=60s")
