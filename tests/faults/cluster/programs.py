@@ -19,19 +19,22 @@ END_TIMEOUT_S = 30
 
 @dataclass(slots=True)
 class Program:
-    """``proreus NAME FLAGS``. What it says is in ``said``, what it logs in ``log``."""
+    """``proreus NAME FLAGS``, or a test's own ``module``. What it says is in ``said``, what it
+    logs in ``log``."""
 
     name: str
     flags: Sequence[str]
     log: Path
+    module: str = ""
     process: subprocess.Popen[str] | None = None
     said: str = ""
 
     def start(self) -> None:
         assert self.process is None
+        command = [self.module] if self.module else ["proreus.cli.main", self.name]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "proreus.cli.main", self.name, *self.flags],
+                [sys.executable, "-m", *command, *self.flags],
                 stdout=subprocess.PIPE, stderr=log, text=True,
             )  # fmt: skip
         assert self.process.stdout is not None
@@ -110,10 +113,10 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(folder: Path, command: str, *flags: str) -> Iterator[Cluster]:
+def cluster(folder: Path, command: str, *flags: str, module: str = "") -> Iterator[Cluster]:
     """``command`` is ``server`` or ``up``; a second start takes the port of the first."""
     where = ["--data-dir", str(folder / "data")]
-    main = Program(command, [*where, "--port", "0", *flags], folder / f"{command}.log")
+    main = Program(command, [*where, "--port", "0", *flags], folder / f"{command}.log", module)
     main.start()
     port = main.said.strip().rpartition(":")[2]
     main.flags = [*where, "--port", port, *flags]
