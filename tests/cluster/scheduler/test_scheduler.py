@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -40,9 +41,24 @@ def is_placed(found: KubeObject | None) -> bool:
     return found is not None and bool(found.spec.nodeName)
 
 
-def is_unschedulable(found: KubeObject | None) -> bool:
+def scheduled(found: KubeObject | None) -> Mapping[str, Any]:
     conditions = (found.get("status") or {}).get("conditions") or () if found else ()
-    return any(c.type == "PodScheduled" and c.reason == "Unschedulable" for c in conditions)
+    return next((c for c in conditions if c["type"] == "PodScheduled"), {})
+
+
+def is_unschedulable(found: KubeObject | None) -> bool:
+    return scheduled(found).get("reason") == "Unschedulable"
+
+
+def nominated(found: KubeObject | None) -> str:
+    return str((found.get("status") or {}).get("nominatedNodeName") or "") if found else ""
+
+
+async def told(client: Client, reason: str) -> KubeObject:
+    """The first event for that reason; events are written when there is time."""
+    events = client.core_v1.events("default").watch(field_selector=f"reason={reason}")
+    async with asyncio.timeout(60), events as heard:
+        return (await anext(heard)).object
 
 
 async def node_of(client: Client, name: str) -> str:
@@ -87,19 +103,19 @@ async def test_a_pod_without_a_place_says_why_and_is_placed_once_there_is_one(
     await add_node(client, "small", cpu="1")
     await client.core_v1.pods.create(pod("big", cpu="2"))
 
-    waiting = await client.core_v1.pods("default").wait_for("big", is_unschedulable)
-    assert waiting is not None
-    (condition,) = [c for c in waiting.status.conditions if c.type == "PodScheduled"]
-    assert condition.message == (
+    # Its first look may be at a node whose taint is just being taken away.
+    why = (
         "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
         "1 No preemption victims found for incoming pod."
     )
-    assert condition.lastTransitionTime
+    waiting = await client.core_v1.pods("default").wait_for(
+        "big", lambda it: is_unschedulable(it) and scheduled(it).get("message") == why
+    )
+    assert scheduled(waiting)["lastTransitionTime"]
 
     await add_node(client, "large")
     assert await node_of(client, "big") == "large"
-    reasons = [event.reason for event in (await client.core_v1.events("default").list()).items]
-    assert "FailedScheduling" in reasons
+    assert (await told(client, "FailedScheduling")).involvedObject.name == "big"
 
 
 @pytest.mark.usefixtures("scheduling")
@@ -168,8 +184,28 @@ async def test_a_more_important_pod_takes_the_room_of_a_lesser_one(client: Clien
     assert await node_of(client, "greater") == "n"
     assert not is_placed(await pods.get("late"))
 
-    def is_told(found: KubeObject | None) -> bool:
-        return found is not None and found.reason == "Preempted"
+    event = await told(client, "Preempted")
+    assert event.message == f"Preempted by pod {waiting.uid} on node n"
 
-    told = [event for event in (await client.core_v1.events("default").list()) if is_told(event)]
-    assert [event.message for event in told] == [f"Preempted by pod {waiting.uid} on node n"]
+
+@pytest.mark.usefixtures("scheduling")
+async def test_who_is_still_more_important_takes_the_room_that_is_being_made(
+    client: Client,
+) -> None:
+    await add_node(client, "n", cpu="1")
+    for name, value in (("high", 1000), ("highest", 2000)):
+        important = {"metadata": {"name": name}, "value": value}
+        await client.resource("priorityclasses.scheduling.k8s.io").create(important)
+    pods = client.core_v1.pods("default")
+    await pods.create(pod("lesser", cpu="800m"))
+    await node_of(client, "lesser")
+
+    await pods.create(pod("greater", cpu="800m", priorityClassName="high"))
+    await pods.wait_for("greater", lambda it: nominated(it) == "n")
+    await pods.create(pod("greatest", cpu="800m", priorityClassName="highest"))
+
+    await pods.wait_for("greatest", lambda it: nominated(it) == "n")
+    await pods.wait_for("greater", lambda it: is_unschedulable(it) and not nominated(it))
+    await pods.delete("lesser", grace_period_s=0)
+    assert await node_of(client, "greatest") == "n"
+    assert not is_placed(await pods.get("greater"))

@@ -26,13 +26,14 @@ async def bind(client: Client, pod: PodView, node: str) -> None:
 
 
 async def report_unschedulable(
-    client: Client, clock: Clock, pod: KubeObject, why: str, nominated: str = ""
+    client: Client, clock: Clock, pod: KubeObject, why: str, nominated: str | None
 ) -> None:
     """Say it in the pod's status, once: the same words are not written again. ``nominated``: the
-    node where room is being made."""
+    node where room is being made, empty if that has come to nothing; None: as before."""
     known = _condition(pod)
+    before = (pod.get("status") or {}).get("nominatedNodeName") or ""
     is_known = known.get("status") == "False" and known.get("message") == why
-    if is_known and nominated in ("", (pod.get("status") or {}).get("nominatedNodeName")):
+    if is_known and nominated in (None, before):
         return
     condition: dict[str, Any] = {
         "type": _CONDITION,
@@ -43,9 +44,15 @@ async def report_unschedulable(
     if known.get("status") != "False":
         condition["lastTransitionTime"] = format_time(clock.now())
     status: dict[str, Any] = {"conditions": [condition]}
-    if nominated:
-        status["nominatedNodeName"] = nominated
+    if nominated is not None and nominated != before:
+        status["nominatedNodeName"] = nominated or None
     patch = {"metadata": {"uid": pod.uid}, "status": status}
+    await client.core_v1.pods(pod.namespace).patch_status(pod.name, patch, type="strategic")
+
+
+async def withdraw_nomination(client: Client, pod: PodView) -> None:
+    """The room that was being made for it is for a more important pod now."""
+    patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}}
     await client.core_v1.pods(pod.namespace).patch_status(pod.name, patch, type="strategic")
 
 

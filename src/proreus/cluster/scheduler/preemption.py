@@ -38,18 +38,22 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class MakeRoom:
-    """These must go from that node."""
+    """These must go from that node. ``displaced``: less important pods for which room was being
+    made there; they have to look again."""
 
     node: str
     victims: tuple[PodView, ...]
     broken_budgets: int
+    displaced: tuple[PodView, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NoRoom:
-    """``why`` completes the message of FailedScheduling."""
+    """``why`` completes the message of FailedScheduling. ``keeps_nomination``: room is being made
+    already."""
 
     why: str
+    keeps_nomination: bool = False
 
 
 def preempt(
@@ -108,7 +112,8 @@ def _on_node(
         else:
             victims.append(other)
             broken += other in breaking
-    return MakeRoom(node.name, tuple(victims), broken) if victims else _NO_VICTIMS
+    lesser = tuple(other for other in node.nominated.values() if other.priority < pod.priority)
+    return MakeRoom(node.name, tuple(victims), broken, lesser) if victims else _NO_VICTIMS
 
 
 def _by_budget(

@@ -143,7 +143,7 @@ class Scheduler:
             self._state.put_pod(PodView.read(new))
             self._cluster_changed()  # it may be the company that another pod waits for
         elif wants_scheduling(new, self._name):
-            if new.status is not None and new.status.nominatedNodeName:
+            if old is None and new.status is not None and new.status.nominatedNodeName:
                 # From our last life: room was made for it.
                 self._state.nominate(PodView.read(new), new.status.nominatedNodeName)
             self._queue.add(new.key, new.spec.priority or 0, self._clock.monotonic())
@@ -201,20 +201,24 @@ class Scheduler:
         self._queue.failed(pod.key, self._clock.monotonic(), moves)
         made = self._room_for(wanted, decision)
         if isinstance(made, MakeRoom):
+            for other in made.displaced:
+                self._state.withdraw(other.uid)
             self._state.nominate(wanted, made.node)
             self._recorder.event(pod, WARNING, "FailedScheduling", decision.message)
             return self._make_room(pod, made, decision.message)
         why = f"{decision.message} {made.why}".rstrip()
         self._recorder.event(pod, WARNING, "FailedScheduling", why)
-        return self._report(pod, why)
+        if made.keeps_nomination:
+            return self._report(pod, why, nominated=None)
+        self._state.withdraw(wanted.uid)
+        return self._report(pod, why, nominated="")
 
     def _room_for(self, wanted: PodView, decision: Unschedulable) -> MakeRoom | NoRoom:
         if not decision.refusals:
             return NoRoom("")
         if is_waiting_for_room(wanted, self._state.nomination(wanted.uid)):
-            return NoRoom(
-                "preemption: not eligible due to a terminating pod on the nominated node."
-            )
+            why = "preemption: not eligible due to a terminating pod on the nominated node."
+            return NoRoom(why, keeps_nomination=True)
         budgets = [budget for one in self._budgets.list() if (budget := _budget(one)) is not None]
         return preempt(wanted, self._state.nodes, decision.refusals, budgets)
 
@@ -232,8 +236,16 @@ class Scheduler:
             if evicted is not None:
                 said = f"Preempted by pod {pod.uid} on node {made.node}"
                 self._recorder.event(evicted, NORMAL, "Preempted", said)
+        for other in made.displaced:
+            await self._withdraw_nomination(other)
 
-    async def _report(self, pod: KubeObject, why: str, *, nominated: str = "") -> None:
+    async def _withdraw_nomination(self, pod: PodView) -> None:
+        try:
+            await binding.withdraw_nomination(self._client, pod)
+        except (ApiError, TransportError) as failure:
+            log.info("nomination not withdrawn: pod=%s failure=%r", pod.key, failure)
+
+    async def _report(self, pod: KubeObject, why: str, *, nominated: str | None) -> None:
         try:
             await binding.report_unschedulable(self._client, self._clock, pod, why, nominated)
         except (ApiError, TransportError) as failure:

@@ -140,3 +140,14 @@ def test_while_victims_are_leaving_no_more_are_chosen() -> None:
     assert is_waiting_for_room(pod("new", 10), leaving)
     assert not is_waiting_for_room(pod("new", 10), node("a", pod("y")))
     assert not is_waiting_for_room(pod("new", 10), None)
+
+
+def test_room_that_is_being_made_for_a_lesser_pod_is_taken_from_it() -> None:
+    full = node("a", pod("x"), pod("y"))
+    for lesser in (pod("lesser", 5), pod("equal", 10)):
+        full.nominated[lesser.uid] = lesser
+
+    made = room(pod("new", 10, cpu="1"), full)
+
+    assert isinstance(made, MakeRoom)
+    assert [other.name for other in made.displaced] == ["lesser"]
