@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 NORMAL = "Normal"
 WARNING = "Warning"
-MAILBOX_LIMIT = 1_000
+WAITING_MAX = 1_000
 TRIES = 12
 RETRY_S = 10.0
 WRITERS = 4  # more would only take the server's time from what the events are about
@@ -54,7 +54,11 @@ class Events(Protocol):
 
 
 class EventRecorder:
-    """Records events of one component (Kubernetes: source, reporting controller)."""
+    """Records events of one component (Kubernetes: source, reporting controller).
+
+    ``waiting_max`` is client-go's bound; who speaks for many components at once, as a process of
+    several nodes does, needs more.
+    """
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class EventRecorder:
         component: str,
         *,
         instance: str = "",
+        waiting_max: int = WAITING_MAX,
         clock: Clock | None = None,
         randomness: random.Random | None = None,
     ) -> None:
@@ -72,10 +77,12 @@ class EventRecorder:
         self._random = randomness or random.Random()
         # One per writer; the limit holds for all of them together.
         self._mailboxes: list[Mailbox[Writing]] = [
-            Mailbox(limit=MAILBOX_LIMIT) for _ in range(WRITERS)
+            Mailbox(limit=waiting_max) for _ in range(WRITERS)
         ]
+        self._waiting_max = waiting_max
         self._correlator = EventCorrelator(self._new_name)
         self._is_first_retry = True
+        self._kept_out_count = 0
         self.dropped_count = 0  # mailbox full, too many alike, or refused by the server
         self.written_count = 0
 
@@ -101,16 +108,17 @@ class EventRecorder:
             self.dropped_count += 1
             return
         try:
-            if self.waiting_count >= MAILBOX_LIMIT:
+            if self.waiting_count >= self._waiting_max:
                 raise MailboxFull
             self._mailboxes[hash(occurrence.subject.identity) % WRITERS].put_nowait(writing)
         except (MailboxFull, MailboxClosed):
             self.dropped_count += 1
+            self._kept_out_count += 1
             # A flood must not become a flood of lines: told at 1, 2, 4, 8, …
-            if self.dropped_count & (self.dropped_count - 1) == 0:
+            if self._kept_out_count & (self._kept_out_count - 1) == 0:
                 log.warning(
                     "events dropped, too many wait: count=%d last_reason=%s last_message=%s",
-                    self.dropped_count, reason, message,
+                    self._kept_out_count, reason, message,
                 )  # fmt: skip
 
     @property

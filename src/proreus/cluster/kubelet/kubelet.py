@@ -21,7 +21,7 @@ from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.client import Client
 from proreus.client.controller import Controller, Watch
-from proreus.client.event_recorder import EventRecorder
+from proreus.client.event_recorder import WAITING_MAX, EventRecorder
 from proreus.client.informer import (
     Lister,
     Notification,
@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 _WORKERS = 16
 _HEARTBEATS_AT_ONCE = 8
 _SWEEP_S = 60.0
+_EVENTS_WAITING_MAX = 20_000
 
 
 class Kubelet:
@@ -58,7 +59,11 @@ class Kubelet:
         self._clock = clock
         self._names = list(names)
         self._settings = settings or KubeletSettings()
-        self._recorder = EventRecorder(client.core_v1.events, "kubelet", clock=clock)
+        # As many as the nodes would keep in processes of their own, within reason.
+        waiting_max = min(WAITING_MAX * len(self._names), _EVENTS_WAITING_MAX)
+        self._recorder = EventRecorder(
+            client.core_v1.events, "kubelet", waiting_max=waiting_max, clock=clock
+        )
         if self._settings.runtime == "process":
             if len(self._names) != 1:
                 raise ValueError("the process runtime is one node: this machine")

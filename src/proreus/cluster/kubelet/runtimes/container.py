@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from proreus.cluster.kubelet.runtimes.plan import ALWAYS, ON_FAILURE, ContainerPlan
+from proreus.cluster.kubelet.runtimes.plan import ContainerPlan
+from proreus.cluster.kubelet.runtimes.restarting import has_succeeded, runs_again
 from proreus.cluster.kubelet.runtimes.states import (
     CRASH_LOOP,
     CREATING,
@@ -100,7 +101,7 @@ class Container:
 
     @property
     def has_succeeded(self) -> bool:
-        return isinstance(self.state, Terminated) and self.state.exit_code == 0
+        return has_succeeded(self.state)
 
     @property
     def is_done(self) -> bool:
@@ -136,5 +137,4 @@ class Container:
         self.state = Terminated(code, started_at, at)
 
     def _restarts(self, ended: Terminated) -> bool:
-        policy = self.plan.restart_policy
-        return policy == ALWAYS or (policy == ON_FAILURE and ended.exit_code != 0)
+        return runs_again(self.plan.restart_policy, ended)

@@ -21,9 +21,9 @@ from typing import Any
 
 from proreus.api.object import KubeObject
 from proreus.api.values.duration import parse_duration
+from proreus.cluster.kubelet.runtimes.restarting import ALWAYS, is_sidecar, restart_policy
 
 DOMAIN = "proreus.dev"
-ALWAYS, ON_FAILURE, NEVER = "Always", "OnFailure", "Never"
 _JOB_RUNS_S = 1.0
 
 
@@ -103,11 +103,8 @@ def _container(
     is_init: bool = False,
     runs_s: float | None = None,
 ) -> ContainerPlan:
-    is_sidecar = is_init and container.get("restartPolicy") == ALWAYS
-    ends_by_itself = is_init and not is_sidecar
-    policy = ALWAYS if is_sidecar else pod_policy
-    if ends_by_itself and policy == ALWAYS:
-        policy = ON_FAILURE  # an init container that succeeded is done
+    serves = is_sidecar(container, is_init=is_init)
+    ends_by_itself = is_init and not serves
     probe = container.get("readinessProbe") or {}
     return ContainerPlan(
         name=container["name"],
@@ -118,8 +115,8 @@ def _container(
         exit_code=said.number("exit-code") or 0,
         exits=said.number("exits"),
         stop_after_s=said.seconds("stop-after", 0.0) or 0.0,
-        restart_policy=policy,
-        is_sidecar=is_sidecar,
+        restart_policy=restart_policy(container, pod_policy, is_init=is_init),
+        is_sidecar=serves,
     )
 
 

@@ -14,7 +14,8 @@ from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.cluster.kubelet.runtimes.container import Container
-from proreus.cluster.kubelet.runtimes.plan import ALWAYS, read_plan
+from proreus.cluster.kubelet.runtimes.plan import read_plan
+from proreus.cluster.kubelet.runtimes.restarting import ALWAYS
 from proreus.cluster.kubelet.runtimes.runtime import Changed, PodAddresses
 from proreus.cluster.kubelet.runtimes.simulated import SimulatedPod, lets_pass
 from proreus.cluster.kubelet.runtimes.states import (

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from proreus.cluster.kubelet.runtimes.process.described import ContainerSpec, PodSpec
+from proreus.cluster.kubelet.runtimes.restarting import has_succeeded, runs_again
 from proreus.cluster.kubelet.runtimes.states import (
     CRASH_LOOP,
     CREATING,
@@ -57,7 +58,7 @@ class ContainerCourse:
 
     @property
     def has_succeeded(self) -> bool:
-        return isinstance(self.state, Terminated) and self.state.exit_code == 0
+        return has_succeeded(self.state)
 
     @property
     def is_done(self) -> bool:
@@ -135,7 +136,7 @@ class ContainerCourse:
             self.state = self.last
 
     def _restarts(self, ended: Terminated) -> bool:
-        return self.is_redefined or self.spec.restarts_after(ended.exit_code)
+        return self.is_redefined or runs_again(self.spec.restart_policy, ended)
 
     def back_off(self) -> None:
         """If it will be restarted, but not at once."""

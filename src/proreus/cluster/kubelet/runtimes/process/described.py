@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.object import KubeObject
-from proreus.cluster.kubelet.runtimes.plan import ALWAYS, ON_FAILURE
+from proreus.cluster.kubelet.runtimes.restarting import ALWAYS, is_sidecar, restart_policy
 
 Json = Mapping[str, Any]
 _GRACE_S = 30.0
@@ -15,19 +15,12 @@ _GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """``restart_policy`` is the container's own: what follows from its pod and its place in it."""
-
     name: str
     image: str
     restart_policy: str
     is_init: bool
     is_sidecar: bool
     content: Json
-
-    def restarts_after(self, exit_code: int) -> bool:
-        return self.restart_policy == ALWAYS or (
-            self.restart_policy == ON_FAILURE and exit_code != 0
-        )
 
     def port(self, wanted: int | str) -> int | None:
         """A port by number or by name."""
@@ -110,10 +103,11 @@ def user_refusal(pod: PodSpec, container: ContainerSpec, uid: int) -> str:
 
 
 def _container(content: Json, pod_policy: str, *, is_init: bool = False) -> ContainerSpec:
-    is_sidecar = is_init and content.get("restartPolicy") == ALWAYS
-    policy = ALWAYS if is_sidecar else pod_policy
-    if is_init and not is_sidecar and policy == ALWAYS:
-        policy = ON_FAILURE  # an init container that succeeded is done
     return ContainerSpec(
-        content["name"], content.get("image") or "", policy, is_init, is_sidecar, content
+        name=content["name"],
+        image=content.get("image") or "",
+        restart_policy=restart_policy(content, pod_policy, is_init=is_init),
+        is_init=is_init,
+        is_sidecar=is_sidecar(content, is_init=is_init),
+        content=content,
     )
