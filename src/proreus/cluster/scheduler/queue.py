@@ -4,8 +4,8 @@
                          └──placed or deleted──▶ gone
 
 A parked pod is looked at again when something changed that could help it; it still waits out its
-back-off, so a pod that never fits cannot starve the others. If the cluster changed while a pod was
-in flight, it is not parked: the decision may be outdated.
+back-off, so a pod that never fits cannot starve the others. If the cluster or the pod changed while
+it was in flight, it is not parked: the decision may be outdated.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class SchedulingQueue:
         self._active: list[tuple[int, float, int, str]] = []
         self._backing_off: list[tuple[float, int, str]] = []
         self._in_flight: set[str] = set()
+        self._outdated: set[str] = set()  # changed while in flight
         self._parked: dict[str, _Waiting] = {}
         self._entries = itertools.count(1)
         self._moves = 0  # how often the cluster changed
@@ -54,6 +55,7 @@ class SchedulingQueue:
         """A pod appeared or changed: try it, whatever happened before."""
         known = self._pods.get(key)
         if known is not None and key in self._in_flight:
+            self._outdated.add(key)
             return
         waiting = known or _Waiting(key, priority, now)
         waiting.priority, waiting.parked_at = priority, None
@@ -66,6 +68,7 @@ class SchedulingQueue:
         self._pods.pop(key, None)
         self._parked.pop(key, None)
         self._in_flight.discard(key)
+        self._outdated.discard(key)
 
     def take(self, now: float) -> str | None:
         """The next pod to place: highest priority, then longest waiting."""
@@ -81,12 +84,14 @@ class SchedulingQueue:
 
     def failed(self, key: str, now: float, moves: int) -> None:
         """No node, or the binding failed. ``moves`` is the value from when it was taken."""
+        if key not in self._in_flight:
+            return  # forgotten meanwhile; another pod may have its name
+        waiting = self._pods[key]
+        is_outdated = moves != self._moves or key in self._outdated
         self._in_flight.discard(key)
-        waiting = self._pods.get(key)
-        if waiting is None:
-            return
+        self._outdated.discard(key)
         waiting.ready_at = now + backoff_s(waiting.attempts)
-        if moves != self._moves:
+        if is_outdated:
             self._back_off(waiting)
         else:
             waiting.parked_at = now

@@ -198,7 +198,11 @@ class Scheduler:
         if isinstance(decision, Placed):
             self._state.assume(wanted, decision.node)
             return self._bind(pod, wanted, decision.node, moves)
-        self._queue.failed(pod.key, self._clock.monotonic(), moves)
+        return self._wait_after(self._refuse(pod, wanted, decision), pod.key, moves)
+
+    def _refuse(
+        self, pod: KubeObject, wanted: PodView, decision: Unschedulable
+    ) -> Coroutine[None, None, None]:
         made = self._room_for(wanted, decision)
         if isinstance(made, MakeRoom):
             for other in made.displaced:
@@ -212,6 +216,15 @@ class Scheduler:
             return self._report(pod, why, nominated=None)
         self._state.withdraw(wanted.uid)
         return self._report(pod, why, nominated="")
+
+    async def _wait_after(self, write: Coroutine[None, None, None], key: str, moves: int) -> None:
+        """The pod is looked at again only after the write about its last try: written late, that
+        would contradict what became of it since."""
+        try:
+            await write
+        finally:
+            self._queue.failed(key, self._clock.monotonic(), moves)
+            self._news.open()
 
     def _room_for(self, wanted: PodView, decision: Unschedulable) -> MakeRoom | NoRoom:
         if not decision.refusals:

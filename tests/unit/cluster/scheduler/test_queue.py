@@ -87,3 +87,26 @@ def test_a_deleted_pod_is_not_tried() -> None:
 
     assert queue.take(now=0) is None
     assert repr(queue) == "<SchedulingQueue: 0 pods, 0 in flight, 0 parked>"
+
+
+def test_a_pod_that_changed_while_it_was_being_placed_is_tried_again() -> None:
+    queue = SchedulingQueue()
+    queue.add("p", 0, now=0)
+    queue.take(now=0)
+    queue.add("p", 0, now=0)
+
+    queue.failed("p", now=0, moves=queue.moves)
+
+    assert queue.take(now=1) == "p"
+
+
+def test_the_failure_of_a_pod_is_not_held_against_the_next_of_its_name() -> None:
+    queue = SchedulingQueue()
+    queue.add("p", 0, now=0)
+    queue.take(now=0)
+    queue.forget("p")
+    queue.add("p", 0, now=0)
+
+    queue.failed("p", now=0, moves=queue.moves)
+
+    assert queue.take(now=0) == "p"
