@@ -149,3 +149,31 @@ async def test_a_node_that_was_given_up_is_ready_again_once_its_kubelet_is(clien
 
     async with background(Kubelet(client, SystemClock(), ["doubted"]).run()):
         await client.core_v1.nodes.wait_for("doubted", "condition=Ready")
+
+
+async def test_what_ran_before_keeps_its_address_from_those_that_are_new(client: Client) -> None:
+    async with background(Kubelet(client, SystemClock(), NODES[:1]).run()):
+        await client.core_v1.pods.create(pod("web", NODES[0]))
+        before = await until(client, "web", in_phase("Running"))
+    await client.core_v1.pods.create(pod("at-the-front", NODES[0]))
+
+    async with background(Kubelet(client, SystemClock(), NODES[:1]).run()):
+        new = await until(client, "at-the-front", in_phase("Running"))
+        after = await client.core_v1.pods("default").get("web")
+
+    assert after.status.podIP == before.status.podIP
+    assert new.status.podIP != before.status.podIP
+
+
+async def test_an_address_that_is_another_s_is_given_up(client: Client) -> None:
+    stale = {"status": {"podIP": "10.64.0.9", "podIPs": [{"ip": "10.64.0.9"}]}}
+    for name in ("one", "other"):
+        await client.core_v1.pods.create(pod(name, NODES[0]))
+        await client.core_v1.pods("default").patch_status(name, stale)
+
+    async with background(Kubelet(client, SystemClock(), NODES[:1]).run()):
+        found = [await until(client, name, in_phase("Running")) for name in ("one", "other")]
+
+    addresses = [[one.ip for one in pod.status.podIPs] for pod in found]
+    assert addresses == [[pod.status.podIP] for pod in found]
+    assert found[0].status.podIP != found[1].status.podIP

@@ -84,7 +84,8 @@ class Kubelet:
             await nodes.wait_synced()
             addresses = self._addresses(nodes.lister)
             runtime = self._runtime()
-            controller = self._controller(pods, addresses, runtime)
+            work = Pods(self._client, self._clock, addresses, runtime)
+            controller = self._controller(pods, addresses, work)
             async with (
                 runtime.running(controller.queue.add),
                 self._endpoint(pods.lister, runtime) as endpoint,
@@ -92,6 +93,8 @@ class Kubelet:
                 descriptions = self._descriptions(addresses, version, endpoint)
                 beats = self._heartbeats(descriptions, nodes.lister)
                 async with background(*beats, self._keep_sweeping(pods, runtime)):
+                    await pods.wait_synced()
+                    work.resume(pods.lister.list())
                     await controller.run()
 
     def _informers(self, informers: SharedInformerFactory) -> tuple[SharedInformer, SharedInformer]:
@@ -190,12 +193,11 @@ class Kubelet:
             await self._clock.sleep(_SWEEP_S)
 
     def _controller(
-        self, pods: SharedInformer, addresses: dict[str, NodeAddresses], runtime: Runtime
+        self, pods: SharedInformer, addresses: dict[str, NodeAddresses], work: Pods
     ) -> Controller:
         def is_ours(notification: Notification) -> bool:
             return notification.object.spec.nodeName in addresses
 
-        work = Pods(self._client, self._clock, addresses, runtime)
         return Controller(
             work.reconcile, Watch(pods, when=is_ours), name="kubelet", concurrency=_WORKERS
         )

@@ -8,7 +8,7 @@ of a rollout.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
@@ -47,6 +47,13 @@ class Pods:
         self._nodes = nodes
         self._runtime = runtime
         self._pods: dict[str, _Known] = {}
+
+    def resume(self, pods: Iterable[KubeObject]) -> None:
+        """What ran before this process did, it runs on; before any pod is new, so that none is
+        given the address of one that has it already."""
+        for pod in pods:
+            if pod.spec.nodeName in self._nodes and (pod.get("status") or {}).get("podIP"):
+                self._known(pod)
 
     async def reconcile(self, request: Request) -> Result | None:
         pod = request.object

@@ -44,7 +44,7 @@ def pod_status(
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
         "podIP": pod_ip,
-        "podIPs": [{"ip": pod_ip}],
+        "podIPs": [{"ip": pod_ip}, *_former_addresses(known, pod_ip)],
         "startTime": known.get("startTime") or format_time(report.begun),
         "conditions": _conditions(pod, report, now),
         "containerStatuses": [_container(c) for c in report.containers],
@@ -54,6 +54,12 @@ def pod_status(
     if report.reason:
         status |= {"reason": report.reason, "message": report.message}
     return status
+
+
+def _former_addresses(known: Mapping[str, Any], pod_ip: str) -> list[Status]:
+    """To be removed, which a strategic patch does only if told so: it joins these lists."""
+    former = [one["ip"] for one in known.get("podIPs") or () if one["ip"] != pod_ip]
+    return [{"$patch": "delete", "ip": ip} for ip in former]
 
 
 def is_news(pod: KubeObject, status: Status) -> bool:
