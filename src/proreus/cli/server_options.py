@@ -43,7 +43,10 @@ def server_options(command: Command) -> Command:
         decided,
         data_dir_option("Objects, keys and the kubeconfig are kept here."),
         click.option("--bind-address", default="127.0.0.1", show_default=True),
-        click.option("--port", default=6443, show_default=True, help="0 takes a free one."),
+        click.option(
+            "--port", type=click.IntRange(0, 65535), default=6443, show_default=True,
+            help="0 takes a free one.",
+        ),
         click.option("--etcd", default="", metavar="URL[,URL]", help="Keep objects in etcd."),
         click.option(
             "--kubeconfig", type=click.Path(path_type=Path, dir_okay=False),

@@ -25,6 +25,11 @@ def own_identity() -> str:
     return f"{socket.gethostname()}_{os.getpid()}"
 
 
+def note_warning(text: str) -> None:
+    """A server's advice about versions and fields is for who writes a part, not for who runs it."""
+    log.debug("server: %s", text)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidacy:
     """Who stands, and with what patience."""
@@ -49,7 +54,10 @@ async def lead(
     )
 
     async def workload() -> None:
-        async with Client(client.config, clock=clock, permit=elector.may_act) as own:
+        may_act = elector.may_act
+        async with Client(
+            client.config, clock=clock, permit=may_act, on_warning=note_warning
+        ) as own:
             await work(own)
 
     while True:

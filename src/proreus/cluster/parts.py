@@ -95,8 +95,9 @@ async def run_part(part: Part, config: ClientConfig, clock: Clock) -> None:
 
     async def run() -> None:
         from proreus.client import Client
+        from proreus.cluster.leading import note_warning
 
-        async with Client(own, clock=clock) as client:
+        async with Client(own, clock=clock, on_warning=note_warning) as client:
             await part.run(client)
 
     backoff = Backoff(clock, initial_s=_RESTART_S, cap_s=_RESTART_MAX_S)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import click
 
 from proreus.cli.event_loop import ending, run
+from proreus.cli.failures import told_in_one_line
 from proreus.cli.logging import log_to_stderr
 from proreus.cli.ready import say_ready
 from proreus.cli.server_options import server_options
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
-from proreus.server.storage.interface import StorageError
 
 
 @click.command()
@@ -25,10 +25,8 @@ def server(config: ServerConfig, insecure_http: bool) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     log_to_stderr()
-    try:
+    with told_in_one_line(config):
         run(serve(config))
-    except (StorageError, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 async def serve(config: ServerConfig) -> None:

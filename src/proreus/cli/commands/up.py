@@ -10,6 +10,7 @@ from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
 from proreus.cli.controller_options import controller_options
 from proreus.cli.event_loop import ending, run
+from proreus.cli.failures import told_in_one_line
 from proreus.cli.kubelet_options import kubelet_settings, runtime_option
 from proreus.cli.logging import log_to_stderr
 from proreus.cli.ready import say_ready
@@ -26,7 +27,6 @@ from proreus.cluster.parts import (
 )
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
-from proreus.server.storage.interface import StorageError
 
 _PARTS = ("controllers", "scheduler", "kubelet")
 
@@ -65,10 +65,8 @@ def up(
         kubelet_part(clock, nodes, settings=kubelet_settings(runtime, nodes, config.data_dir)),
     ]
     log_to_stderr()
-    try:
+    with told_in_one_line(config):
         run(run_cluster(config, [part for part in parts if part.name not in without], clock))
-    except (StorageError, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 async def run_cluster(config: ServerConfig, parts: Sequence[Part], clock: Clock) -> None:
