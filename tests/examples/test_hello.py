@@ -25,10 +25,10 @@ def test_hello_answers_with_its_config_map(tmp_path: Path) -> None:
         addresses = kubectl("get", "pods", "-o", "jsonpath={.items[*].status.podIP}").split()
 
         answers = [
-            urllib.request.urlopen(f"http://{address}:8080/", timeout=10).read()
+            urllib.request.urlopen(f"http://{address}:8080/", timeout=60).read()
             for address in addresses
         ]
 
         assert answers == [b"hello from a config map\n"] * 2
-        assert "GET /" in kubectl("logs", "deployment/hello")
+        kubectl.tells("GET /", "logs", "deployment/hello")
         assert "index.html" in kubectl("exec", "deployment/hello", "--", "ls", "srv")

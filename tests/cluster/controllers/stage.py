@@ -18,7 +18,7 @@ from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.app import ApiServer
 
-TIMEOUT_S = 15.0
+TIMEOUT_S = 60.0
 Told: TypeAlias = list[tuple[KubeObject | None, KubeObject | None]]
 
 

@@ -73,7 +73,7 @@ async def test_forbid_waits_for_the_job_that_runs(stage: Stage) -> None:
     api, events = stage.client.batch_v1.cronjobs("default"), stage.client.core_v1.events("default")
     await resume_beside_a_running_job(stage, "Forbid")
 
-    async with asyncio.timeout(10), events.watch() as told:
+    async with asyncio.timeout(60), events.watch() as told:
         async for event in told:
             if event.object.reason == "JobAlreadyActive":
                 break
@@ -93,7 +93,7 @@ async def test_replace_stops_the_job_that_runs(stage: Stage) -> None:
     api, jobs = stage.client.batch_v1.cronjobs("default"), stage.client.batch_v1.jobs("default")
     await resume_beside_a_running_job(stage, "Replace")
 
-    await jobs.wait_for("tick-earlier", "delete", timeout_s=10)
+    await jobs.wait_for("tick-earlier", "delete", timeout_s=60)
     await stage.wait(api, "tick", active(1))
     assert len((await jobs.list()).items) == 1
 
@@ -114,7 +114,7 @@ async def test_jobs_beyond_the_history_go(stage: Stage) -> None:
     done = await stage.wait(api, "tick", lambda it: told_status(it).get("lastSuccessfulTime"))
     assert done is not None
     minute = int(parse_time(done.status.lastScheduleTime)) // 60
-    await jobs.wait_for(f"tick-{minute}", "delete", timeout_s=10)
+    await jobs.wait_for(f"tick-{minute}", "delete", timeout_s=60)
 
 
 async def test_a_moment_that_is_too_long_ago_is_given_up(stage: Stage) -> None:

@@ -42,9 +42,9 @@ async def test_a_deleted_deployment_takes_its_replica_sets_and_pods_along(stage:
 
     await deployments.delete("web", propagation="Background")
 
-    await stage.client.apps_v1.replicasets("default").wait_for(owned.name, GONE, timeout_s=10)
+    await stage.client.apps_v1.replicasets("default").wait_for(owned.name, GONE, timeout_s=60)
     for pod in pods:
-        await stage.client.core_v1.pods("default").wait_for(pod.name, GONE, timeout_s=10)
+        await stage.client.core_v1.pods("default").wait_for(pod.name, GONE, timeout_s=60)
 
 
 async def test_a_dependent_with_another_owner_stays_and_forgets_the_dead_one(stage: Stage) -> None:
@@ -63,11 +63,11 @@ async def test_a_dependent_with_another_owner_stays_and_forgets_the_dead_one(sta
 async def test_an_object_made_for_an_owner_that_never_was_goes(stage: Stage) -> None:
     one = await maps(stage).create(config_map("one"))
     await maps(stage).delete("one")
-    await maps(stage).wait_for("one", GONE, timeout_s=10)
+    await maps(stage).wait_for("one", GONE, timeout_s=60)
 
     await maps(stage).create(config_map("late", one))
 
-    await maps(stage).wait_for("late", GONE, timeout_s=10)
+    await maps(stage).wait_for("late", GONE, timeout_s=60)
 
 
 async def test_foreground_deletion_keeps_the_owner_until_its_dependents_are_gone(
@@ -84,7 +84,7 @@ async def test_foreground_deletion_keeps_the_owner_until_its_dependents_are_gone
     held = await maps(stage).get("owner")
     assert held.metadata.finalizers == ["foregroundDeletion"]
     await maps(stage).patch("child", {"metadata": {"finalizers": None}})
-    await maps(stage).wait_for("owner", GONE, timeout_s=10)
+    await maps(stage).wait_for("owner", GONE, timeout_s=60)
 
 
 async def test_orphans_stay_without_their_owner(stage: Stage) -> None:
@@ -95,7 +95,7 @@ async def test_orphans_stay_without_their_owner(stage: Stage) -> None:
 
     await maps(stage).delete("owner", propagation="Orphan")
 
-    await maps(stage).wait_for("owner", GONE, timeout_s=10)
+    await maps(stage).wait_for("owner", GONE, timeout_s=60)
     child = await maps(stage).get("child")
     assert not child.metadata.ownerReferences
 
@@ -103,7 +103,7 @@ async def test_orphans_stay_without_their_owner(stage: Stage) -> None:
 async def test_custom_resources_own_and_are_owned(stage: Stage) -> None:
     definitions = stage.client.resource("customresourcedefinitions.apiextensions.k8s.io")
     await definitions.create(_definition())
-    await definitions.wait_for("widgets.example.com", "condition=Established", timeout_s=10)
+    await definitions.wait_for("widgets.example.com", "condition=Established", timeout_s=60)
     widgets = stage.client.resource("widgets.v1.example.com")("default")
     parent = await widgets.create({"metadata": {"name": "parent"}})
     child: dict[str, Any] = config_map("child", parent)
@@ -112,8 +112,8 @@ async def test_custom_resources_own_and_are_owned(stage: Stage) -> None:
 
     await widgets.delete("parent", propagation="Background")
 
-    await widgets.wait_for("child", GONE, timeout_s=10)
-    await maps(stage).wait_for("child", GONE, timeout_s=10)
+    await widgets.wait_for("child", GONE, timeout_s=60)
+    await maps(stage).wait_for("child", GONE, timeout_s=60)
 
 
 def _definition() -> dict[str, Any]:

@@ -13,16 +13,16 @@ async def test_a_namespace_begins_with_an_account_and_the_root_of_trust(stage: S
     await stage.client.core_v1.namespaces.create({"metadata": {"name": "team"}})
 
     accounts = stage.client.core_v1.serviceaccounts("team")
-    await accounts.wait_for("default", "create", timeout_s=10)
+    await accounts.wait_for("default", "create", timeout_s=60)
     maps = stage.client.core_v1.configmaps("team")
-    await maps.wait_for("kube-root-ca.crt", "create", timeout_s=10)
+    await maps.wait_for("kube-root-ca.crt", "create", timeout_s=60)
 
 
 async def test_a_deleted_account_comes_back_and_a_changed_root_is_mended(stage: Stage) -> None:
     accounts = stage.client.core_v1.serviceaccounts("default")
     maps = stage.client.core_v1.configmaps("default")
-    first = await accounts.wait_for("default", "create", timeout_s=10)
-    await maps.wait_for("kube-root-ca.crt", "create", timeout_s=10)
+    first = await accounts.wait_for("default", "create", timeout_s=60)
+    await maps.wait_for("kube-root-ca.crt", "create", timeout_s=60)
 
     await accounts.delete("default")
     await maps.patch("kube-root-ca.crt", {"data": {"ca.crt": "forged"}})
@@ -46,7 +46,7 @@ async def test_a_deleted_namespace_takes_everything_along(stage: Stage) -> None:
 
     await namespaces.delete("team")
 
-    await namespaces.wait_for("team", "delete", timeout_s=10)
+    await namespaces.wait_for("team", "delete", timeout_s=60)
     assert not (await stage.client.core_v1.pods.list()).items
     assert not (await stage.client.core_v1.secrets("team").list()).items
 
@@ -69,7 +69,7 @@ async def test_a_namespace_waits_for_its_pods_before_the_rest(stage: Stage) -> N
     await stage.wait(namespaces, "team", is_waiting)
     assert len((await stage.client.core_v1.secrets("team").list()).items) == 1
     await pods.delete("busy", grace_period_s=0)
-    await namespaces.wait_for("team", "delete", timeout_s=10)
+    await namespaces.wait_for("team", "delete", timeout_s=60)
 
 
 async def test_a_finalizer_holds_the_namespace_and_is_named_in_a_condition(stage: Stage) -> None:
@@ -89,4 +89,4 @@ async def test_a_finalizer_holds_the_namespace_and_is_named_in_a_condition(stage
     await stage.wait(namespaces, "team", is_told)
     await maps.patch("held", {"metadata": {"finalizers": None}})
     await namespaces.patch("team", {"metadata": {"labels": {"touched": "yes"}}})
-    await namespaces.wait_for("team", "delete", timeout_s=10)
+    await namespaces.wait_for("team", "delete", timeout_s=60)

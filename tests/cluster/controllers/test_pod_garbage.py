@@ -26,7 +26,7 @@ async def test_the_pods_of_a_node_that_is_gone_are_removed_after_quarantine(stag
         settings = ControllerSettings(pod_gc_period_s=20)
         garbage = PodGarbage(Setting(stage.client, clock, stage.informers, parts, settings))
         stage.informers.start()
-        await stage.informers.wait_for_cache_sync(timeout_s=10)
+        await stage.informers.wait_for_cache_sync(timeout_s=60)
         await stage.pods.lister.wait_for_version((await pods.get("on-here")).resource_version)
         await garbage.look()
         assert len((await pods.list()).items) == 2

@@ -213,7 +213,7 @@ async def test_claims_go_with_what_the_policy_says(stage: Stage) -> None:
     await stage.wait(sets, "db", has(2))
 
     await sets.set_scale("db", 1)
-    await claims.wait_for("data-db-1", "delete", timeout_s=10)
+    await claims.wait_for("data-db-1", "delete", timeout_s=60)
     assert await claim_names(stage) == ["data-db-0"]
 
     await sets.set_scale("db", 2)
@@ -222,7 +222,7 @@ async def test_claims_go_with_what_the_policy_says(stage: Stage) -> None:
 
     await sets.delete("db", propagation="Background")
     for name in ("data-db-0", "data-db-1"):
-        await claims.wait_for(name, "delete", timeout_s=10)
+        await claims.wait_for(name, "delete", timeout_s=60)
 
 
 async def test_a_matching_orphan_is_adopted_if_it_has_the_right_name(stage: Stage) -> None:
@@ -255,7 +255,7 @@ async def test_a_revision_whose_name_is_taken_gets_another(stage: Stage) -> None
     assert first is not None
     taken = first.status.updateRevision
     await sets.delete("db", propagation="Background")
-    await revisions.wait_for(taken, "delete", timeout_s=10)
+    await revisions.wait_for(taken, "delete", timeout_s=60)
     await revisions.create({"metadata": {"name": taken}, "data": {"not": "ours"}, "revision": 1})
 
     await sets.create(stateful_set(1))
@@ -276,7 +276,7 @@ async def test_what_happens_is_told_in_events(stage: Stage) -> None:
         "create Pod db-0 in StatefulSet db successful",
     }
 
-    async with asyncio.timeout(10), events("default").watch() as told:
+    async with asyncio.timeout(60), events("default").watch() as told:
         async for event in told:
             if event.object.involvedObject.kind == "StatefulSet":
                 wanted.discard(event.object.message)

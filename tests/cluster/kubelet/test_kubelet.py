@@ -87,7 +87,7 @@ async def test_a_deleted_pod_ends_and_then_goes(client: Client, nodes: list[str]
     pods = client.core_v1.pods("default")
 
     async with pods.list_watch().watch(
-        resource_version=running.resource_version, timeout_s=30
+        resource_version=running.resource_version, timeout_s=60
     ) as events:
         answer = await pods.delete("web")
         assert answer.metadata.deletionGracePeriodSeconds == 30

@@ -42,7 +42,7 @@ def kubelet(kubeconfig: Path | None, folder: Path) -> Iterator[subprocess.Popen[
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 async def pids(path: Path, count: int) -> list[int]:
@@ -82,7 +82,7 @@ async def test_a_killed_kubelet_takes_its_containers_along_and_the_next_starts_t
         await outside.ready("tree")
         before = await pids(root_of(outside, pod) / "pids", 3)
         first.kill()
-        first.wait(timeout=10)
+        first.wait(timeout=60)
         for pid in before:
             await wait_gone(pid)  # also without a next kubelet
 
@@ -109,7 +109,7 @@ async def test_pods_that_went_while_the_kubelet_was_away_leave_nothing(
         await outside.ready("gone")
         await outside.phase("done", "Succeeded")
         first.kill()
-        first.wait(timeout=10)
+        first.wait(timeout=60)
     await outside.delete("gone", grace_s=0)
 
     with kubelet(outside.server.kubeconfig, tmp_path):

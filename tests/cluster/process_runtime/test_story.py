@@ -92,11 +92,11 @@ def forwarded(cluster: RunningServer, target: str, port: int) -> Iterator[str]:
         yield f"http://{process.stdout.readline().split()[2]}/"
     finally:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 def read(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return str(answer.read().decode())
 
 
@@ -140,7 +140,7 @@ def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -
         processes = containers_of(cluster.process)
 
         cluster.process.send_signal(signal.SIGINT)
-        assert cluster.process.wait(timeout=30) == 0
+        assert cluster.process.wait(timeout=60) == 0
 
     assert processes
     for pid in processes:

@@ -60,7 +60,7 @@ async def test_a_command_on_a_terminal(
     screen = await _until(ours, b"terminal")
     os.write(ours, b"hello\n")
     screen += await _until(ours, b"exit code 3")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         code = await process.wait()
     os.close(ours)
 
@@ -78,7 +78,7 @@ async def test_a_command_dies_with_its_client(
 
         process.kill()
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await stage.streams.processes[0].process.wait()
     assert stage.streams.processes[0].is_closed
 
@@ -164,7 +164,7 @@ async def _until(terminal: int, text: bytes) -> bytes:
 
     loop.add_reader(terminal, read)
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await found
     except TimeoutError:
         pytest.fail(f"the terminal shows {bytes(seen)!r}")

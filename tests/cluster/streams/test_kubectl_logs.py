@@ -72,7 +72,7 @@ async def test_who_stops_following_is_forgotten_by_the_runtime(
 
         process.kill()
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await log.unfollowed.wait()
 
 

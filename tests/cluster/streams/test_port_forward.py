@@ -87,7 +87,7 @@ async def test_kubectl_forwards_a_port(
         hashlib.sha256(BODY).digest()
     ] * 5
     assert web.asked[0] == b"GET /one HTTP/1.1"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await web.is_idle.wait()
 
 

@@ -52,7 +52,7 @@ async def run(client: Client, script: str, *, until: str = "condition=Ready", **
     }
     pods = client.core_v1.pods("default")
     await pods.create(pod)
-    await pods.wait_for("web", until, timeout_s=30)
+    await pods.wait_for("web", until, timeout_s=60)
 
 
 async def test_logs_of_a_running_container(

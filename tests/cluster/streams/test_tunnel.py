@@ -30,7 +30,7 @@ class Speaker:
 
     async def hear(self) -> Frame:
         while not self._waiting:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 message = await self.socket.receive()
             assert isinstance(message, bytes)
             self._waiting += self._reader.feed(message)
@@ -92,7 +92,7 @@ async def test_a_reset_closes_the_pod_s_connection(
 
     await speaker.say(Reset(3, CANCEL))
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await web.is_idle.wait()
 
 
@@ -119,7 +119,7 @@ async def test_what_is_no_spdy_ends_the_tunnel(
     await speaker.open(web.port)
     await speaker.socket.send(b"\x80\x02garbage that is no frame")
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while await speaker.socket.receive() is not None:
             pass
         await web.is_idle.wait()

@@ -65,7 +65,7 @@ def test_a_second_start_finds_everything(tmp_path: Path) -> None:
         started = kubectl("get", "pod", "web", "-o", "jsonpath={.status}")
 
         cluster.process.send_signal(signal.SIGINT)
-        assert cluster.process.wait(timeout=30) == 0
+        assert cluster.process.wait(timeout=60) == 0
 
     with running_server(tmp_path, command="up") as cluster:
         kubectl = kubectl_of(cluster)
@@ -91,7 +91,7 @@ def test_parts_run_alone_against_any_server(tmp_path: Path) -> None:
         finally:
             for part in parts:
                 part.send_signal(signal.SIGINT)
-            said = [part.communicate(timeout=30)[0] for part in parts]
+            said = [part.communicate(timeout=60)[0] for part in parts]
 
     assert "proreus scheduler is running against https://" in said[0]
     assert [part.returncode for part in parts] == [0, 0]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from proreus.client import Client, load_config
 
-END_TIMEOUT_S = 30
+END_TIMEOUT_S = 60
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable
 from functools import partial
@@ -74,7 +75,8 @@ class Rollout:
             await self._deployments.patch("web", change, type="json")
             for number in kills:
                 await self.watch.wait(partial(self._has_ready, number))
-                kill()
+                # Beside the loop: a watch that is not read for long is closed by the server.
+                await asyncio.to_thread(kill)
             await self.watch.wait(self._is_over)
             await self._deployments.wait_for("web", _is_complete, timeout_s=TIMEOUT_S)
             await self._check()

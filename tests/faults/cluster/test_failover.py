@@ -15,13 +15,13 @@ from tests.faults.cluster.programs import Cluster, Program, cluster
 from tests.faults.cluster.rollout import deployment
 from tests.faults.cluster.tap import Tap, tap
 
-# A lease of two seconds: long enough for a busy machine to renew, short enough to wait for.
+# A lease of four seconds: long enough for a busy machine to renew, short enough to wait for.
 TIMING = (
-    "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1500ms",
+    "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3500ms",
     "--leader-elect-retry-period=200ms",
 )  # fmt: skip
-PODS = 40
-HANDED_OVER_MAX = 16
+PODS = 60
+HANDED_OVER_MAX = 32  # what is under way at once: a batch of pods or bindings, events, the lease
 TIMEOUT_S = 60
 
 
