@@ -16,6 +16,7 @@ import pytest_asyncio
 from proreus.client import Client
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from tests.closing import all_closed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -32,6 +33,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
     config = ServerConfig(data_dir=tmp_path / "server", tls=True, kubeconfig=kubeconfig)
     async with ApiServer(config), Client.from_kubeconfig(kubeconfig) as client:
         yield Cluster(kubeconfig, client)
+    await all_closed()
 
 
 class Program:

@@ -21,6 +21,7 @@ from proreus.cluster.kubelet.server import KubeletServer, endpoint_context
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer
+from tests.closing import all_closed
 from tests.cluster.streams.local_streams import LocalStreams
 
 NODE = "node-1"
@@ -104,6 +105,7 @@ async def staged(tmp_path: Path, clock: Clock) -> AsyncIterator[Stage]:
         await client.core_v1.nodes.create(node)
         await made.point_node_to(kubelet.port)
         yield made
+    await all_closed()
 
 
 @pytest.fixture

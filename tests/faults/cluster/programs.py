@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proreus.client import Client, load_config
+from tests.closing import all_closed
 
 END_TIMEOUT_S = 60
 
@@ -86,14 +86,9 @@ class Cluster:
 
     @contextlib.asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
-        """Waits at the end until TLS has said good-bye on every connection: loops of tests end at
-        once."""
         async with Client(replace(load_config(self.kubeconfig), rate_limit=None)) as client:
             yield client
-        selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]  # no other way
-        async with asyncio.timeout(END_TIMEOUT_S):
-            while len(selector.get_map()) > 1:  # noqa: ASYNC110  # the loop's own pipe stays
-                await asyncio.sleep(0.01)
+        await all_closed()
 
     def program(self, name: str) -> Program:
         return self.main if name == self.main.name else self.parts[name]

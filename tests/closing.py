@@ -1,0 +1,16 @@
+"""Connections that are on their way out: TLS says good-bye in its own time, and loops of tests end
+at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+_PATIENCE_S = 60
+
+
+async def all_closed() -> None:
+    """Wait until no socket of the running loop is left."""
+    selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]  # no other way
+    async with asyncio.timeout(_PATIENCE_S):
+        while len(selector.get_map()) > 1:  # noqa: ASYNC110  # the loop's own pipe stays
+            await asyncio.sleep(0.01)
