@@ -47,7 +47,9 @@ MALFORMED = {
     "NUL bytes": (JSON, bytes(100)),
     "UTF-16": (JSON, '{"metadata":{"name":"a"}}'.encode("utf-16")),
     "10,000 deep lists": (JSON, b'{"data":' + b"[" * 10_000 + b"]" * 10_000 + b"}"),
-    "10,000 deep objects": (JSON, b'{"a":' * 10_000 + b"1" + b"}" * 10_000),
+    "10,001 deep objects": (JSON, b'{"a":' * 10_001 + b"1" + b"}" * 10_001),
+    "3 MiB of open lists": (JSON, b"[" * LIMIT),
+    "3 MiB of numbers and a fault": (JSON, b"[" + b"1," * (LIMIT // 2 - 1) + b"]"),
     "10,000 open brackets": (JSON, b"[" * 10_000),
     "a name that is a list": (JSON, b'{"metadata":{"name":[]}}'),
     "metadata that is text": (JSON, b'{"metadata":"a"}'),
@@ -62,10 +64,11 @@ MALFORMED = {
     "tabs in YAML": (YAML, b"a:\n\t- b"),
     "YAML that is no UTF-8": (YAML, b"metadata: {name: \xff}"),
     "an open YAML string": (YAML, b'"'),
-    "10,000 deep YAML lists": (YAML, b"[" * 10_000 + b"]" * 10_000),
-    "10,000 deep YAML maps": (YAML, b"{a: " * 10_000 + b"}" * 10_000),
+    "10,001 deep YAML lists": (YAML, b"[" * 10_001 + b"]" * 10_001),
+    "10,001 deep YAML maps": (YAML, b"{a: " * 10_001 + b"}" * 10_001),
+    "3 MiB of open YAML lists": (YAML, b"[" * LIMIT),
+    "3 MiB of open YAML blocks": (YAML, b"- " * (LIMIT // 2)),
     "a YAML alias bomb": (YAML, alias_bomb()),
-    "a tower of YAML aliases": (YAML, alias_tower()),
     "a YAML anchor in itself": (YAML, b"a: &a [*a]"),
     "an unknown YAML alias": (YAML, b"a: *b"),
     "a list as a YAML key": (YAML, b"? [a]\n: b"),
@@ -93,6 +96,29 @@ async def test_a_malformed_body_is_a_bad_request_and_stores_nothing(
     assert (answer.code, answer.reason) == (400, "BadRequest"), answer
     assert await names(server) == []
     await assert_alive(server)
+
+
+DEEP = {
+    "objects": (JSON, b'{"metadata":{"name":"a"},"x":' + b'{"a":' * 9_999 + b"1" + b"}" * 10_000),
+    "lists": (JSON, b'{"x":' + b"[" * 9_999 + b"]" * 9_999 + b',"metadata":{"name":"a"}}'),
+    "YAML lists": (YAML, b"metadata: {name: a}\nx: " + b"[" * 9_000 + b"]" * 9_000),
+    "YAML blocks": (YAML, b"metadata: {name: a}\nx:\n" + b"- " * 9_000 + b"1"),
+    "YAML aliases": (YAML, b"metadata: {name: a}\n" + alias_tower()),
+}
+
+
+@pytest.mark.parametrize("what", DEEP)
+async def test_an_unknown_field_may_nest_ten_thousand_levels_deep(
+    server: ApiServer, what: str
+) -> None:
+    headers, body = DEEP[what]
+
+    answer = await ask(server, "POST", CONFIG_MAPS, body, headers)
+
+    assert answer.code == 201, answer
+    assert 'unknown field \\"' in answer.headers["warning"]
+    assert await names(server) == ["a"]
+    assert (await ask(server, "GET", f"{CONFIG_MAPS}/a")).code == 200
 
 
 WRONG: dict[str, tuple[int, str, dict[str, Any]]] = {
@@ -255,9 +281,11 @@ PATCHES = {
         json.dumps([{"op": "test", "path": "/data"}] * 10_001).encode(),
         413,
     ),
-    "deep JSON patch": (JSON_PATCH, b"[" * 10_000 + b"]" * 10_000, 400),
+    "deep JSON patch": (JSON_PATCH, b"[" * 9_000 + b"]" * 9_000, 400),
     "no merge patch": (MERGE, b"[]", 400),
-    "deep merge patch": (MERGE, b'{"a":' * 10_000 + b"1" + b"}" * 10_000, 400),
+    "deep merge patch": (MERGE, b'{"a":' * 9_000 + b"1" + b"}" * 9_000, 400),
+    "deep patch to apply": (APPLY, b"[" * 9_000 + b"]" * 9_000, 400),
+    "deep strategic patch": (STRATEGIC, b'{"a":' * 9_000 + b"1" + b"}" * 9_000, 400),
     "numbers for text": (MERGE, b'{"data":{"x":1}}', 422),
     "another name": (MERGE, b'{"metadata":{"name":"b"}}', 400),
     "no strategic patch": (STRATEGIC, b"[]", 400),

@@ -17,6 +17,8 @@ from typing import Any
 import yaml as pyyaml
 from yaml.events import (
     AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
     MappingEndEvent,
     NodeEvent,
     ScalarEvent,
@@ -27,6 +29,7 @@ from yaml.events import (
 from yaml.nodes import ScalarNode
 
 from proreus.api.wire import strict_json, yaml_scalars
+from proreus.api.wire.slow_json import TOO_DEEP, SlowlyRead
 
 try:
     from yaml import CSafeDumper as _Dumper
@@ -39,7 +42,8 @@ except ImportError:  # PyYAML built without libyaml: slower, the same results
 _ALIASED_FREE = 1_000
 _SMALL_NODES, _LARGE_NODES = 400_000, 4_000_000
 _SMALL_SHARE, _LARGE_SHARE = 0.99, 0.10
-MAX_DEPTH = 250  # less than the JSON encoder writes
+MAX_DEPTH = 10_000  # the other library's
+_KEPT_DEPTH = 250  # less than the JSON encoder writes
 _JSON_DEPTH_MAX = 100
 _JSON_KEY_MAX = 500
 # Control characters and escapes that the two languages do not agree on.
@@ -87,8 +91,16 @@ def decode(data: bytes) -> Any:
 
 def decode_strict(data: bytes) -> tuple[Any, tuple[str, ...]]:
     """The value, and one ``line 5: key "x" already set in map`` per key given twice."""
+    read = decode_deep(data)
+    if read.is_cut:
+        raise YamlError("yaml: exceeded max depth")
+    return read.value, read.duplicates
+
+
+def decode_deep(data: bytes) -> SlowlyRead:
+    """As ``decode_strict``, but what is very deep is marked instead of refused."""
     if (plain := _read_as_json(data)) is not None:
-        return plain, ()
+        return SlowlyRead(plain, (), is_cut=False)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as bad:
@@ -97,7 +109,8 @@ def decode_strict(data: bytes) -> tuple[Any, tuple[str, ...]]:
     parser = _Loader(data)
     try:
         reader = _Reader(parser)
-        return reader.document(), tuple(reader.duplicates)
+        value = reader.document()
+        return SlowlyRead(value, tuple(reader.duplicates), reader.is_cut)
     except pyyaml.YAMLError as fault:
         raise YamlError(f"yaml: {_explain(fault)}") from fault
     finally:
@@ -139,6 +152,7 @@ class _Reader:
 
     def __init__(self, parser: Any) -> None:
         self.duplicates: list[str] = []
+        self.is_cut = False  # something was too deep to be kept
         self._next = parser.get_event
         self._anchors: dict[str, Any] = {}
         self._nodes = 0
@@ -152,8 +166,8 @@ class _Reader:
 
     def _value(self, event: NodeEvent, depth: int) -> Any:
         self._nodes += 1
-        if depth > MAX_DEPTH:
-            raise YamlError("yaml: exceeded max depth")
+        if depth > _KEPT_DEPTH and isinstance(event, CollectionStartEvent):
+            return self._skip(depth)
         if isinstance(event, AliasEvent):
             return self._alias(event, depth)
         value: Any
@@ -182,8 +196,9 @@ class _Reader:
         """Every use of an alias counts: ten levels of ten aliases are ten billion values."""
         self._nodes += 1
         self._aliased += 1
-        if depth > MAX_DEPTH:
-            raise YamlError("yaml: exceeded max depth")
+        if depth > _KEPT_DEPTH and isinstance(value, dict | list):
+            self.is_cut = True
+            return TOO_DEEP
         if self._aliased > _ALIASED_FREE and self._aliased > self._nodes * _aliased_share(
             self._nodes
         ):
@@ -195,6 +210,21 @@ class _Reader:
                 return [self._copy(child, depth + 1) for child in value]
             case _:
                 return value
+
+    def _skip(self, depth: int) -> Any:
+        """Read past a list or map that was just begun."""
+        self.is_cut = True
+        outside = depth
+        depth += 1
+        while depth > outside:
+            match self._next():
+                case CollectionStartEvent():
+                    depth += 1
+                case CollectionEndEvent():
+                    depth -= 1
+            if depth > MAX_DEPTH:
+                raise YamlError(f"yaml: exceeded max depth of {MAX_DEPTH}")
+        return TOO_DEEP
 
     def _sequence(self, depth: int) -> list[Any]:
         items: list[Any] = []

@@ -45,6 +45,10 @@ class Verdict:
     reason: str = ""
 
 
+class Denied(Forbidden):
+    """Forbidden before anybody looked at the request's content."""
+
+
 Authorizer = Callable[[Action], Awaitable[Verdict]]
 ALLOWED = Verdict(Decision.ALLOW)
 NO_OPINION = Verdict(Decision.NO_OPINION)
@@ -68,11 +72,12 @@ class Authorization:
             raise forbidden(action, verdict.reason)
 
 
-def forbidden(action: Action, reason: str = "") -> Forbidden:
+def forbidden(action: Action, reason: str = "") -> Denied:
     who = f'User "{action.user.name}" cannot {action.verb}'
     tail = f": {reason}" if reason else ""
     if action.path:
-        return Forbidden(f'forbidden: {who} path "{action.path}"{tail}', details={})
+        return Denied(f'forbidden: {who} path "{action.path}"{tail}', details={})
     where = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
     text = f'{who} resource "{action.whole_resource}" in API group "{action.group}" {where}{tail}'
-    return Forbidden.of(GroupResource(action.group, action.resource), action.name, text)
+    denied = Forbidden.of(GroupResource(action.group, action.resource), action.name, text)
+    return Denied(denied.message, details=denied.details)

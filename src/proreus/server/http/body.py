@@ -8,14 +8,23 @@ beside the loop. Cost of a pod of 2 kB: 16 µs if its spec came before (``schema
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any, NamedTuple
+from typing import Any
 
 from proreus.api import field_error, go_text
 from proreus.api.group_version import GroupKind, GroupVersion, GroupVersionKind
 from proreus.api.status import BadRequest, Invalid, TooLarge, UnsupportedMediaType
-from proreus.api.wire import json, strict_json
+from proreus.api.wire import strict_json
+from proreus.api.wire.slow_json import holds_too_deep
 from proreus.net.http_request import BodyTooLarge, BodyUnreadable
+from proreus.server.http.body_syntax import (
+    PARSE_ERROR,
+    YAML_BYTES_MAX,
+    Parsed,
+    Unreadable,
+    is_long,
+    parse,
+    parse_aside,
+)
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import SERVED, Media, media_type
 from proreus.server.registry.kinds import KnownKinds
@@ -24,8 +33,6 @@ from proreus.server.schema.known_specs import KnownSpecs, Split, split
 from proreus.server.schema.rules import JsonObject
 
 BODY_BYTES_MAX = 3 * 1024 * 1024
-# A pod of YAML takes 1.5 ms; what is longer than a few of them is parsed beside the loop.
-YAML_BYTES_MAX = 16 * 1024
 _SHOWN_BYTES = 30
 _JSON = Media.JSON.value
 # Places in Kubernetes' sources that its clients see in messages.
@@ -34,62 +41,39 @@ _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/regi
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 
 
-class _Parsed(NamedTuple):
-    """A body before its type is looked at. ``faults`` are worded; ``text`` is its JSON."""
-
-    value: Any
-    text: bytes = b""
-    duplicates: tuple[str, ...] = ()  # field paths
-    faults: tuple[str, ...] = ()  # whole phrases, from YAML
-
-
-class _Unreadable(ValueError):
-    """Bytes of which not even the kind can be told."""
-
-
-class _LongYaml(bytes):
-    """A body that was parsed when it was read, and what came of it."""
-
-    parsed: _Parsed | _Unreadable
-
-
 async def read_body(exchange: Exchange) -> bytes:
+    """Raises TooLarge, BadRequest. What takes long to parse is parsed here, beside the loop."""
     try:
         body = await exchange.request.read_body(BODY_BYTES_MAX)
-        if len(body) > YAML_BYTES_MAX and _is_yaml(exchange):
-            return await asyncio.to_thread(_parse_aside, body)
-        return body
     except BodyTooLarge as error:
         raise TooLarge(f"Request entity too large: limit is {BODY_BYTES_MAX}") from error
     except BodyUnreadable as error:
         raise BadRequest(f"the body of the request could not be read: {error}") from error
-
-
-def _is_yaml(exchange: Exchange) -> bool:
-    return media_type(exchange.headers.get("Content-Type", "")).lower() == Media.YAML.value
-
-
-def _parse_aside(body: bytes) -> bytes:
-    long = _LongYaml(body)
-    try:
-        long.parsed = _parse(body, Media.YAML)
-    except _Unreadable as error:
-        long.parsed = error
-    return long
+    if len(body) <= YAML_BYTES_MAX:
+        return body
+    media = _media(exchange)
+    return await parse_aside(body, media) if media and is_long(body, media) else body
 
 
 def input_media(exchange: Exchange) -> Media:
     """Raises UnsupportedMediaType."""
+    media = _media(exchange)
+    if media is None:
+        raise UnsupportedMediaType(
+            "the body of the request was in an unknown format - accepted media types include: "
+            f"{', '.join(SERVED)}"
+        )
+    return media
+
+
+def _media(exchange: Exchange) -> Media | None:
     header = exchange.headers.get("Content-Type", "")
     if not header or header == _JSON:
         return Media.JSON
     try:
         return Media(media_type(header).lower())
     except ValueError:
-        raise UnsupportedMediaType(
-            "the body of the request was in an unknown format - accepted media types include: "
-            f"{', '.join(SERVED)}"
-        ) from None
+        return None  # a patch, or nothing that is known here
 
 
 class ObjectDecoder:
@@ -108,10 +92,10 @@ class ObjectDecoder:
         if parts is not None and (known := self._with_known_spec(parts, expected)) is not None:
             return known
         try:
-            parsed = _parse(body, media)
+            parsed = parse(body, media)
             value = {} if parsed.value is None else parsed.value
             gvk = _declared(value, expected)
-        except _Unreadable as error:
+        except Unreadable as error:
             raise _unrecognized(expected.kind, body, str(error)) from error
         node = self._kinds.node(expected)
         if node is not None and node.decode is not None:
@@ -134,6 +118,8 @@ class ObjectDecoder:
             for fault in faults:
                 exchange.warn(fault)
         obj = checked.value
+        if parsed.is_cut and holds_too_deep(obj):
+            raise _unrecognized(expected.kind, body, f"{PARSE_ERROR}exceeded max depth")
         obj["kind"], obj["apiVersion"] = expected.kind, expected.api_version
         if parts is not None and not faults and node.decode is None and "spec" in obj:
             self._specs.add(parts, obj["spec"])
@@ -159,10 +145,10 @@ class ObjectDecoder:
     def decode_options(self, exchange: Exchange, body: bytes) -> JsonObject:
         """DeleteOptions, of whatever group they say they are; unknown fields do not matter."""
         try:
-            parsed = _parse(body, input_media(exchange))
+            parsed = parse(body, input_media(exchange))
             value = {} if parsed.value is None else parsed.value
             gvk = _declared(value, _DELETE_OPTIONS)
-        except _Unreadable as error:
+        except Unreadable as error:
             raise BadRequest(str(error)) from error
         if gvk.kind != _DELETE_OPTIONS.kind:
             raise BadRequest(
@@ -216,60 +202,32 @@ def _check_custom_kind(gvk: GroupVersionKind, expected: GroupVersionKind, value:
         raise Invalid.of(GroupKind(gvk.group, gvk.kind), name or "", wrong)
 
 
-def _in_given_order(parsed: _Parsed, unknown: list[str]) -> list[str]:
+def _in_given_order(parsed: Parsed, unknown: list[str]) -> list[str]:
     words = [f'duplicate field "{path}"' for path in parsed.duplicates]
     return [*parsed.faults, *words, *(f'unknown field "{path}"' for path in unknown)]
 
 
-def _parse(body: bytes, media: Media) -> _Parsed:
-    """Raises _Unreadable."""
-    if isinstance(body, _LongYaml):
-        if isinstance(body.parsed, _Unreadable):
-            raise body.parsed
-        return body.parsed
-    if media is Media.JSON:
-        try:
-            value, duplicates = strict_json.decode_strict(body)
-        except strict_json.JsonError as error:
-            raise _Unreadable(f"couldn't get version/kind; json parse error: {error}") from error
-        return _Parsed(value, body, duplicates)
-    if media is Media.YAML:
-        from proreus.api.wire import yaml
-
-        try:
-            value, faults = yaml.decode_strict(body)
-        except yaml.YamlError as error:
-            raise _Unreadable(str(error)) from error
-        return _Parsed(value, json.encode(value), faults=faults)
-    from proreus.api.wire import protobuf
-
-    try:
-        return _Parsed(protobuf.decode(body))
-    except protobuf.ProtobufError as error:
-        raise _Unreadable(str(error)) from error
-
-
 def _declared(value: Any, expected: GroupVersionKind) -> GroupVersionKind:
-    """What the body says it is; what it leaves out is what the path says. Raises _Unreadable."""
-    head = "couldn't get version/kind; json parse error: "
+    """What the body says it is; what it leaves out is what the path says. Raises Unreadable."""
+    head = PARSE_ERROR
     if not isinstance(value, dict):
-        raise _Unreadable(head + _not_an_object(value))
+        raise Unreadable(head + _not_an_object(value))
     kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
     if kind == expected.kind and api_version == expected.api_version:
         return expected
     for field, found in (("kind", kind), ("apiVersion", api_version)):
         if not isinstance(found, str):
-            raise _Unreadable(
+            raise Unreadable(
                 f"{head}json: cannot unmarshal {go_text.json_kind(found)} into Go struct field "
                 f".{field} of type string"
             )
     if api_version.count("/") > 1:
-        raise _Unreadable(f"{head}unexpected GroupVersion string: {api_version}")
+        raise Unreadable(f"{head}unexpected GroupVersion string: {api_version}")
     version = GroupVersion.parse(api_version) if api_version else expected.group_version
     return GroupVersionKind(version.group, version.version, kind or expected.kind)
 
 
-def _faults(value: Any, parsed: _Parsed, unknown: list[str]) -> list[str]:
+def _faults(value: Any, parsed: Parsed, unknown: list[str]) -> list[str]:
     if not unknown and not parsed.duplicates:
         return list(parsed.faults)
     words = {path: f'unknown field "{path}"' for path in unknown}
@@ -279,7 +237,7 @@ def _faults(value: Any, parsed: _Parsed, unknown: list[str]) -> list[str]:
     return [*parsed.faults, *(words[path] for path in ordered)]
 
 
-def _joined(faults: list[str], parsed: _Parsed) -> str:
+def _joined(faults: list[str], parsed: Parsed) -> str:
     if not parsed.faults:
         return ", ".join(faults)
     lines = "".join(f"\n  {fault}" for fault in parsed.faults)

@@ -75,11 +75,11 @@ class Dispatch:
         route = self._router.route(exchange.method, target)
         if isinstance(route, PageNotFound):
             return exchange.text(404, "404 page not found\n")
-        if route.resource.deprecation_warning:
-            exchange.warn(route.resource.deprecation_warning)
         accept = exchange.headers.get("Accept", "")
         if accept and not route.resource.custom:
             check_routed(accept, is_collection=route.verb == "list")
+        if route.resource.deprecation_warning:
+            exchange.warn(route.resource.deprecation_warning)
         answer = await _handler(route)(self._services, exchange, route)
         if isinstance(answer, Response) and is_large(answer.body):
             return await compressed(exchange, answer)

@@ -21,6 +21,7 @@ from proreus.api.status import (
 from proreus.api.wire import json
 from proreus.api.wire.path import ApiPath
 from proreus.net.http_request import Response
+from proreus.server.authz.authorizer import Denied
 from proreus.server.http.exchange import Exchange, Header
 from proreus.server.http.negotiation import PLAIN, Choice
 from proreus.server.http.representation import choose, encode_document
@@ -64,7 +65,7 @@ def answer(exchange: Exchange, error: ApiError) -> Response:
     headers: list[Header] = []
     if error.retry_after_s:
         headers.append(("Retry-After", str(error.retry_after_s)))
-    if code == 403:
+    if isinstance(error, Denied):
         headers.append(("X-Content-Type-Options", "nosniff"))
     if choice is PLAIN:
         return exchange.json(code, json.encode(error.status) + b"\n", *headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from uuid import uuid4
 
@@ -18,6 +19,9 @@ _JSON = ("Content-Type", "application/json")
 _NO_CACHE = ("Cache-Control", "no-cache, private")
 _WARNING_BUDGET = 4096
 _WARNING_SHORT = 256
+_WARNINGS_MAX = _WARNING_BUDGET  # more would never be sent: none is empty
+# A warning that holds one is not sent at all, as Kubernetes does.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 Header = tuple[str, str]
 
@@ -66,7 +70,7 @@ class Exchange:
         return self.method in _READ_METHODS
 
     def warn(self, text: str) -> None:
-        if text not in self.warnings:
+        if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:
             self.warnings.append(text)
 
     def user_agent(self) -> str:
@@ -124,12 +128,17 @@ class AuditIds:
 
 
 def _warning_headers(warnings: list[str]) -> list[Header]:
-    """Each as ``299 - "text"``; all shortened once they are too long together."""
-    total = sum(map(len, warnings))
-    texts = warnings if total <= _WARNING_BUDGET else [w[:_WARNING_SHORT] for w in warnings]
-    return [("Warning", f'299 - "{_quoted(text)}"') for text in texts]
+    """Each as ``299 - "text"``. Too long together, they are shortened; then the last are dropped."""
+    texts = warnings
+    if sum(map(len, warnings)) > _WARNING_BUDGET:
+        texts, written = [], 0
+        for text in warnings:
+            if written >= _WARNING_BUDGET:
+                break
+            texts.append(text[:_WARNING_SHORT])
+            written += len(texts[-1])
+    return [("Warning", f'299 - "{_quoted(text)}"') for text in texts if not _CONTROL.search(text)]
 
 
 def _quoted(text: str) -> str:
-    printable = "".join(char if char.isprintable() else " " for char in text)
-    return printable.replace("\\", "\\\\").replace('"', '\\"')
+    return text.replace("\\", "\\\\").replace('"', '\\"')

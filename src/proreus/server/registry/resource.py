@@ -97,11 +97,11 @@ class Resource:
     cached: bool = True  # events are served without a watch cache
     ttl_s: float | None = None
     name_rule: str = "dns-subdomain"  # or dns-label, dns-1035-label, path-segment
+    deprecation_warning: str = ""  # every answer carries it
     # of custom kinds, whose definition says it
     told_verbs: tuple[str, ...] = ()  # what discovery says, if that is not all there is
     printer: Any = None  # a printer of ``views``; None: the one of the built-in kind
     scale: CustomScale | None = None  # None: spec.replicas
-    deprecation_warning: str = ""
     refresh_before: int = 0  # what was stored up to this revision is brought up to date when read
     versions: Versions | None = None  # how a webhook converts; None: ``convert`` does
     delete: Callable[..., Awaitable[Any]] | None = None  # its own way to delete (definitions)

@@ -14,6 +14,7 @@ from proreus.server.registry.user import User
 from proreus.server.schema.rules import JsonObject
 from proreus.server.watch_cache.object import CachedObject
 
+_WARNINGS_MAX = 4096
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
 
@@ -73,7 +74,7 @@ class Write:
     warnings: list[str] = field(default_factory=list)
 
     def warn(self, text: str) -> None:
-        if text not in self.warnings:
+        if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:
             self.warnings.append(text)
 
     def attributes(

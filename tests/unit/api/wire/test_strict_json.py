@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.wire import json, strict_json
-from proreus.api.wire.strict_json import JsonError, decode_strict
+from proreus.api.wire.slow_json import holds_too_deep
+from proreus.api.wire.strict_json import JsonError, JsonTooDeep, decode_deep, decode_strict
 
 JSON = st.recursive(
     st.none()
@@ -104,8 +105,10 @@ def test_bytes_that_are_no_utf8_become_replacement_characters_one_per_byte() -> 
         (b'"\\q"', "invalid character 'q' in string escape code"),
         (b'"\\u00zz"', "invalid character 'z' in \\u hexadecimal character escape"),
         (b"NaN", "invalid character 'N' looking for beginning of value"),
-        (b"[" * 10_000, "invalid character '[' exceeded max depth"),
-        (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "invalid character '{' exceeded max depth"),
+        (b"[" * 10_000, "unexpected end of JSON input"),
+        (b"[" * 10_001, "invalid character '[' exceeded max depth"),
+        (b"[" * 3_000_000, "invalid character '[' exceeded max depth"),
+        (b'{"a":' * 10_001 + b"1" + b"}" * 10_001, "invalid character '{' exceeded max depth"),
     ],
 )
 def test_faults_are_worded_as_go_words_them(body: bytes, message: str) -> None:
@@ -118,7 +121,7 @@ def test_faults_are_worded_as_go_words_them(body: bytes, message: str) -> None:
 @given(st.binary(max_size=40) | st.text('{}[]",:0e-.tfn\\ u', max_size=20).map(str.encode))
 def test_any_bytes_either_decode_or_are_refused(body: bytes) -> None:
     try:
-        value = strict_json.decode_lenient(body)
+        value = strict_json.decode_strict(body)[0]
     except JsonError as fault:
         assert str(fault)
     else:
@@ -130,6 +133,34 @@ def test_deep_documents_with_duplicates_are_refused_not_crashed_on() -> None:
 
     with pytest.raises(JsonError, match="exceeded max depth"):
         decode_strict(body)
+
+
+@pytest.mark.parametrize("depth", [255, 1_024, 1_025, 10_000])
+def test_what_is_deeper_than_values_are_kept_is_refused_or_marked(depth: int) -> None:
+    deep = b'{"a":1,"b":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
+
+    with pytest.raises(JsonTooDeep, match=r"invalid character '\[' exceeded max depth"):
+        decode_strict(deep)
+    read = decode_deep(deep)
+    assert read.is_cut and holds_too_deep(read.value)
+    del read.value["b"]
+    assert read.value == {"a": 1} and not holds_too_deep(read.value)
+
+
+def test_the_deepest_value_that_is_kept_is_whole() -> None:
+    deep = b"[" * 254 + b"]" * 254
+
+    assert not decode_deep(deep).is_cut
+    assert json.encode(decode_strict(deep)[0]) == deep
+
+
+@given(JSON, st.sampled_from([None, 1]))
+def test_reading_slowly_gives_the_same(value: Any, indent: int | None) -> None:
+    text = slow_json.dumps(value, indent=indent, ensure_ascii=indent is None).encode()
+
+    read = decode_deep(text)
+
+    assert (read.value, read.duplicates, read.is_cut) == (value, (), False)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from proreus.server.app import ApiServer
 MERGE = "application/merge-patch+json"
 
 
-class _Asked:
+class Asked:
     """What the pipeline looks at of a request."""
 
     def __init__(self, method: str, target: str, headers: dict[str, str], body: bytes) -> None:
@@ -52,7 +52,7 @@ class Asking:
         if body is not None:
             headers["Content-Type"] = kind
             data = body if isinstance(body, bytes) else json.encode(body)
-        asked = cast(Request, _Asked(method, target, headers, data))
+        asked = cast(Request, Asked(method, target, headers, data))
         assert self.server._pipeline is not None
         answer = await self.server._pipeline.handle(asked)
         assert isinstance(answer, Response), "streams need a real connection"

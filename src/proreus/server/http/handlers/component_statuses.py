@@ -15,11 +15,9 @@ from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Listing
 
 _NAME = "etcd-0"
-_DEPRECATED = "v1 ComponentStatus is deprecated in v1.19+"
 
 
 async def list_statuses(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
-    exchange.warn(_DEPRECATED)
     shown = services.representations.of(exchange, route.resource)
     if checked_options(exchange).watch:
         raise MethodNotAllowed.of(route.resource.group_resource, "watch")
@@ -28,7 +26,6 @@ async def list_statuses(services: Services, exchange: Exchange, route: ResourceR
 
 
 async def get_status(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
-    exchange.warn(_DEPRECATED)
     if route.name != _NAME:
         raise NotFound.of(route.resource.group_resource, route.name)
     shown = services.representations.of(exchange, route.resource)

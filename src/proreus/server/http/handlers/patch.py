@@ -8,12 +8,13 @@ from functools import partial
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.patch.errors import PatchError, UndecodablePatch
 from proreus.net.http_request import Answer
-from proreus.server.http.body import YAML_BYTES_MAX, read_body
+from proreus.server.http.body import read_body
+from proreus.server.http.body_syntax import is_long
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import object_answer, refuse_list_form
 from proreus.server.http.handlers.update import check_name
 from proreus.server.http.handlers.writing import begin_write, write_options
-from proreus.server.http.negotiation import patch_type
+from proreus.server.http.negotiation import Media, patch_type
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.patches import APPLY_PATCH, Patch, decode_patched, read_patch
@@ -53,9 +54,9 @@ async def begin_patch(
     read = partial(
         read_patch, media, body, force=bool(options.force), is_strict=validation == "Strict"
     )
-    is_long = media == APPLY_PATCH and len(body) > YAML_BYTES_MAX
+    syntax = Media.YAML if media == APPLY_PATCH else Media.JSON
     try:
-        document = await asyncio.to_thread(read) if is_long else read()
+        document = await asyncio.to_thread(read) if is_long(body, syntax) else read()
     except PatchError as error:
         raise error.to_status() from error
     return document, begin_write(services, exchange, route, options), validation

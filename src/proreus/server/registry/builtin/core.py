@@ -88,6 +88,9 @@ _NETWORK: tuple[Resource, ...] = (
         short_names=("ep",),
         storage_prefix="services/endpoints",
         create_on_update=True,
+        deprecation_warning=(
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+        ),
     ),
 )
 
@@ -98,6 +101,7 @@ _CLUSTER: tuple[Resource, ...] = (
         namespaced=False,
         short_names=("cs",),
         verbs=("get", "list"),
+        deprecation_warning="v1 ComponentStatus is deprecated in v1.19+",
     ),
     _V1.resource(
         "Namespace",

@@ -12,7 +12,6 @@ from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
-_DEPRECATED = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 _TYPES = ("FQDN", "IPv4", "IPv6")
 _ADDRESSES_MAX = 100
 _ENDPOINTS_MAX = 1000
@@ -86,7 +85,6 @@ ENDPOINTS = Rules(
     default=_default_endpoints,
     validate=_validate_endpoints,
     validate_update=lambda new, _: _validate_endpoints(new),
-    warnings=lambda _: [_DEPRECATED],
 )
 
 

@@ -113,7 +113,7 @@ def test_the_status_of_a_balancer_is_judged_and_completed() -> None:
     assert status_errors(old, {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}) == []
 
 
-def test_endpoints_are_deprecated_and_slices_completed() -> None:
+def test_endpoints_and_slices_are_completed() -> None:
     endpoints = created(
         "v1", "Endpoints", subsets=[{"addresses": [{"ip": "10.0.0.1"}], "ports": PORTS}]
     )
@@ -122,7 +122,6 @@ def test_endpoints_are_deprecated_and_slices_completed() -> None:
     )
 
     assert endpoints["subsets"][0]["ports"] == [{"port": 80, "protocol": "TCP"}]
-    assert rules_of(endpoints).warnings(endpoints)[0].startswith("v1 Endpoints is deprecated")
     assert slices["ports"] == [{"name": "", "port": 80, "protocol": "TCP"}]
 
 
