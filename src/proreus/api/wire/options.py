@@ -7,7 +7,7 @@ told. Validation returns every violation; the caller turns them into one 422.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -28,6 +28,7 @@ from proreus.api.wire.query import (
 )
 
 NOT_OLDER_THAN = "NotOlderThan"
+IGNORE_READ_ERRORS = "ignoreStoreReadErrorWithClusterBreakingPotential"
 EXACT = "Exact"
 _FIELD_MANAGER_BYTES = 128
 _ALL_LABELS = LabelSelector.everything()
@@ -169,6 +170,7 @@ class DeleteOptions:
     dry_run: tuple[str, ...] = ()
     uid: str | None = None
     resource_version: str | None = None
+    ignores_read_errors: bool = False  # meant for objects that cannot be read any more
 
     @property
     def is_dry_run(self) -> bool:
@@ -193,7 +195,21 @@ class DeleteOptions:
                 )
             )
         found += dry_run_violations(self.dry_run)
+        if self.ignores_read_errors:
+            found += self._beside_ignoring()
         return found
+
+    def _beside_ignoring(self) -> Iterator[FieldError]:
+        for name, is_set in (
+            ("dryRun", bool(self.dry_run)),
+            ("propagationPolicy", self.propagation_policy is not None),
+            ("orphanDependents", self.orphan_dependents is not None),
+            ("gracePeriodSeconds", self.grace_period_seconds is not None),
+            ("preconditions", self.uid is not None or self.resource_version is not None),
+        ):
+            if is_set:
+                why = f"cannot be set together with .{name}"
+                yield field_error.invalid(IGNORE_READ_ERRORS, True, why)
 
     def to_body(self) -> dict[str, Any]:
         """The options as the JSON body of a DELETE."""
@@ -221,6 +237,7 @@ def decode_delete_options(query: Query) -> DeleteOptions:
         dry_run=tuple(query.get("dryRun", ())),
         uid=first(query, "uid") or None,
         resource_version=first(query, "resourceVersion") or None,
+        ignores_read_errors=bool(optional_boolean(query, IGNORE_READ_ERRORS)),
     )
 
 
@@ -234,6 +251,7 @@ def delete_options_from_body(body: Mapping[str, Any]) -> DeleteOptions:
         dry_run=tuple(body.get("dryRun") or ()),
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
+        ignores_read_errors=bool(body.get(IGNORE_READ_ERRORS)),
     )
 
 

@@ -27,7 +27,7 @@ from proreus.server.http.body_syntax import (
 )
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import SERVED, Media, media_type
-from proreus.server.registry.kinds import KnownKinds
+from proreus.server.registry.kinds import KnownKinds, not_convertible, not_registered
 from proreus.server.schema.check import DecodeError, check
 from proreus.server.schema.known_specs import KnownSpecs, Split, split
 from proreus.server.schema.rules import JsonObject
@@ -35,8 +35,7 @@ from proreus.server.schema.rules import JsonObject
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _SHOWN_BYTES = 30
 _JSON = Media.JSON.value
-# Places in Kubernetes' sources that its clients see in messages.
-_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+# A place in Kubernetes' sources that its clients see in messages.
 _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 
@@ -166,20 +165,9 @@ class ObjectDecoder:
         if gvk is expected or gvk == expected:
             return
         if not self._kinds.is_known(gvk):
-            raise _cannot(
-                gvk,
-                expected.kind,
-                f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" '
-                f'in scheme "{_SCHEME}"',
-            )
+            raise _cannot(gvk, expected.kind, not_registered(gvk))
         if gvk.kind != expected.kind:
-            package = expected.group.partition(".")[0] or "core"
-            raise _cannot(
-                gvk,
-                expected.kind,
-                f"converting ({gvk.version}.{gvk.kind}) to ({package}.{expected.kind}): "
-                "unknown conversion",
-            )
+            raise _cannot(gvk, expected.kind, not_convertible(gvk, expected))
         raise BadRequest(
             f"the API version in the data ({gvk.api_version}) does not match the expected API "
             f"version ({expected.api_version})"

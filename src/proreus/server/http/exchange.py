@@ -128,7 +128,7 @@ class AuditIds:
 
 
 def _warning_headers(warnings: list[str]) -> list[Header]:
-    """Each as ``299 - "text"``. Too long together, they are shortened; then the last are dropped."""
+    """Each as ``299 - "text"``; too long together, they are shortened and the last dropped."""
     texts = warnings
     if sum(map(len, warnings)) > _WARNING_BUDGET:
         texts, written = [], 0

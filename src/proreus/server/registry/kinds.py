@@ -15,6 +15,23 @@ _PAST_KINDS = {
 _META_KINDS = frozenset({"List", "Status", "APIVersions", "APIGroup", "APIGroupList"})
 
 
+# A place in Kubernetes' sources that its clients see in messages.
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+
+
+def not_registered(gvk: GroupVersionKind) -> str:
+    return (
+        f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{_SCHEME}"'
+    )
+
+
+def not_convertible(gvk: GroupVersionKind, expected: GroupVersionKind) -> str:
+    package = expected.group.partition(".")[0] or "core"
+    return (
+        f"converting ({gvk.version}.{gvk.kind}) to ({package}.{expected.kind}): unknown conversion"
+    )
+
+
 class KnownKinds:
     """Definitions are loaded on the first write: reading needs none."""
 

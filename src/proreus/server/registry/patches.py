@@ -6,11 +6,12 @@ Kubernetes does; so ``read_patch`` only parses and ``apply`` does the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proreus.api import go_text
-from proreus.api.group_version import GroupVersionKind
+from proreus.api.group_version import GroupVersion, GroupVersionKind
 from proreus.api.patch.apply import check_applied, server_side_apply
 from proreus.api.patch.errors import MalformedPatch, UndecodablePatch
 from proreus.api.patch.json_patch import apply_json_patch, check_operations, unknown_members
@@ -20,6 +21,7 @@ from proreus.api.status import Conflict
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, strict_json
 from proreus.server.registry import metadata
+from proreus.server.registry.kinds import not_convertible, not_registered
 from proreus.server.registry.tracking import endpoint_of
 from proreus.server.registry.write import Write
 from proreus.server.schema.check import DecodeError, check
@@ -28,6 +30,8 @@ from proreus.server.schema.rules import JsonObject
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+
+FindNode = Callable[[GroupVersionKind], TypeNode | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ class ApplyPatch:
 
 
 def decode_patched(
-    patched: Patched, gvk: GroupVersionKind, node: TypeNode | None
+    patched: Patched, gvk: GroupVersionKind, find_node: FindNode
 ) -> tuple[JsonObject, list[str]]:
     """The result as an object of its kind, and the fields that has not.
 
@@ -148,8 +152,11 @@ def decode_patched(
         raise UndecodablePatch(patched.shown, "the patched document is no object")
     kind, version = value.get("kind") or gvk.kind, value.get("apiVersion") or gvk.api_version
     if (kind, version) != (gvk.kind, gvk.api_version):
-        why = f'no kind "{kind}" is registered for version "{version}" in scheme "proreus"'
+        given = GroupVersion.parse(str(version)).kind(str(kind))
+        is_known = find_node(given) is not None
+        why = not_convertible(given, gvk) if is_known else not_registered(given)
         raise UndecodablePatch(patched.shown, why)
+    node = find_node(gvk)
     if node is None:
         return value, []
     try:

@@ -14,7 +14,8 @@ from proreus.server.registry.strategy import (
     restore_content,
     status_strategy,
 )
-from proreus.server.schema.rules import JsonObject
+from proreus.server.schema.kinds import pod_parts
+from proreus.server.schema.rules import JsonObject, ValidateUpdate
 
 Reset = Callable[[JsonObject, JsonObject], None]  # new, old
 
@@ -31,9 +32,9 @@ def strategy_for(resource: Resource, subresource: str) -> UpdateStrategy:
         case "approval":
             return _only(resource, _approval)
         case "ephemeralcontainers":
-            return _pod_part(resource, _ephemeral_containers)
+            return _pod_part(resource, _ephemeral_containers, pod_parts.ephemeral_update)
         case "resize":
-            return _pod_part(resource, _resize)
+            return _pod_part(resource, _resize, pod_parts.resize)
         case _:
             return main_strategy(resource)
 
@@ -50,7 +51,7 @@ def _only(resource: Resource, reset: Reset) -> UpdateStrategy:
     )
 
 
-def _pod_part(resource: Resource, reset: Reset) -> UpdateStrategy:
+def _pod_part(resource: Resource, reset: Reset, validate: ValidateUpdate) -> UpdateStrategy:
     main = main_strategy(resource)
 
     def prepare(new: JsonObject, old: JsonObject) -> None:
@@ -60,7 +61,7 @@ def _pod_part(resource: Resource, reset: Reset) -> UpdateStrategy:
     return UpdateStrategy(
         reset=reset,
         prepare=prepare,
-        validate=lambda new, old: resource.rules.validate(new),
+        validate=validate,
         may_end_deletion=main.may_end_deletion,
         is_main=False,
     )

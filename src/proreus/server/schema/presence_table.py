@@ -257,5 +257,6 @@ events.v1.Event regarding
 # Required by name, yet left out when empty.
 OPTIONAL_THOUGH_REQUIRED = _table("""
 CustomResourceDefinitionSpec versions
+IPAddressSpec parentRef
 ReplicationControllerSpec selector
 """)

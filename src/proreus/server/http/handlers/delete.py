@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proreus.api import status
-from proreus.api.group_version import GroupKind
+from proreus.api.field_error import invalid
+from proreus.api.group_version import GroupKind, GroupResource
 from proreus.api.status import Invalid, NotFound
 from proreus.api.wire import json
 from proreus.api.wire.options import (
+    IGNORE_READ_ERRORS,
     DeleteOptions,
     WriteOptions,
     decode_delete_options,
@@ -43,6 +45,8 @@ async def delete(services: Services, exchange: Exchange, route: ResourceRoute) -
     options = await delete_options(services, exchange)
     write = begin_write(services, exchange, route, WriteOptions(dry_run=options.dry_run))
     _warn_of_orphans(exchange, route, options)
+    if options.ignores_read_errors:
+        raise _readable(resource.group_resource, route.name)
     outcome = await delete_object(write, options)
     code = 202 if not outcome.is_gone and options.orphan_dependents is False else 200
     if outcome.is_gone and not resource.returns_deleted:
@@ -60,6 +64,9 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
     list_options = replace(checked_options(exchange), watch=False)
     selection = selection_of(resource, scope, list_options)
     options = await delete_options(services, exchange)
+    if options.ignores_read_errors:
+        why = "is not allowed with DELETECOLLECTION, try again after removing the option"
+        raise Invalid.of(_DELETE_OPTIONS, "", [invalid(IGNORE_READ_ERRORS, True, why)])
     _warn_of_orphans(exchange, route, options)
     collection = services.collection(resource)
     listing = await read_list(collection, list_query(selection, scope, list_options), list_options)
@@ -85,6 +92,13 @@ async def delete_options(services: Services, exchange: Exchange) -> DeleteOption
     if violations := options.violations():
         raise Invalid.of(_DELETE_OPTIONS, "", violations)
     return options
+
+
+def _readable(resource: GroupResource, name: str) -> Invalid:
+    """Nothing that this server stores is unreadable."""
+    why = "is exclusively used to delete corrupt object(s), try again by removing this option"
+    kind = GroupKind(resource.group, resource.resource)
+    return Invalid.of(kind, name, [invalid(IGNORE_READ_ERRORS, True, why)])
 
 
 def success(write: Write, outcome: Outcome) -> dict[str, object]:

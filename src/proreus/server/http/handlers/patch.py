@@ -69,7 +69,7 @@ def patched(write: Write, document: Patch, gvk: GroupVersionKind, validation: st
     async def make(live: JsonObject | None) -> JsonObject:
         try:
             result = await answered(versions, lambda: document.apply(write, live, gvk))
-            obj, unknown = decode_patched(result, gvk, write.collection.node_of(gvk))
+            obj, unknown = decode_patched(result, gvk, write.collection.node_of)
             faults = [*result.faults, *unknown]
             if faults and validation == "Strict":
                 text = f"strict decoding error: {', '.join(faults)}"

@@ -26,9 +26,11 @@ from proreus.server.schema.kinds import (
     pods,
     quotas,
     rbac,
+    service_networks,
     services,
     stateful_sets,
     storage,
+    storage_drivers,
     webhooks,
     workloads,
 )
@@ -58,6 +60,7 @@ _RULES: dict[str, dict[str, Rules]] = {
         "ValidatingAdmissionPolicyBinding": webhooks.VALIDATING_POLICY_BINDING,
         "ValidatingWebhookConfiguration": webhooks.VALIDATING_WEBHOOKS,
     },
+    "apiregistration.k8s.io": {"APIService": service_networks.API_SERVICE},
     "apps": {
         "ControllerRevision": stateful_sets.CONTROLLER_REVISION,
         "DaemonSet": stateful_sets.DAEMON_SET,
@@ -81,7 +84,9 @@ _RULES: dict[str, dict[str, Rules]] = {
     "networking.k8s.io": {
         "Ingress": ingresses.INGRESS,
         "IngressClass": ingresses.INGRESS_CLASS,
+        "IPAddress": service_networks.IP_ADDRESS,
         "NetworkPolicy": network_policies.NETWORK_POLICY,
+        "ServiceCIDR": service_networks.SERVICE_CIDR,
     },
     "node.k8s.io": {"RuntimeClass": classes.RUNTIME_CLASS},
     "policy": {"PodDisruptionBudget": autoscaling.POD_DISRUPTION_BUDGET},
@@ -97,7 +102,11 @@ _RULES: dict[str, dict[str, Rules]] = {
     },
     "scheduling.k8s.io": {"PriorityClass": classes.PRIORITY_CLASS},
     "storage.k8s.io": {
+        "CSIDriver": storage_drivers.CSI_DRIVER,
+        "CSINode": storage_drivers.CSI_NODE,
+        "CSIStorageCapacity": storage_drivers.CSI_STORAGE_CAPACITY,
         "StorageClass": storage.STORAGE_CLASS,
+        "VolumeAttachment": storage_drivers.VOLUME_ATTACHMENT,
         "VolumeAttributesClass": storage.VOLUME_ATTRIBUTES_CLASS,
     },
 }

@@ -30,6 +30,9 @@ def check_claim_spec(found: Findings, at: str, spec: Json) -> None:
     for key in ("dataSource", "dataSourceRef"):
         if (source := spec.get(key)) is not None:
             _check_source(found, f"{at}.{key}", source)
+    _check_same_source(found, at, spec.get("dataSource"), spec.get("dataSourceRef"))
+    if spec.get("volumeAttributesClassName"):
+        found.name(f"{at}.volumeAttributesClassName", spec["volumeAttributesClassName"])
 
 
 def check_access_modes(found: Findings, at: str, modes: list[str]) -> None:
@@ -37,6 +40,21 @@ def check_access_modes(found: Findings, at: str, modes: list[str]) -> None:
         found.one_of(at, mode, ACCESS_MODES)
     if "ReadWriteOncePod" in modes and len(set(modes)) > 1:
         found.forbid(at, "may not use ReadWriteOncePod with other access modes")
+
+
+def _check_same_source(
+    found: Findings, at: str, source: Json | None, reference: Json | None
+) -> None:
+    """The old and the new name of one thing; Kubernetes prints a path without its parts, ``{}``."""
+    if source is None or reference is None:
+        return
+    if reference.get("namespace"):
+        found.invalid(at, {}, "may not be specified when dataSourceRef.namespace is specified")
+    elif any(
+        (source.get(key) or "") != (reference.get(key) or "")
+        for key in ("apiGroup", "kind", "name")
+    ):
+        found.invalid(at, {}, "must match dataSourceRef")
 
 
 def _check_source(found: Findings, at: str, source: Json) -> None:

@@ -32,7 +32,11 @@ _SEARCH_CHARS_MAX = 2048
 
 def check_pod_template(found: Findings, at: str, template: Json) -> None:
     check_template_metadata(found, at, template)
-    check_pod_spec(found, f"{at}.spec", template.get("spec") or {})
+    spec = template.get("spec") or {}
+    check_pod_spec(found, f"{at}.spec", spec)
+    if spec.get("ephemeralContainers"):
+        why = "ephemeral containers not allowed in pod template"
+        found.forbid(f"{at}.spec.ephemeralContainers", why)
 
 
 def check_template_metadata(found: Findings, at: str, template: Json) -> None:

@@ -111,7 +111,13 @@ def _merge_keys(term: JsonObject, labels: Mapping[str, str]) -> None:
 
 def _validate(pod: JsonObject) -> list[FieldError]:
     found = Findings()
-    check_pod_spec(found, "spec", pod["spec"])
+    spec = pod["spec"]
+    check_pod_spec(found, "spec", spec)
+    if spec.get("ephemeralContainers"):
+        found.forbid("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        why = "cannot be set until all schedulingGates have been cleared"
+        found.forbid("spec.nodeName", why)
     return found
 
 

@@ -12,8 +12,6 @@ from proreus.server.schema.kinds.findings import Findings, items
 
 Json = Mapping[str, Any]
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
-_FAMILIES = ("IPv4", "IPv6")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _DAY_S = 86400
 _ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
@@ -30,7 +28,6 @@ def check_service(found: Findings, obj: Json) -> None:
     found.required_one_of("spec.sessionAffinity", spec.get("sessionAffinity"), ("ClientIP", "None"))
     if spec.get("sessionAffinity") == "ClientIP":
         _check_affinity(found, spec.get("sessionAffinityConfig") or {})
-    _check_cluster_ips(found, spec)
     for where, address in items(spec.get("externalIPs"), "spec.externalIPs"):
         before = len(found)
         found.name(where, address, names.ip_address)
@@ -94,25 +91,6 @@ def _check_affinity(found: Findings, config: Json) -> None:
     seconds = (config.get("clientIP") or {}).get("timeoutSeconds")
     if seconds is None or not 0 < seconds <= _DAY_S:
         found.invalid(at, seconds, f"must be greater than 0 and less than {_DAY_S}")
-
-
-def _check_cluster_ips(found: Findings, spec: Json) -> None:
-    addresses, families = spec.get("clusterIPs") or [], spec.get("ipFamilies") or []
-    if addresses and addresses[0] != (spec.get("clusterIP") or ""):
-        found.invalid("spec.clusterIPs", addresses, "first value must match `clusterIP`")
-    found.one_of("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), _POLICIES)
-    for index, (where, family) in enumerate(items(families, "spec.ipFamilies")):
-        found.one_of(where, family, _FAMILIES)
-        if family in families[:index]:
-            found.duplicate(where, family)
-    if len(addresses) > 2:
-        found.invalid("spec.clusterIPs", addresses, "may only hold up to 2 values")
-    for where, address in items(addresses, "spec.clusterIPs"):
-        if address == "None":
-            if len(addresses) > 1:
-                found.invalid(where, address, "must be a single value if the first is 'None'")
-            continue
-        found.name(where, address, names.ip_address)
 
 
 def _check_duplicate_ports(found: Findings, spec: Json) -> None:

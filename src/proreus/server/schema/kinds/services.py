@@ -11,6 +11,7 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.server.schema.kinds.findings import Findings
+from proreus.server.schema.kinds.service_families import check_families, choose_families
 from proreus.server.schema.kinds.service_validation import (
     check_load_balancer_status,
     check_service,
@@ -21,7 +22,6 @@ from proreus.server.schema.rules import JsonObject, Rules
 Json = Mapping[str, Any]
 _AFFINITY_S = 10800
 _EXTERNAL = ("NodePort", "LoadBalancer")
-HEADLESS = "None"
 
 
 def needs_cluster_ip(spec: Json) -> bool:
@@ -39,10 +39,6 @@ def needs_node_ports(spec: Json) -> bool:
 
 def needs_health_port(spec: Json) -> bool:
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
-
-
-def is_headless(spec: Json) -> bool:
-    return spec.get("clusterIP") == HEADLESS or (spec.get("clusterIPs") or [""])[0] == HEADLESS
 
 
 def _default(obj: JsonObject) -> None:
@@ -78,27 +74,8 @@ def _prepare_create(obj: JsonObject) -> None:
     if spec.get("clusterIP") and not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
     obj["status"] = {"loadBalancer": {}}
-    _choose_families(spec)
-
-
-def _choose_families(spec: JsonObject) -> None:
-    """On a server of one family (IPv4) only headless services can have the other too."""
-    if not needs_cluster_ip(spec):
-        return
-    if is_headless(spec) and not spec.get("selector"):
-        # Without a selector nobody knows the families of what is behind it.
-        spec.setdefault("ipFamilyPolicy", "RequireDualStack")
-    spec.setdefault("ipFamilyPolicy", "SingleStack")
-    families = spec.setdefault("ipFamilies", [])
-    if not families:
-        families.append(_family(spec))
-    if len(families) == 1 and is_headless(spec) and spec["ipFamilyPolicy"] != "SingleStack":
-        families.append("IPv6" if families[0] == "IPv4" else "IPv4")
-
-
-def _family(spec: Json) -> str:
-    address = spec.get("clusterIP") or ""
-    return "IPv6" if ":" in address else "IPv4"
+    if needs_cluster_ip(spec):
+        choose_families(spec)
 
 
 def _prepare_update(new: JsonObject, old: JsonObject) -> None:
@@ -116,7 +93,7 @@ def _prepare_update(new: JsonObject, old: JsonObject) -> None:
         for key in ("ipFamilyPolicy", "ipFamilies"):
             if not spec.get(key) and before.get(key):
                 spec[key] = before[key]
-        _choose_families(spec)
+        choose_families(spec)
 
 
 def _keep_allocated(spec: JsonObject, before: Json) -> None:
@@ -171,15 +148,24 @@ def _drop_unused(spec: JsonObject, before: Json) -> None:
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
+    found = _address_faults(obj)
+    if not found:
+        check_service(found, obj)
+    return found
+
+
+def _address_faults(obj: JsonObject) -> Findings:
     found = Findings()
-    check_service(found, obj)
+    if needs_cluster_ip(obj["spec"]):
+        check_families(found, obj["spec"])
     return found
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings()
-    check_service_update(found, new, old)
-    check_service(found, new)
+    found = _address_faults(new)
+    if not found:
+        check_service_update(found, new, old)
+        check_service(found, new)
     return found
 
 

@@ -11,9 +11,14 @@ from proreus.api.values.timestamp import format_time
 from proreus.server.schema.kinds.claims import VOLUME_MODES, check_access_modes, check_claim_spec
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.label_selectors import check_node_selector
+from proreus.server.schema.kinds.mounts import check_no_backsteps
 from proreus.server.schema.kinds.pod_warnings import gone_volumes
 from proreus.server.schema.kinds.volume_defaults import default_volume_source
-from proreus.server.schema.kinds.volumes import SOURCE_CHECKS, check_driver
+from proreus.server.schema.kinds.volumes import (
+    SOURCE_CHECKS,
+    check_driver,
+    in_order_of_checks,
+)
 from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
@@ -93,19 +98,22 @@ def _check_affinity(found: Findings, spec: Json) -> None:
 
 
 def _check_source(found: Findings, spec: Json) -> None:
-    given = list(_sources(spec))
-    for key in given[1:]:
-        found.forbid(f"spec.{key}", "may not specify more than 1 volume type")
+    given = in_order_of_checks(_sources(spec))
     if not given:
         found.require("spec", None, "must specify a volume type")
         return
-    kind, source = given[0], spec[given[0]]
+    _check_first_source(found, spec, given[0])
+    for key in given[1:]:
+        found.forbid(f"spec.{key}", "may not specify more than 1 volume type")
+
+
+def _check_first_source(found: Findings, spec: Json, kind: str) -> None:
+    source = spec[kind]
     match kind:
         case "local":
-            if (
-                found.require("spec.local.path", source.get("path"))
-                and spec.get("nodeAffinity") is None
-            ):
+            if found.require("spec.local.path", source.get("path")):
+                check_no_backsteps(found, "spec.local.path", source["path"])
+            if spec.get("nodeAffinity") is None:
                 found.require("spec.nodeAffinity", None, "Local volume requires node affinity")
         case "csi":
             check_driver(found, "spec.csi.driver", source.get("driver") or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from proreus.api.values import names, quantity
@@ -18,6 +18,15 @@ from proreus.server.schema.kinds.mounts import check_no_backsteps, check_relativ
 Json = Mapping[str, Any]
 _HOST_PATHS = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File",
                "FileOrCreate", "Socket")  # fmt: skip
+# Kubernetes looks for them in this order.
+_SOURCES = (
+    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs",
+    "iscsi", "glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte",
+    "downwardAPI", "fc", "flexVolume", "configMap", "azureFile", "vsphereVolume",
+    "photonPersistentDisk", "portworxVolume", "azureDisk", "storageos", "projected", "scaleIO",
+    "local", "csi", "ephemeral", "image",
+)  # fmt: skip
+_ORDER = {key: index for index, key in enumerate(_SOURCES)}
 _MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
@@ -38,13 +47,18 @@ def check_volumes(found: Findings, at: str, volumes: list[Json] | None) -> dict[
 
 
 def _check_source(found: Findings, at: str, volume: Json) -> None:
-    given = [key for key in volume if key != "name" and volume[key] is not None]
-    for key in given[1:]:
-        found.forbid(f"{at}.{key}", "may not specify more than 1 volume type")
+    given = in_order_of_checks(key for key in volume if key != "name" and volume[key] is not None)
     if not given:
         found.require(at, None, "must specify a volume type")
     elif check := _CHECKS.get(given[0]):
         check(found, f"{at}.{given[0]}", volume[given[0]])
+    for key in given[1:]:
+        found.forbid(f"{at}.{key}", "may not specify more than 1 volume type")
+
+
+def in_order_of_checks(sources: Iterable[str]) -> list[str]:
+    """Of several sources the first is judged, the others are too many."""
+    return sorted(sources, key=lambda key: _ORDER.get(key, len(_ORDER)))
 
 
 def check_host_path(found: Findings, at: str, source: Json) -> None:

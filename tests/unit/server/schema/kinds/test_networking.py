@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.schema.creating import created, errors, rules_of, status_errors, updated
+from tests.unit.server.schema.creating import created, errors, status_errors, updated
 
 PORTS = [{"port": 80}]
 

@@ -285,17 +285,16 @@ async def test_certificates_open_etcd() -> None:
             cluster.ca_file,
             cluster.certificate_file,
             cluster.key_file,
-            attempt_timeout_s=1,
-            request_timeout_s=1,
         )
         async with EtcdStorage.open(trusted, SystemClock()) as storage:
             written = await storage.create("/registry/a/b", b"x")
             async with storage.watch("/registry/", after=written - 1) as watch, asyncio.timeout(10):
                 assert (await anext(watch)).revision == written
 
+        impatient = replace(trusted, attempt_timeout_s=1, request_timeout_s=1)
         for stranger in (
-            replace(trusted, certificate_file=None, key_file=None),
-            replace(trusted, ca_file=None),
+            replace(impatient, certificate_file=None, key_file=None),
+            replace(impatient, ca_file=None),
         ):
             with pytest.raises(Unavailable):
                 async with EtcdStorage.open(stranger, SystemClock()):

@@ -1,0 +1,186 @@
+"""Storage drivers, attachments, address ranges, aggregated APIs, and volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.server.schema.creating import created, errors, updated
+
+STORAGE, NETWORK = "storage.k8s.io/v1", "networking.k8s.io/v1"
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+VOLUME = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
+
+
+def claim_of(name: str) -> dict[str, str]:
+    return {"kind": "PersistentVolumeClaim", "name": name}
+
+
+def test_a_driver_is_completed() -> None:
+    assert created(STORAGE, "CSIDriver", spec={})["spec"] == {
+        "attachRequired": True,
+        "podInfoOnMount": False,
+        "storageCapacity": False,
+        "fsGroupPolicy": "ReadWriteOnceWithFSType",
+        "volumeLifecycleModes": ["Persistent"],
+        "requiresRepublish": False,
+        "seLinuxMount": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        (
+            {"fsGroupPolicy": "X"},
+            'spec.fsGroupPolicy: Unsupported value: "X": supported values: "File", "None", '
+            '"ReadWriteOnceWithFSType"',
+        ),
+        (
+            {"tokenRequests": [{"audience": "a"}, {"audience": "a"}]},
+            'spec.tokenRequests[1].audience: Duplicate value: "a"',
+        ),
+        (
+            {"tokenRequests": [{"audience": "a", "expirationSeconds": 1}]},
+            "spec.tokenRequests[0].expirationSeconds: Invalid value: 1: may not specify a duration "
+            "less than 10 minutes",
+        ),
+        (
+            {"volumeLifecycleModes": ["X"]},
+            'spec.volumeLifecycleModes: Unsupported value: "X": supported values: "Persistent", '
+            '"Ephemeral"',
+        ),
+        (
+            {"nodeAllocatableUpdatePeriodSeconds": 1},
+            "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 1: must be greater than or "
+            "equal to 10 seconds",
+        ),
+    ],
+)
+def test_drivers(spec: dict[str, Any], problem: str) -> None:
+    assert errors(STORAGE, "CSIDriver", spec=spec) == [problem]
+
+
+def test_what_a_driver_may_not_change() -> None:
+    old = created(STORAGE, "CSIDriver", spec={})
+
+    assert updated(old, {"spec": {"attachRequired": False}})[1] == [
+        "spec.attachedRequired: Invalid value: false: field is immutable"
+    ]
+
+
+def test_drivers_on_a_node() -> None:
+    drivers = [
+        {"name": "a", "nodeID": ""},
+        {"name": "a", "nodeID": "n", "allocatable": {"count": -1}, "topologyKeys": ["k", "k"]},
+    ]
+
+    assert errors(STORAGE, "CSINode", spec={"drivers": drivers}) == [
+        "spec.drivers[0].nodeID: Required value",
+        "spec.drivers[1].allocatable.count: Invalid value: -1: must be greater than or equal to 0",
+        'spec.drivers[1].name: Duplicate value: "a"',
+        'spec.drivers[1]: Duplicate value: "k"',
+    ]
+
+
+def test_an_attachment_names_one_volume() -> None:
+    one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    spec = {"attacher": "a", "nodeName": "n"}
+
+    assert errors(STORAGE, "VolumeAttachment", spec={**spec, "source": {}}) == [
+        f"spec.source: Required value: {one}"
+    ]
+    both = {"persistentVolumeName": "v", "inlineVolumeSpec": {}}
+    assert errors(STORAGE, "VolumeAttachment", spec={**spec, "source": both}) == [
+        f"spec.source: Forbidden: {one}"
+    ]
+    good = {"persistentVolumeName": "v"}
+    assert errors(STORAGE, "VolumeAttachment", spec={**spec, "source": good}) == []
+
+
+def test_a_storage_capacity_is_not_negative() -> None:
+    assert errors(STORAGE, "CSIStorageCapacity", storageClassName="c", capacity="-1") == [
+        'capacity: Invalid value: "-1": must be greater than or equal to 0'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "problems"),
+    [
+        ("10.0.0.1", {}, ["spec.parentRef: Required value"]),
+        ("10.0.0.1", {"parentRef": {"resource": "services", "name": "a"}}, []),
+        (
+            "x",
+            {"parentRef": {"resource": "services", "name": ""}},
+            [
+                'metadata.name: Invalid value: "x": ParseAddr("x"): unable to parse IP',
+                "spec.parentRef.name: Required value",
+            ],
+        ),
+        (
+            "2001:DB8::1",
+            {"parentRef": {"resource": "services", "name": "a"}},
+            ['metadata.name: Invalid value: "2001:DB8::1": must be a canonical format IP address'],
+        ),
+    ],
+)
+def test_addresses(name: str, spec: dict[str, Any], problems: list[str]) -> None:
+    assert errors(NETWORK, "IPAddress", metadata={"name": name}, spec=spec) == problems
+
+
+@pytest.mark.parametrize(
+    ("ranges", "problem"),
+    [
+        ([], "spec.cidrs: Required value: at least one CIDR required"),
+        (["x"], 'spec.cidrs[0]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 '
+                "or 2001:db8::/64)"),
+        (["10.0.0.0/8", "11.0.0.0/8"],
+         'spec.cidrs: Invalid value: {"CIDRs":["10.0.0.0/8","11.0.0.0/8"]}: may specify no more '
+         "than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/96"),
+    ],
+)  # fmt: skip
+def test_ranges(ranges: list[str], problem: str) -> None:
+    assert errors(NETWORK, "ServiceCIDR", spec={"cidrs": ranges}) == [problem]
+
+
+def test_a_range_may_only_gain_the_other_family() -> None:
+    old = created(NETWORK, "ServiceCIDR", spec={"cidrs": ["10.0.0.0/8"]})
+
+    assert updated(old, {"spec": {"cidrs": ["10.0.0.0/8", "2001:db8::/96"]}})[1] == []
+    assert updated(old, {"spec": {"cidrs": ["11.0.0.0/8"]}})[1] == [
+        'spec.cidrs[0]: Invalid value: "11.0.0.0/8": field is immutable'
+    ]
+
+
+def test_an_aggregated_api_is_called_by_its_version_and_group() -> None:
+    spec = {"group": "a.example", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 0}
+
+    assert errors("apiregistration.k8s.io/v1", "APIService", spec=spec) == [
+        'metadata.name: Invalid value: "a": must be `spec.version+"."+spec.group`: "v1.a.example"',
+        "spec.versionPriority: Invalid value: 0: must be positive and less than 1000",
+    ]
+
+
+def test_of_two_sources_of_a_volume_the_first_one_kubernetes_looks_for_is_judged() -> None:
+    spec = {**VOLUME, "nfs": {"server": "s", "path": "x"}, "hostPath": {"path": ""}}
+
+    assert errors("v1", "PersistentVolume", spec=spec) == [
+        "spec.hostPath.path: Required value",
+        "spec.nfs: Forbidden: may not specify more than 1 volume type",
+    ]
+
+
+def test_a_local_volume_stays_below_its_root_and_says_where_it_is() -> None:
+    assert errors("v1", "PersistentVolume", spec={**VOLUME, "local": {"path": "../x"}}) == [
+        "spec.local.path: Invalid value: \"../x\": must not contain '..'",
+        "spec.nodeAffinity: Required value: Local volume requires node affinity",
+    ]
+
+
+def test_the_two_names_of_a_claims_source_agree() -> None:
+    spec = {**CLAIM, "dataSource": claim_of("a"), "dataSourceRef": claim_of("b")}
+
+    assert errors("v1", "PersistentVolumeClaim", spec=spec) == [
+        "spec: Invalid value: {}: must match dataSourceRef"
+    ]
