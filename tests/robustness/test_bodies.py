@@ -98,6 +98,32 @@ async def test_a_malformed_body_is_a_bad_request_and_stores_nothing(
     await assert_alive(server)
 
 
+async def test_a_wrong_number_beside_something_deep_is_told_as_ever(server: ApiServer) -> None:
+    deep = b"[" * 9_000 + b"]" * 9_000
+    body = b'{"metadata":{"name":"a","generation":1.5},"x":%b}' % deep
+
+    answer = await ask(server, "POST", CONFIG_MAPS, body, JSON)
+
+    assert (answer.code, answer.reason) == (400, "BadRequest"), answer
+    assert "cannot unmarshal number 1.5 into" in answer.message
+
+
+@pytest.mark.parametrize("name", ["metrics", "behavior", "conditions", "current-metrics"])
+async def test_a_deep_annotation_that_is_read_as_json_counts_as_nothing(
+    server: ApiServer, name: str
+) -> None:
+    path = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+    key = f"autoscaling.alpha.kubernetes.io/{name}"
+    body = {
+        "metadata": {"name": "a", "annotations": {key: "[" * 50_000}},
+        "spec": {"maxReplicas": 1, "scaleTargetRef": {"kind": "Deployment", "name": "a"}},
+    }
+
+    answer = await ask(server, "POST", path, json.dumps(body).encode(), JSON)
+
+    assert answer.code == 201, answer
+
+
 DEEP = {
     "objects": (JSON, b'{"metadata":{"name":"a"},"x":' + b'{"a":' * 9_999 + b"1" + b"}" * 10_000),
     "lists": (JSON, b'{"x":' + b"[" * 9_999 + b"]" * 9_999 + b',"metadata":{"name":"a"}}'),

@@ -96,7 +96,7 @@ def _read(annotations: Json, key: str, kind: type) -> Any:
     """What an annotation holds; nonsense counts as nothing, as it does in Kubernetes."""
     try:
         found = json.loads(annotations.get(key) or "null")
-    except ValueError:
+    except (ValueError, RecursionError):  # what is that deep is nonsense too
         found = None
     return found if isinstance(found, kind) else kind()
 

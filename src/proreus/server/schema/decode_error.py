@@ -53,7 +53,7 @@ def _literal(value: Any, path: list[str | int], raw: bytes) -> str:
             place: Any = json.loads(raw, parse_float=_Literal, parse_int=_Literal)
             for step in path:
                 place = place[step]
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             place = None
         if isinstance(place, _Literal):
             return str(place)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from proreus.api import field_error
+from proreus.api import field_error, go_text
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
+from proreus.api.wire import strict_json
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.rules import JsonObject, Rules
 
@@ -115,12 +115,22 @@ def _check_json(found: Findings, key: str, content: Json) -> None:
     if key not in content:
         found.require(at, None)
         return
-    try:
-        if not isinstance(json.loads(base64.b64decode(content[key])), dict):
-            raise ValueError("json: cannot unmarshal a value into Go value of type map")
-    except ValueError as problem:
+    if why := _no_object(base64.b64decode(content[key])):
         # The content is secret: the message shows that it is there, not what it is.
-        found.invalid(at, "<secret contents redacted>", str(problem))
+        found.invalid(at, "<secret contents redacted>", why)
+
+
+def _no_object(text: bytes) -> str:
+    try:
+        value, _ = strict_json.decode_strict(text)
+    except strict_json.JsonTooDeep:
+        return ""  # nobody reads it here
+    except strict_json.JsonError as fault:
+        return str(fault)
+    if value is None or isinstance(value, dict):
+        return ""
+    kind = go_text.json_kind(value)
+    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
 
 
 def _secret_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

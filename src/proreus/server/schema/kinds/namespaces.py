@@ -8,6 +8,7 @@ from typing import Any
 from proreus.api.field_error import FieldError, Reason, quote
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.resources import check_amount
 from proreus.server.schema.kinds.scheduling import TAINT_EFFECTS
 from proreus.server.schema.rules import JsonObject, Rules
 
@@ -86,6 +87,7 @@ def _prepare_node(obj: JsonObject) -> None:
 def _validate_node(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     _check_taints(found, "metadata.taints", spec.get("taints"))
+    _check_sizes(found, obj.get("status") or {})
     _check_addresses(found, obj.get("status") or {})
     _check_networks(found, spec.get("podCIDRs") or [])
     return found
@@ -112,6 +114,12 @@ def _check_taints(found: Findings, at: str, taints: list[Json] | None) -> None:
             )
             found.append(FieldError(where, Reason.DUPLICATE, message))
         seen.setdefault(effect, []).append(key)
+
+
+def _check_sizes(found: Findings, status: Json) -> None:
+    for field in ("capacity", "allocatable"):
+        for name, amount in sorted((status.get(field) or {}).items()):
+            check_amount(found, f"status.{field}[{name}]", name, amount)
 
 
 def _check_addresses(found: Findings, status: Json) -> None:

@@ -8,11 +8,17 @@ from typing import Any
 from proreus.api.field_error import FieldError
 from proreus.api.values import names, quantity
 from proreus.server.schema.kinds.findings import Findings, items
-from proreus.server.schema.kinds.resources import QUOTA, check_amount, check_name
+from proreus.server.schema.kinds.resources import (
+    QUOTA,
+    check_amount,
+    check_container_name,
+    check_name,
+)
 from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
 _BEST_EFFORT = ("BestEffort", "NotBestEffort")
+_LIMITED = ("Container", "PersistentVolumeClaim", "Pod")
 _TERMINATING = ("Terminating", "NotTerminating")
 _EXISTS_ONLY = frozenset({*_BEST_EFFORT, *_TERMINATING, "CrossNamespacePodAffinity"})
 _SCOPES = _EXISTS_ONLY | {"PriorityClass", "VolumeAttributesClass"}
@@ -44,10 +50,11 @@ def _validate_limits(obj: JsonObject) -> list[FieldError]:
     seen: set[str] = set()
     for where, item in items(obj["spec"].get("limits"), "spec.limits"):
         kind = item.get("type") or ""
-        found.name(f"{where}.type", kind, names.qualified_name)
+        _check_limit_type(found, f"{where}.type", kind)
         if kind in seen:
             found.duplicate(f"{where}.type", kind)
         seen.add(kind)
+        _check_limited(found, where, item)
         if kind == "Pod":
             for key in ("default", "defaultRequest"):
                 if item.get(key):
@@ -62,6 +69,24 @@ def _validate_limits(obj: JsonObject) -> list[FieldError]:
             )
         _check_bounds(found, where, item)
     return found
+
+
+def _check_limit_type(found: Findings, at: str, kind: str) -> None:
+    problems = names.qualified_name(kind)
+    if not problems and "/" not in kind and kind not in _LIMITED:
+        problems = ["must be a standard limit type or fully qualified"]
+    for why in problems:
+        found.invalid(at, kind, why)
+
+
+def _check_limited(found: Findings, at: str, item: Json) -> None:
+    """The names of what is limited."""
+    kind = item.get("type")
+    check = check_container_name if kind in ("Container", "Pod") else check_name
+    fields = ("max", "min") if kind == "Pod" else ("max", "min", "default", "defaultRequest")
+    for field in fields:
+        for name in sorted(item.get(field) or ()):
+            check(found, f"{at}.{field}[{name}]", name)
 
 
 _BOUNDS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")

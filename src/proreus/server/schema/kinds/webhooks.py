@@ -46,10 +46,10 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     for where, hook in items(obj.get("webhooks"), "webhooks"):
         name = hook.get("name") or ""
         _check_hook_name(found, f"{where}.name", name)
-        if name in seen:
+        _check_hook(found, where, hook)
+        if name and name in seen:
             found.duplicate(f"{where}.name", name)
         seen.add(name)
-        _check_hook(found, where, hook)
     return found
 
 
@@ -80,8 +80,8 @@ def _check_hook(found: Findings, at: str, hook: Json) -> None:
     check_selector(found, f"{at}.objectSelector", hook.get("objectSelector"))
     found.one_of(f"{at}.reinvocationPolicy", hook.get("reinvocationPolicy"), ("IfNeeded", "Never"))
     _check_client(found, f"{at}.clientConfig", hook.get("clientConfig") or {})
-    _check_versions(found, f"{at}.admissionReviewVersions", hook.get("admissionReviewVersions"))
     _check_conditions(found, f"{at}.matchConditions", hook.get("matchConditions"))
+    _check_versions(found, f"{at}.admissionReviewVersions", hook.get("admissionReviewVersions"))
 
 
 def _check_client(found: Findings, at: str, client: Json) -> None:
@@ -98,6 +98,23 @@ def _check_client(found: Findings, at: str, client: Json) -> None:
         port = service.get("port", 443)
         if not 1 <= port <= 65535:
             found.invalid(f"{at}.service.port", port, f"port is not valid: {names.PORT_RANGE}")
+        _check_path(found, f"{at}.service.path", service.get("path") or "")
+
+
+def _check_path(found: Findings, at: str, path: str) -> None:
+    if path in ("", "/"):
+        return
+    if path == "//":
+        found.invalid(at, path, "segment[0] may not be empty")
+        return
+    if not path.startswith("/"):
+        found.invalid(at, path, "must start with a '/'")
+    for index, segment in enumerate(path[1:].removesuffix("/").split("/")):
+        if not segment:
+            found.invalid(at, path, f"segment[{index}] may not be empty")
+            continue
+        for why in names.dns_subdomain(segment):
+            found.invalid(at, path, f"segment[{index}]: {why}")
 
 
 def _check_url(found: Findings, at: str, url: str) -> None:
@@ -122,6 +139,11 @@ def _check_versions(found: Findings, at: str, versions: list[str] | None) -> Non
     if not versions:
         found.require(at, None, f"must specify one of {', '.join(known)}")
         return
+    for index, (where, version) in enumerate(items(versions, at)):
+        if version in versions[:index]:
+            found.invalid(where, version, "duplicate version")
+        else:
+            found.name(where, version, names.dns_1035_label)
     if not any(version in known for version in versions):
         found.invalid(at, versions, f"must include at least one of {', '.join(known)}")
 

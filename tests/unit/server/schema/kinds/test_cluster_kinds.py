@@ -90,8 +90,8 @@ def test_a_limit_range_completes_containers_only() -> None:
          ["data[username]: Required value", "data[password]: Required value"]),
         ("v1", "Secret", {"type": "kubernetes.io/dockerconfigjson",
                           "stringData": {".dockerconfigjson": "x"}},
-         ['data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": Expecting value: '
-          "line 1 column 1 (char 0)"]),
+         ['data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": invalid '
+          "character 'x' looking for beginning of value"]),
         ("v1", "PersistentVolume", {"spec": {**VOLUME, "capacity": {"storage": "0"}}},
          ['spec.capacity[storage]: Invalid value: "0": must be greater than zero']),
         ("v1", "PersistentVolume", {"spec": {**VOLUME, "nfs": {"server": "s", "path": "/"}}},

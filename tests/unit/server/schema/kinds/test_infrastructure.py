@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -184,3 +185,76 @@ def test_the_two_names_of_a_claims_source_agree() -> None:
     assert errors("v1", "PersistentVolumeClaim", spec=spec) == [
         "spec: Invalid value: {}: must match dataSourceRef"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"x", "invalid character 'x' looking for beginning of value"),
+        (b"[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+        (b"[" * 20_000, "invalid character '[' exceeded max depth"),
+    ],
+)
+def test_a_registrys_password_is_a_json_object(text: bytes, why: str) -> None:
+    data = {".dockerconfigjson": b64encode(text).decode()}
+
+    found = errors("v1", "Secret", type="kubernetes.io/dockerconfigjson", data=data)
+
+    assert found == [f'data[.dockerconfigjson]: Invalid value: "<secret contents redacted>": {why}']
+
+
+def test_limits_are_of_known_types_and_resources() -> None:
+    limits = [{"type": "X"}, {"type": "Pod", "max": {"foo": "1"}}]
+
+    assert errors("v1", "LimitRange", spec={"limits": limits}) == [
+        'spec.limits[0].type: Invalid value: "X": must be a standard limit type or fully qualified',
+        'spec.limits[1].max[foo]: Invalid value: "foo": must be a standard resource type or fully '
+        "qualified",
+        'spec.limits[1].max[foo]: Invalid value: "foo": must be a standard resource for containers',
+    ]
+
+
+def test_a_node_has_no_negative_capacity() -> None:
+    assert errors("v1", "Node", status={"capacity": {"cpu": "-1"}}) == [
+        f'status.{field}[cpu]: Invalid value: "-1": must be greater than or equal to 0'
+        for field in ("capacity", "allocatable")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "problems"),
+    [
+        ("/", []),
+        ("/a/b/", []),
+        ("//", ["segment[0] may not be empty"]),
+        ("x/y", ["must start with a '/'", "segment[0] may not be empty"]),
+        ("/a//b", ["segment[1] may not be empty"]),
+    ],
+)
+def test_the_path_of_a_webhook(path: str, problems: list[str]) -> None:
+    hook = {
+        "name": "a.b.c",
+        "clientConfig": {"service": {"namespace": "n", "name": "s", "path": path}},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    at = f'webhooks[0].clientConfig.service.path: Invalid value: "{path}": '
+
+    found = errors(
+        "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", webhooks=[hook]
+    )
+
+    assert found == [at + problem for problem in problems]
+
+
+def test_a_webhook_names_each_version_once() -> None:
+    hook = {
+        "name": "a.b.c",
+        "clientConfig": {"url": "https://a.example"},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1", "v1"],
+    }
+
+    assert errors(
+        "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", webhooks=[hook]
+    ) == ['webhooks[0].admissionReviewVersions[1]: Invalid value: "v1": duplicate version']
