@@ -97,6 +97,7 @@ LIST_OPTIONS = {
     "a bad label key": ("labelSelector=/", 400),
     "an unknown field": ("fieldSelector=spec.colour=red", 400),
     "a broken field selector": ("fieldSelector=%5C", 400),
+    "a token of 5,000 open lists": ("limit=1&continue=" + "W1tb" * 1_666, 400),
     "a forged token": ("limit=1&continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ", 400),
     "a token that is no base64": ("limit=1&continue=%00%ff", 400),
     "initial events of a list": ("sendInitialEvents=true", 422),

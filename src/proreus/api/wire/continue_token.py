@@ -13,7 +13,8 @@ import posixpath
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proreus.api.go_text import json_kind
+from proreus.api.go_text import json_kind, plain
+from proreus.api.wire import strict_json
 
 _VERSION = "meta.k8s.io/v1"
 _T = TypeVar("_T", str, int)
@@ -91,9 +92,11 @@ def _illegal(token: str) -> str:
 
 def _json_object(raw: bytes) -> dict[str, object]:
     try:
-        value = json.loads(raw)
-    except ValueError:
-        raise ContinueError(f"continue key is not valid: {go_json_error(raw)}") from None
+        value, _ = strict_json.decode_strict(raw)
+    except strict_json.JsonError as fault:
+        raise ContinueError(f"continue key is not valid: {fault}") from None
+    if value is None:
+        return {}
     if not isinstance(value, dict):
         raise ContinueError(
             f"continue key is not valid: json: cannot unmarshal {json_kind(value)} into Go value "
@@ -104,28 +107,21 @@ def _json_object(raw: bytes) -> dict[str, object]:
 
 def _typed(value: dict[str, object], field: str, wanted: type[_T], go_type: str) -> _T:
     found = value.get(field, wanted())
-    if isinstance(found, wanted) and not isinstance(found, bool):
+    if found is None:
+        return wanted()
+    if isinstance(found, wanted) and not isinstance(found, bool) and _fits(found):
         return found
+    shown = json_kind(found)
+    if wanted is int and shown == "number":
+        shown += f" {plain(found)}"
     raise ContinueError(
-        f"continue key is not valid: json: cannot unmarshal {json_kind(found)} into Go struct "
+        f"continue key is not valid: json: cannot unmarshal {shown} into Go struct "
         f"field continueToken.{field} of type {go_type}"
     )
 
 
-def go_json_error(raw: bytes) -> str:
-    """The first complaint of Go's JSON reader about a text that is no JSON."""
-    text = raw.decode("utf-8", "replace").lstrip()
-    if not text:
-        return "unexpected end of JSON input"
-    if text[0] not in '{["-0123456789tfn':
-        return f"invalid character {_go_quote(text[0])} looking for beginning of value"
-    return "unexpected end of JSON input"
-
-
-def _go_quote(char: str) -> str:
-    if char == "'":
-        return "'\\''"
-    return f"'{char}'" if char.isprintable() else f"'\\x{ord(char):02x}'"
+def _fits(value: str | int) -> bool:
+    return isinstance(value, str) or -(2**63) <= value < 2**63
 
 
 def _clean(key: str) -> str:

@@ -8,7 +8,11 @@ beside the loop. Cost of a pod of 2 kB: 16 µs if its spec came before (``schema
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
 
 from proreus.api import field_error, go_text
 from proreus.api.group_version import GroupKind, GroupVersion, GroupVersionKind
@@ -18,7 +22,6 @@ from proreus.api.wire.slow_json import holds_too_deep
 from proreus.net.http_request import BodyTooLarge, BodyUnreadable
 from proreus.server.http.body_syntax import (
     PARSE_ERROR,
-    YAML_BYTES_MAX,
     Parsed,
     Unreadable,
     is_long,
@@ -32,6 +35,7 @@ from proreus.server.schema.check import DecodeError, check
 from proreus.server.schema.known_specs import KnownSpecs, Split, split
 from proreus.server.schema.rules import JsonObject
 
+T = TypeVar("T")
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _SHOWN_BYTES = 30
 _JSON = Media.JSON.value
@@ -41,17 +45,13 @@ _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 
 
 async def read_body(exchange: Exchange) -> bytes:
-    """Raises TooLarge, BadRequest. What takes long to parse is parsed here, beside the loop."""
+    """Raises TooLarge, BadRequest."""
     try:
-        body = await exchange.request.read_body(BODY_BYTES_MAX)
+        return await exchange.request.read_body(BODY_BYTES_MAX)
     except BodyTooLarge as error:
         raise TooLarge(f"Request entity too large: limit is {BODY_BYTES_MAX}") from error
     except BodyUnreadable as error:
         raise BadRequest(f"the body of the request could not be read: {error}") from error
-    if len(body) <= YAML_BYTES_MAX:
-        return body
-    media = _media(exchange)
-    return await parse_aside(body, media) if media and is_long(body, media) else body
 
 
 def input_media(exchange: Exchange) -> Media:
@@ -81,6 +81,19 @@ class ObjectDecoder:
     def __init__(self, kinds: KnownKinds) -> None:
         self._kinds = kinds
         self._specs = KnownSpecs()
+        self._aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bodies")
+
+    async def read(self, exchange: Exchange) -> bytes:
+        """A body to be decoded here; what takes long to parse is parsed already."""
+        body = await read_body(exchange)
+        media = _media(exchange)
+        if media is None or not is_long(body, media):
+            return body
+        return await self.aside(partial(parse_aside, body, media))
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Beside the loop, one at a time: every thread that works takes its turns from the loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._aside, work)
 
     def decode(
         self, exchange: Exchange, body: bytes, expected: GroupVersionKind, validation: str

@@ -6,7 +6,6 @@ the words for a fault in it may take seconds to find.
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, NamedTuple
 
 from proreus.api.wire import json, strict_json
@@ -15,6 +14,7 @@ from proreus.server.http.negotiation import Media
 # A pod of YAML takes 1.5 ms; what is longer than a few of them is parsed beside the loop.
 YAML_BYTES_MAX = 16 * 1024
 JSON_BYTES_MAX = 256 * 1024
+_NESTED_MAX = 500  # brackets; their cost in YAML grows with the square of their depth
 PARSE_ERROR = "couldn't get version/kind; json parse error: "
 
 
@@ -41,18 +41,14 @@ class ParsedAside(bytes):
 def is_long(body: bytes, media: Media) -> bool:
     match media:
         case Media.YAML:
-            return len(body) > YAML_BYTES_MAX
+            return len(body) > YAML_BYTES_MAX or body.count(b"[") + body.count(b"{") > _NESTED_MAX
         case Media.JSON:
             return len(body) > JSON_BYTES_MAX
         case _:
             return False
 
 
-async def parse_aside(body: bytes, media: Media) -> ParsedAside:
-    return await asyncio.to_thread(_parse_aside, body, media)
-
-
-def _parse_aside(body: bytes, media: Media) -> ParsedAside:
+def parse_aside(body: bytes, media: Media) -> ParsedAside:
     aside = ParsedAside(body)
     try:
         aside.parsed = parse(body, media)

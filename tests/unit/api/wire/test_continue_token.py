@@ -59,3 +59,24 @@ def test_no_text_does_more_than_be_refused(text: str) -> None:
         ContinueToken.decode(text)
     except ContinueError:
         return
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"[" * 5_000, "unexpected end of JSON input"),
+        (b"[" * 20_000, "invalid character '[' exceeded max depth"),
+        (
+            b'{"rv":99999999999999999999}',
+            "json: cannot unmarshal number 1e+20 into Go struct field continueToken.rv of type "
+            "int64",
+        ),
+        (b'{"v":"meta.k8s.io/v1",}', "invalid character '}' looking for beginning of object key "
+                                     "string"),
+    ],
+)  # fmt: skip
+def test_a_token_that_is_no_json_is_told_as_go_tells_it(body: bytes, message: str) -> None:
+    with pytest.raises(ContinueError) as caught:
+        ContinueToken.decode(base64.urlsafe_b64encode(body).rstrip(b"=").decode())
+
+    assert str(caught.value) == f"continue key is not valid: {message}"

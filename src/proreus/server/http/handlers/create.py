@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proreus.net.http_request import Answer
-from proreus.server.http.body import input_media, read_body
+from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import object_answer, refuse_list_form
 from proreus.server.http.handlers.writing import begin_write, write_options
@@ -16,7 +16,7 @@ async def create(services: Services, exchange: Exchange, route: ResourceRoute) -
     resource = route.resource
     shown = services.representations.of(exchange, resource)
     input_media(exchange)
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
     obj = services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
     write = begin_write(services, exchange, route, options)

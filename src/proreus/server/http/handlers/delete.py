@@ -17,7 +17,7 @@ from proreus.api.wire.options import (
     delete_options_from_body,
 )
 from proreus.net.http_request import Answer
-from proreus.server.http.body import input_media, read_body
+from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import (
     list_answer,
@@ -84,7 +84,7 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
 
 async def delete_options(services: Services, exchange: Exchange) -> DeleteOptions:
     """From the body if there is one, then the query does not count; else from the query."""
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     if body:
         options = _from_body(services, exchange, body)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from proreus.api.group_version import GroupVersionKind
@@ -56,7 +55,7 @@ async def begin_patch(
     )
     syntax = Media.YAML if media == APPLY_PATCH else Media.JSON
     try:
-        document = await asyncio.to_thread(read) if is_long(body, syntax) else read()
+        document = await services.decoder.aside(read) if is_long(body, syntax) else read()
     except PatchError as error:
         raise error.to_status() from error
     return document, begin_write(services, exchange, route, options), validation

@@ -13,7 +13,7 @@ from proreus.api.values.timestamp import format_time
 from proreus.net.http_request import Answer
 from proreus.server.authn.chain import Authentication
 from proreus.server.authz.authorizer import Action, Authorization, Decision
-from proreus.server.http.body import input_media, read_body
+from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import document_answer
 from proreus.server.http.handlers.writing import write_options
@@ -29,7 +29,7 @@ async def create_review(services: Services, exchange: Exchange, route: ResourceR
     resource = route.resource
     shown = services.representations.review(exchange, resource)
     input_media(exchange)
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
     review = services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
     match resource.kind:

@@ -9,7 +9,7 @@ from proreus.api.status import BadRequest, NotFound
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions, delete_options_from_body
 from proreus.net.http_request import Answer
-from proreus.server.http.body import input_media, read_body
+from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import document_answer, status_answer
 from proreus.server.http.handlers.get import read_object
@@ -49,7 +49,7 @@ async def get_scale(services: Services, exchange: Exchange, route: ResourceRoute
 
 async def put_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     input_media(exchange)
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     options = write_options(exchange, "UpdateOptions")
     scale = services.decoder.decode(exchange, body, SCALE, options.field_validation)
     check_name(scale, route.name)
@@ -85,7 +85,7 @@ async def _rescale(
 async def create_binding(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     """Both ``pods/x/binding`` and the ``bindings`` collection, where the body names the pod."""
     input_media(exchange)
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
     binding = services.decoder.decode(exchange, body, _BINDING, options.field_validation)
     name = metadata.of(binding).get("name") or ""
@@ -101,7 +101,7 @@ async def create_binding(services: Services, exchange: Exchange, route: Resource
 
 async def create_eviction(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     input_media(exchange)
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
     eviction = services.decoder.decode(exchange, body, _EVICTION, options.field_validation)
     name = metadata.of(eviction).get("name") or route.name

@@ -12,7 +12,7 @@ from proreus.api.values.timestamp import format_time
 from proreus.api.wire import json
 from proreus.net.http_request import Answer
 from proreus.server.authn.service_accounts import ISSUER, Account
-from proreus.server.http.body import input_media, read_body
+from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import document_answer
 from proreus.server.http.handlers.writing import write_options
@@ -28,7 +28,7 @@ _MIN_S, _DEFAULT_S, _MAX_S = 600, 3600, 2**32
 async def create_token(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     shown = services.representations.review(exchange, route.resource)
     input_media(exchange)
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
     request = services.decoder.decode(exchange, body, _REQUEST, options.field_validation)
     given = metadata.of(request).get("name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proreus.api.status import BadRequest
 from proreus.api.wire import json
 from proreus.net.http_request import Answer
-from proreus.server.http.body import input_media, read_body
+from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import object_answer, refuse_list_form
 from proreus.server.http.handlers.writing import begin_write, write_options
@@ -21,7 +21,7 @@ async def update(services: Services, exchange: Exchange, route: ResourceRoute) -
     resource = route.resource
     shown = services.representations.of(exchange, resource)
     input_media(exchange)
-    body = await read_body(exchange)
+    body = await services.decoder.read(exchange)
     options = write_options(exchange, "UpdateOptions")
     obj = services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
     check_name(obj, route.name)
