@@ -61,6 +61,8 @@ def ephemeral_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
 def resize(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
     check_pod_spec(found, "spec", new["spec"])
+    if found:
+        return found  # nothing is said about a change to what cannot be
     for key in ("containers", "initContainers"):
         pairs = zip(new["spec"].get(key) or (), old["spec"].get(key) or (), strict=True)
         for index, (container, before) in enumerate(pairs):

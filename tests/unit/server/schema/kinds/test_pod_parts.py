@@ -100,6 +100,16 @@ def test_resizing(requests: dict[str, str], problems: list[str]) -> None:
     assert [str(error) for error in pod_parts.resize(new, old)] == problems
 
 
+def test_a_size_that_cannot_be_is_all_that_is_said() -> None:
+    old = pod(containers=[{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}])
+    new = pod(containers=[{**CONTAINER, "resources": {"requests": {"cpu": "-1"}}}])
+
+    assert [str(error) for error in pod_parts.resize(new, old)] == [
+        'spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or '
+        "equal to 0"
+    ]
+
+
 def test_a_pod_keeps_its_class_when_it_is_resized() -> None:
     new = pod(containers=[{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}])
 
