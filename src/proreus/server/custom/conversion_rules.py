@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
+from proreus.server.custom import conditions
 from proreus.server.custom.conversion_review import KNOWN_VERSIONS
 
 _AT = "spec.conversion"
@@ -28,7 +29,7 @@ _PORTS = range(1, 65536)
 Json = Mapping[str, Any]
 
 
-def conversion_violations(given: Json) -> list[FieldError]:
+def conversion_violations(given: Json, *, takes_any_bundle: bool = False) -> list[FieldError]:
     strategy = given.get("strategy") or ""
     webhook: Json = given.get("webhook") or {}
     config, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions")
@@ -36,7 +37,8 @@ def conversion_violations(given: Json) -> list[FieldError]:
     if strategy not in _STRATEGIES:
         found.append(field_error.not_supported(f"{_AT}.strategy", strategy, _STRATEGIES))
     if strategy == "Webhook":
-        return found + _client_violations(config) + _review_violations(reviews or [])
+        found += _client_violations(config, takes_any_bundle=takes_any_bundle)
+        return found + _review_violations(reviews or [])
     if config is not None:
         found.append(field_error.forbidden(_CLIENT, _NOT_SET))
     if reviews:
@@ -44,16 +46,25 @@ def conversion_violations(given: Json) -> list[FieldError]:
     return found
 
 
-def _client_violations(config: Json | None) -> list[FieldError]:
+def may_keep_bundle(definition: Json) -> bool:
+    """Whether a bundle without certificates is taken: nobody used it yet, or it was so before."""
+    if not conditions.is_true(definition, conditions.ESTABLISHED):
+        return True
+    webhook = (definition["spec"].get("conversion") or {}).get("webhook") or {}
+    bundle = (webhook.get("clientConfig") or {}).get("caBundle")
+    return bool(bundle) and not _has_certificates(bundle)
+
+
+def _client_violations(config: Json | None, *, takes_any_bundle: bool) -> list[FieldError]:
     if config is None:
         return [field_error.required(_CLIENT, "required when strategy is set to Webhook")]
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         return [field_error.required(_CLIENT, "exactly one of url or service is required")]
     found = _url_violations(url) if service is None else _service_violations(service)
-    if (bundle := config.get("caBundle")) and not _has_certificates(bundle):
-        why = "data does not contain any valid RSA or ECDSA certificates"
-        text = f"unable to load root certificates: {why}"
+    bundle = config.get("caBundle")
+    if bundle and not takes_any_bundle and not _has_certificates(bundle):
+        text = "unable to load root certificates: unable to parse bytes as PEM block"
         found.append(field_error.invalid(f"{_CLIENT}.caBundle", bundle, text))
     return found
 

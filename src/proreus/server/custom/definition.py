@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from proreus.api import field_error
@@ -10,6 +10,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.values import names
 from proreus.server.custom import conditions
 from proreus.server.custom.approval import approval_violations
+from proreus.server.custom.conversion_rules import conversion_violations, may_keep_bundle
 from proreus.server.custom.definition_versions import versions_violations
 from proreus.server.custom.formats import KNOWN
 from proreus.server.custom.schema_rules import children
@@ -89,27 +90,31 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         found.append(
             field_error.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
         )
-    found += _spec_violations(obj)
+    found += _spec_violations(obj, takes_any_bundle=True)
     found += _stored_violations(obj)
     found += approval_violations(obj, None)
-    return found
+    return found + _preserving(spec)
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = _immutable(new, old)
-    found = (found or _spec_violations(new)) + _stored_violations(new)
-    return found + approval_violations(new, old)
+    found = _spec_violations(new, takes_any_bundle=may_keep_bundle(old))
+    found += _immutable(new, old) + _stored_violations(new)
+    found += approval_violations(new, old)
+    return found if old["spec"].get("preserveUnknownFields") else found + _preserving(new["spec"])
 
 
 def _immutable(new: JsonObject, old: JsonObject) -> list[FieldError]:
     spec, before = new["spec"], old["spec"]
-    fixed = [("spec.group", spec.get("group"), before.get("group"))]
+    fixed: list[tuple[str, Any, Any]] = []
     if conditions.is_true(old, conditions.ESTABLISHED):
         fixed += [
             ("spec.scope", spec.get("scope"), before.get("scope")),
             ("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind")),
         ]
-    fixed.append(("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural")))
+    fixed += [
+        ("spec.group", spec.get("group"), before.get("group")),
+        ("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural")),
+    ]
     return [
         field_error.invalid(field, value, "field is immutable")
         for field, value, former in fixed
@@ -117,7 +122,7 @@ def _immutable(new: JsonObject, old: JsonObject) -> list[FieldError]:
     ]
 
 
-def _spec_violations(obj: JsonObject) -> list[FieldError]:
+def _spec_violations(obj: JsonObject, *, takes_any_bundle: bool) -> list[FieldError]:
     spec = obj["spec"]
     found = _group_violations(spec.get("group") or "")
     scope = spec.get("scope") or ""
@@ -125,24 +130,30 @@ def _spec_violations(obj: JsonObject) -> list[FieldError]:
         found.append(field_error.required("spec.scope"))
     elif scope not in _SCOPES:
         found.append(field_error.not_supported("spec.scope", scope, _SCOPES))
-    if spec.get("preserveUnknownFields"):
-        found.append(
-            field_error.invalid(
-                "spec.preserveUnknownFields",
-                True,
-                "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
-                "spec.versions[*].schema instead",
-            )
-        )
     early, late = versions_violations(spec)
-    return found + early + _names_violations(spec.get("names") or {}) + late
+    found += early + _names_violations(spec.get("names") or {}) + late
+    conversion = spec.get("conversion") or {}
+    return found + conversion_violations(conversion, takes_any_bundle=takes_any_bundle)
+
+
+def _preserving(spec: JsonObject) -> list[FieldError]:
+    if not spec.get("preserveUnknownFields"):
+        return []
+    return [
+        field_error.invalid(
+            "spec.preserveUnknownFields",
+            True,
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+            "spec.versions[*].schema instead",
+        )
+    ]
 
 
 def _group_violations(group: str) -> list[FieldError]:
     if not group:
         return [field_error.required("spec.group")]
     if wrong := names.dns_subdomain(group):
-        return [field_error.invalid("spec.group", group, why) for why in wrong]
+        return [field_error.invalid("spec.group", group, ",".join(wrong))]
     if "." not in group:
         return [
             field_error.invalid("spec.group", group, "should be a domain with at least one dot")
@@ -152,28 +163,29 @@ def _group_violations(group: str) -> list[FieldError]:
 
 def _names_violations(given: JsonObject) -> list[FieldError]:
     at = "spec.names"
-    found: list[FieldError] = []
-    for field in ("plural", "singular", "kind", "listKind"):
+    single = ("plural", "singular", "kind", "listKind")
+    found = [field_error.required(f"{at}.{field}") for field in single if not given.get(field)]
+    for field in single:
         value = given.get(field) or ""
-        if not value:
-            found.append(field_error.required(f"{at}.{field}"))
-            continue
         is_kind = field in ("kind", "listKind")
-        for why in names.dns_1035_label(value.lower() if is_kind else value):
+        if value and (why := ",".join(names.dns_1035_label(value.lower() if is_kind else value))):
             text = f"may have mixed case, but should otherwise match: {why}" if is_kind else why
             found.append(field_error.invalid(f"{at}.{field}", value, text))
+    found += _each_a_label(given.get("shortNames") or (), f"{at}.shortNames")
     kind = given.get("kind")
     if kind and kind == given.get("listKind"):
         found.append(
             field_error.invalid(f"{at}.listKind", kind, "kind and listKind may not be the same")
         )
-    for field in ("shortNames", "categories"):
-        for index, value in enumerate(given.get(field) or ()):
-            found += [
-                field_error.invalid(f"{at}.{field}[{index}]", value, why)
-                for why in names.dns_1035_label(value)
-            ]
-    return found
+    return found + _each_a_label(given.get("categories") or (), f"{at}.categories")
+
+
+def _each_a_label(values: Sequence[str], at: str) -> list[FieldError]:
+    return [
+        field_error.invalid(f"{at}[{index}]", value, ",".join(why))
+        for index, value in enumerate(values)
+        if (why := names.dns_1035_label(value))
+    ]
 
 
 def _stored_violations(obj: JsonObject) -> list[FieldError]:

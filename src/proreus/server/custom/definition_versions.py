@@ -6,138 +6,173 @@ What is the same in all versions is reported where it stood before there were se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.custom.conversion_rules import conversion_violations
 from proreus.server.custom.default_rules import default_violations
-from proreus.server.custom.schema_rules import SIMPLE_PATH, schema_violations
-from proreus.server.custom.structural import parse, parsed
+from proreus.server.custom.field_paths import PathFault, walk
+from proreus.server.custom.root_rules import root_violations
+from proreus.server.custom.schema_rules import keyword_violations
+from proreus.server.custom.structural import parsed
+from proreus.server.custom.structural_rules import structure_violations, unsupported_keyword
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _SELECTABLE_MAX = 8
+_SELECTABLE_TYPES = (
+    "must point to a field of type string, boolean or integer. Enum string fields and strings "
+    "with formats are allowed."
+)
+_WARNING_MAX = 256
+_SCALE_PATHS = (
+    ("specReplicasPath", (".spec",), True),
+    ("statusReplicasPath", (".status",), True),
+    ("labelSelectorPath", (".spec", ".status"), False),
+)
+_NO_PATH = "must be a simple json path starting with ."
 Spec = Mapping[str, Any]
 
 
 def versions_violations(spec: Spec) -> tuple[list[FieldError], list[FieldError]]:
-    """Those told before the names, and those told after them."""
+    """Those told before the names, and those told after them.
+
+    What is said once for all versions is judged with the spec, the rest with its version.
+    """
     versions = spec.get("versions")
     given: Sequence[Mapping[str, Any]] = versions or ()
-    early: list[FieldError] = []
-    for index, version in enumerate(given):
-        early += _name_violations(version.get("name") or "", f"spec.versions[{index}].name")
-        if version.get("deprecationWarning") is not None and not version.get("deprecated"):
-            early.append(
-                field_error.invalid(
-                    f"spec.versions[{index}].deprecationWarning",
-                    version["deprecationWarning"],
-                    "can only be set for deprecated versions",
-                )
-            )
-    told = [version.get("name") for version in given]
-    if len(set(told)) < len(told):
-        early.append(
-            field_error.invalid("spec.versions", versions, "must contain unique version names")
-        )
-    if sum(bool(version.get("storage")) for version in given) != 1:
-        early.append(
-            field_error.invalid(
-                "spec.versions",
-                versions,
-                "must have exactly one version marked as storage version",
-            )
-        )
-    if given:
-        early += _name_violations(given[0].get("name") or "", "spec.version")
+    early = _missing_schemas(given)
     late: list[FieldError] = []
     for index, version in enumerate(given):
-        late += _version(version, _places(given, index), index)
-    return early, _once(late) + conversion_violations(spec.get("conversion") or {})
+        early += _name_violations(version.get("name") or "", f"spec.versions[{index}].name")
+        early += _deprecation(version, f"spec.versions[{index}].deprecationWarning")
+        shared, own = _version(version, given, index)
+        early += own
+        late += shared
+    told = [version.get("name") for version in given]
+    if len(set(told)) < len(told):
+        text = "must contain unique version names"
+        early.append(field_error.invalid("spec.versions", versions, text))
+    if sum(bool(version.get("storage")) for version in given) != 1:
+        text = "must have exactly one version marked as storage version"
+        early.append(field_error.invalid("spec.versions", versions, text))
+    if given:
+        early += _name_violations(given[0].get("name") or "", "spec.version")
+    return early, late
 
 
-def _once(errors: list[FieldError]) -> list[FieldError]:
-    return list(dict.fromkeys(errors))
+def _missing_schemas(versions: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+    return [
+        field_error.required(
+            f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required"
+        )
+        for index, version in enumerate(versions)
+        if not isinstance(_raw_schema(version), dict)
+    ]
+
+
+def _raw_schema(version: Mapping[str, Any]) -> Any:
+    return (version.get("schema") or {}).get("openAPIV3Schema")
 
 
 def _name_violations(name: str, at: str) -> list[FieldError]:
     if not name and at == "spec.version":
         return []
-    return [field_error.invalid(at, name, why) for why in names.dns_1035_label(name)]
+    wrong = names.dns_1035_label(name)
+    return [field_error.invalid(at, name, ",".join(wrong))] if wrong else []
 
 
-def _places(versions: Sequence[Mapping[str, Any]], index: int) -> dict[str, str]:
-    """Where the parts of a version are reported."""
-    own = f"spec.versions[{index}]"
-    places: dict[str, str] = {}
-    for part, shared in (
-        ("schema", "spec.validation"),
-        ("subresources", "spec.subresources"),
-        ("additionalPrinterColumns", "spec.additionalPrinterColumns"),
-        ("selectableFields", "spec.selectableFields"),
-    ):
-        first = versions[0].get(part)
-        is_shared = all(version.get(part) == first for version in versions)
-        places[part] = shared if is_shared else f"{own}.{part}"
-    return places
+def _deprecation(version: Mapping[str, Any], at: str) -> list[FieldError]:
+    text = version.get("deprecationWarning")
+    if text is None:
+        return []
+    if not version.get("deprecated"):
+        return [field_error.invalid(at, text, "can only be set for deprecated versions")]
+    wrong: list[str] = []
+    if len(text.encode()) > _WARNING_MAX:
+        wrong.append(f"must be <= {_WARNING_MAX} characters long")
+    if not text:
+        wrong.append("must not be an empty string")
+    odd = next((index for index, char in enumerate(text) if not char.isprintable()), None)
+    if odd is not None:
+        at_byte = len(text[:odd].encode())
+        wrong.append(
+            "must only contain printable UTF-8 characters; non-printable character found at index "
+            f"{at_byte}"
+        )
+    return [field_error.invalid(at, text, why) for why in wrong]
 
 
-def _version(version: Mapping[str, Any], at: Mapping[str, str], index: int) -> list[FieldError]:
-    found = _schema(version.get("schema"), at["schema"], index)
-    found += _subresources(version.get("subresources") or {}, at["subresources"])
-    for place, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        found += _column(column, f"{at['additionalPrinterColumns']}[{place}]")
-    found += _selectable(version, at["selectableFields"])
-    return found
+def _version(
+    version: Mapping[str, Any], versions: Sequence[Mapping[str, Any]], index: int
+) -> tuple[list[FieldError], list[FieldError]]:
+    """Of parts that are the same in all versions, and of this version's own."""
+    shared: list[FieldError] = []
+    own: list[FieldError] = []
+    for part, shared_place, judge in _PARTS:
+        is_shared = all(other.get(part) == version.get(part) for other in versions)
+        if is_shared and index > 0:
+            continue
+        found = shared if is_shared else own
+        place = shared_place if is_shared else f"spec.versions[{index}].{part}"
+        # A shared schema is that of status in any version.
+        found += judge(version, place, any(map(has_status, versions if is_shared else [version])))
+    return shared, own
 
 
-def _schema(given: Any, at: str, index: int) -> list[FieldError]:
-    schema = (given or {}).get("openAPIV3Schema")
+def has_status(version: Mapping[str, Any]) -> bool:
+    return (version.get("subresources") or {}).get("status") is not None
+
+
+def _schema(version: Mapping[str, Any], at: str, with_status: bool) -> list[FieldError]:
+    schema = _raw_schema(version)
     if not isinstance(schema, dict):
-        return [
-            field_error.required(
-                f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required"
-            )
-        ]
+        return []
     place = f"{at}.openAPIV3Schema"
-    found = schema_violations(schema, place)
-    if found:
-        return found
-    tree = parsed(schema)
-    if tree.has_defaults:
-        found += default_violations(tree, place)
-    if tree.has_rules:
+    found = root_violations(schema, place) if with_status else []
+    if schema.get("nullable"):
+        text = "nullable cannot be true at the root"
+        found.append(field_error.forbidden(f"{place}.nullable", text))
+    structure, reason = [], unsupported_keyword(schema)
+    if not reason:
+        structure = structure_violations(schema, place)
+        if not structure and (tree := parsed(schema)).has_defaults:
+            structure += default_violations(tree, place)
+    keywords = keyword_violations(schema, place)
+    found += structure + keywords
+    if reason and not found:
+        return [field_error.invalid(place, "", reason)]
+    if (tree := parsed(schema)).has_rules:
         from proreus.server.custom.cel.declared import rule_violations
 
-        found += rule_violations(tree, place)
+        compiles = not structure and not reason
+        found += rule_violations(tree, place, wrong=keywords, compiles=compiles)
     return found
 
 
-def _subresources(given: Mapping[str, Any], at: str) -> list[FieldError]:
-    scale = given.get("scale")
+def _subresources(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError]:
+    scale = (version.get("subresources") or {}).get("scale")
     if scale is None:
         return []
-    rules = (
-        ("specReplicasPath", (".spec",), True),
-        ("statusReplicasPath", (".status",), True),
-        ("labelSelectorPath", (".spec", ".status"), False),
-    )
     found: list[FieldError] = []
-    for field, roots, is_required in rules:
+    for field, roots, is_required in _SCALE_PATHS:
         path, place = scale.get(field) or "", f"{at}.scale.{field}"
         if not path:
             found += [field_error.required(place)] if is_required else []
-        elif not SIMPLE_PATH.fullmatch(path):
-            text = "must be a simple json path starting with ."
-            found.append(field_error.invalid(place, path, text))
+        elif not path.startswith("."):
+            found.append(field_error.invalid(place, path, _NO_PATH))
         elif not any(path.startswith(f"{root}.") for root in roots):
-            under = " or ".join(reversed(roots)) if len(roots) > 1 else roots[0]
+            under = f"either {' or '.join(roots)}" if len(roots) > 1 else roots[0]
             text = f"should be a json path under {under}"
             found.append(field_error.invalid(place, path, text))
     return found
+
+
+def _columns(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError]:
+    columns = version.get("additionalPrinterColumns") or ()
+    return [error for i, column in enumerate(columns) for error in _column(column, f"{at}[{i}]")]
 
 
 def _column(column: Mapping[str, Any], at: str) -> list[FieldError]:
@@ -156,39 +191,42 @@ def _column(column: Mapping[str, Any], at: str) -> list[FieldError]:
     if not path:
         found.append(field_error.required(f"{at}.JSONPath"))
     elif not path.startswith("."):
-        text = "must be a simple json path starting with ."
-        found.append(field_error.invalid(f"{at}.JSONPath", path, text))
+        found.append(field_error.invalid(f"{at}.JSONPath", path, _NO_PATH))
     return found
 
 
-def _selectable(version: Mapping[str, Any], at: str) -> list[FieldError]:
-    fields = version.get("selectableFields")
-    if not fields:
-        return []
+def _selectable(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError]:
+    fields, raw = version.get("selectableFields") or (), _raw_schema(version)
     found: list[FieldError] = []
-    if len(fields) > _SELECTABLE_MAX:
-        found.append(field_error.too_many(at, len(fields), _SELECTABLE_MAX))
-    raw = (version.get("schema") or {}).get("openAPIV3Schema")
-    root = parse(raw if isinstance(raw, dict) else {})
-    seen: set[str] = set()
+    root = parsed(raw) if isinstance(raw, dict) and fields else None
+    seen: set[tuple[str, ...]] = set()
     for index, field in enumerate(fields):
         path, place = field.get("jsonPath") or "", f"{at}[{index}].jsonPath"
         if not path:
             found.append(field_error.required(place))
             continue
-        if path in seen:
+        if root is None:
+            continue
+        try:
+            steps, node = walk(path, root)
+        except PathFault as fault:
+            found.append(field_error.invalid(place, path, f"is an invalid path: {fault}"))
+            continue
+        if steps[:1] == ("metadata",):
+            found.append(field_error.invalid(place, path, "must not point to fields in metadata"))
+        if node.type not in ("string", "integer", "boolean"):
+            found.append(field_error.invalid(place, path, _SELECTABLE_TYPES))
+        if steps in seen:
             found.append(field_error.duplicate(place, path))
-        seen.add(path)
-        node = root
-        for key in path.strip(".").split("."):
-            child = node.properties.get(key)
-            if child is None:
-                text = "is an invalid path: must be a valid path"
-                found.append(field_error.invalid(place, path, text))
-                break
-            node = child
-        else:
-            if node.type not in ("string", "integer", "boolean"):
-                text = "must point to a field of type boolean, integer, or string"
-                found.append(field_error.invalid(place, path, text))
+        seen.add(steps)
+    if len(seen) > _SELECTABLE_MAX:
+        found.append(field_error.too_many(at, len(seen), _SELECTABLE_MAX))
     return found
+
+
+_PARTS: tuple[tuple[str, str, Callable[[Mapping[str, Any], str, bool], list[FieldError]]], ...] = (
+    ("schema", "spec.validation", _schema),
+    ("subresources", "spec.subresources", _subresources),
+    ("additionalPrinterColumns", "spec.additionalPrinterColumns", _columns),
+    ("selectableFields", "spec.selectableFields", _selectable),
+)

@@ -1,54 +1,51 @@
-"""Which schemas a definition may have: known keywords only, and structural (spec/server §9.1).
+"""Which keywords a definition's schemas may have, and how they go together (spec/server §9.1).
 
-Two passes, as Kubernetes has them: keywords first; the structure is judged only if these are fine.
+Leaves, which are most of a large schema, are passed over without naming their place.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
-from proreus.server.custom.go_regexp import regexp_error
+from proreus.server.custom.structural import TYPE_FIELDS
+from proreus.server.custom.structural_rules import structure_violations, unsupported_keyword
 
 Schema = Mapping[str, Any]
-_UNSUPPORTED = ("definitions", "dependencies", "patternProperties", "additionalItems", "id")
-_JUNCTORS = ("allOf", "anyOf", "oneOf")
-# A schema without these has nothing below it, and nothing that its keywords could get wrong:
-# most of a large schema is such leaves.
-_BELOW = frozenset(("properties", "additionalProperties", "items", "not", *_JUNCTORS))
-_JUDGED = _BELOW | {
-    "uniqueItems", "$ref", "pattern", "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
-    "x-kubernetes-map-type", *_UNSUPPORTED,
-}  # fmt: skip
+JUNCTORS = ("allOf", "oneOf", "anyOf")
+_TYPES = frozenset(("array", "boolean", "integer", "number", "object", "string"))
+# A typed schema without these has nothing below it, and nothing that its keywords could get wrong.
+_JUDGED = frozenset((
+    "properties", "additionalProperties", "items", "not", *JUNCTORS, "default", "id", "$ref",
+    "additionalItems", "patternProperties", "definitions", "dependencies", "uniqueItems",
+    "x-kubernetes-embedded-resource", "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-map-type", "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
+))  # fmt: skip
 _LIST_TYPES = ("atomic", "set", "map")
-_MAP_TYPES = ("granular", "atomic")
-_EMPTY, _UNDEFINED, _FALSE = "empty", "undefined", "false"
-# What a junctor may not say, and what the error says it must be.
-_NOT_IN_JUNCTORS = {
-    "additionalProperties": _UNDEFINED,
-    "type": _EMPTY,
-    "title": _EMPTY,
-    "description": _EMPTY,
-    "default": _UNDEFINED,
-    "nullable": _FALSE,
-    "x-kubernetes-preserve-unknown-fields": _UNDEFINED,
-    "x-kubernetes-embedded-resource": _FALSE,
-    "x-kubernetes-int-or-string": _FALSE,
-    "x-kubernetes-list-map-keys": _EMPTY,
-    "x-kubernetes-list-type": _UNDEFINED,
-    "x-kubernetes-map-type": _UNDEFINED,
-}
+_MAP_TYPES = ("atomic", "granular")
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """``no_defaults``: where in a resource's own fields it is, if defaults are refused there."""
+
+    is_root: bool = False
+    in_meta: bool = False
+    no_defaults: str = ""
 
 
 def schema_violations(schema: Schema, at: str) -> list[FieldError]:
     """Everything wrong with a version's schema but its defaults and rules."""
-    found = list(_keywords(schema, at))
-    if schema.get("nullable"):
-        found.append(field_error.forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
-    return found or list(_root(schema, at))
+    if reason := unsupported_keyword(schema):
+        return keyword_violations(schema, at) or [field_error.invalid(at, "", reason)]
+    return structure_violations(schema, at) + keyword_violations(schema, at)
+
+
+def keyword_violations(schema: Schema, at: str) -> list[FieldError]:
+    return list(_judged(schema, at, _Surroundings(is_root=True)))
 
 
 def children(schema: Schema, at: str) -> Iterator[tuple[Schema, str]]:
@@ -62,15 +59,8 @@ def children(schema: Schema, at: str) -> Iterator[tuple[Schema, str]]:
         yield items, f"{at}.items"
 
 
-def _parts(schema: Schema, at: str) -> Iterator[tuple[Schema, str]]:
-    for word in _JUNCTORS:
-        for index, part in enumerate(schema.get(word) or ()):
-            yield part, f"{at}.{word}[{index}]"
-    if isinstance(schema.get("not"), dict):
-        yield schema["not"], f"{at}.not"
-
-
-def _keywords(schema: Schema, at: str) -> Iterator[FieldError]:
+def _judged(schema: Schema, at: str, around: _Surroundings) -> Iterator[FieldError]:
+    yield from _never_allowed(schema, at, around)
     if _JUDGED.isdisjoint(schema):
         return
     if schema.get("uniqueItems"):
@@ -78,245 +68,167 @@ def _keywords(schema: Schema, at: str) -> Iterator[FieldError]:
             f"{at}.uniqueItems",
             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
         )
-    if schema.get("$ref"):
-        yield field_error.forbidden(f"{at}.$ref", "$ref is not supported")
-    for word in _UNSUPPORTED:
-        if schema.get(word) not in (None, {}, ""):
-            yield field_error.forbidden(f"{at}.{word}", f"{word} is not supported")
-    more = schema.get("additionalProperties")
-    if more is not None and schema.get("properties"):
+    more, fields = schema.get("additionalProperties"), schema.get("properties")
+    if more is not None and more is not True and fields:
         yield field_error.forbidden(
             f"{at}.additionalProperties", "additionalProperties and properties are mutual exclusive"
         )
-    elif more is False:
-        yield field_error.forbidden(
-            f"{at}.additionalProperties", "additionalProperties cannot be set to false"
+    yield from _below(schema, at, around)
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        yield field_error.invalid(
+            f"{at}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined"
         )
+    yield from _map_type(schema, at)
+    yield from _list_type(schema, at)
+
+
+def _never_allowed(schema: Schema, at: str, around: _Surroundings) -> Iterator[FieldError]:
+    kind = schema.get("type")
+    if kind and kind not in _TYPES:
+        yield field_error.not_supported(f"{at}.type", kind, sorted(_TYPES))
+    if schema.get("default") is not None and around.no_defaults:
+        yield field_error.forbidden(f"{at}.default", f"must not be set {around.no_defaults}")
+    for word, is_given in (
+        ("id", bool(schema.get("id"))),
+        ("additionalItems", schema.get("additionalItems") is not None),
+        ("patternProperties", bool(schema.get("patternProperties"))),
+        ("definitions", bool(schema.get("definitions"))),
+        ("dependencies", schema.get("dependencies") is not None),
+        ("$ref", schema.get("$ref") is not None),
+    ):
+        if is_given:
+            yield field_error.forbidden(f"{at}.{word}", f"{word} is not supported")
+    if kind == "null":
+        text = "type cannot be set to null, use nullable as an alternative"
+        yield field_error.forbidden(f"{at}.type", text)
     if isinstance(schema.get("items"), list):
         yield field_error.forbidden(f"{at}.items", "items must be a schema object and not an array")
-    yield from _pattern(schema, at)
-    yield from _list_type(schema, at)
-    yield from _map_type(schema, at)
-    for child, place in children(schema, at):
-        yield from _keywords(child, place)
-    for child, place in _parts(schema, at):
-        yield from _keywords(child, place)
+    if around.in_meta and schema.get("x-kubernetes-embedded-resource"):
+        place = f"{at}.x-kubernetes-embedded-resource"
+        yield field_error.forbidden(place, "must not be used inside of resource meta")
 
 
-def _pattern(schema: Schema, at: str) -> Iterator[FieldError]:
-    text = schema.get("pattern")
-    if text and (why := regexp_error(text)):
-        yield field_error.invalid(
-            f"{at}.pattern", text, f"must be a valid regular expression, but isn't: {why}"
-        )
-
-
-def _list_type(schema: Schema, at: str) -> Iterator[FieldError]:
-    kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
-    type_at, keys_at = f"{at}.x-kubernetes-list-type", f"{at}.x-kubernetes-list-map-keys"
-    if kind is not None and kind not in _LIST_TYPES:
-        yield field_error.not_supported(type_at, kind, _LIST_TYPES)
-        return
-    if kind is not None and schema.get("type") != "array":
-        yield field_error.invalid(
-            f"{at}.type",
-            schema.get("type") or "",
-            "must be array if x-kubernetes-list-type is specified",
-        )
-        return
-    if keys and kind != "map":
-        yield field_error.invalid(
-            type_at, kind, "must be map if x-kubernetes-list-map-keys is non-empty"
-        )
-    items = schema.get("items")
-    if not isinstance(items, dict):
-        return
-    if kind == "set" and items.get("type") in ("object", "array"):
-        yield from _atomic_items(items, f"{at}.items")
-    if kind == "map":
-        yield from _map_keys(items, keys or [], f"{at}.items", keys_at)
-
-
-def _atomic_items(items: Schema, at: str) -> Iterator[FieldError]:
-    word = "x-kubernetes-map-type" if items["type"] == "object" else "x-kubernetes-list-type"
-    given = items.get(word)
-    fine = ("atomic",) if items["type"] == "object" else ("atomic", None)
-    if given not in fine:
-        yield field_error.invalid(
-            f"{at}.{word}",
-            given,
-            "must be atomic as item of a list with x-kubernetes-list-type=set",
-        )
-
-
-def _map_keys(items: Schema, keys: list[str], at: str, keys_at: str) -> Iterator[FieldError]:
-    if items.get("type") != "object":
-        yield field_error.invalid(
-            f"{at}.type",
-            items.get("type") or "",
-            "must be object if parent array's x-kubernetes-list-type is map",
-        )
-        return
-    if not keys:
-        yield field_error.required(keys_at, "must not be empty if x-kubernetes-list-type is map")
-        return
-    fields = items.get("properties") or {}
-    required = items.get("required") or ()
-    for key in dict.fromkeys(keys):
-        field = fields.get(key)
-        if field is None:
-            yield field_error.invalid(keys_at, keys, "entries must all be names of item properties")
+def _below(schema: Schema, at: str, around: _Surroundings) -> Iterator[FieldError]:
+    inside = replace(around, is_root=False) if around.is_root else around
+    if isinstance(more := schema.get("additionalProperties"), dict):
+        values = inside
+        if inside.in_meta:
+            why = "inside additionalProperties applying to object metadata"
+            values = replace(inside, no_defaults=why)
+        yield from _judged(more, f"{at}.additionalProperties", values)
+    is_resource = around.is_root or bool(schema.get("x-kubernetes-embedded-resource"))
+    for key, child in (schema.get("properties") or {}).items():
+        field = inside
+        if is_resource and key in TYPE_FIELDS:
+            field = replace(inside, in_meta=True)
+            if around.is_root:
+                field = replace(field, no_defaults=f"in top-level {key}")
+        elif _JUDGED.isdisjoint(child) and child.get("type") in _TYPES:
             continue
-        if field.get("type") in ("array", "object"):
-            yield field_error.invalid(
-                f"{at}.properties[{key}].type",
-                field["type"],
-                "must be a scalar type if parent array's x-kubernetes-list-type is map",
-            )
-        if key not in required and field.get("default") is None:
-            yield field_error.required(
-                f"{at}.properties[{key}].default",
-                "this property is in x-kubernetes-list-map-keys, so it must have a default or be "
-                "a required property",
-            )
-        if field.get("nullable"):
-            yield field_error.forbidden(
-                f"{at}.properties[{key}].nullable",
-                "this property is in x-kubernetes-list-map-keys, so it cannot be nullable",
-            )
-    if len(set(keys)) < len(keys):
-        yield field_error.invalid(keys_at, keys, "must not contain duplicate entries")
+        yield from _judged(child, f"{at}.properties[{key}]", field)
+    if isinstance(schema.get("not"), dict):
+        yield from _judged(schema["not"], f"{at}.not", inside)
+    for word in JUNCTORS:
+        for index, part in enumerate(schema.get(word) or ()):
+            yield from _judged(part, f"{at}.{word}[{index}]", inside)
+    if isinstance(items := schema.get("items"), dict):
+        yield from _judged(items, f"{at}.items", inside)
 
 
 def _map_type(schema: Schema, at: str) -> Iterator[FieldError]:
     kind = schema.get("x-kubernetes-map-type")
     if kind is None:
         return
+    yield from _must_be("object", schema, at, "x-kubernetes-map-type")
     if kind not in _MAP_TYPES:
         yield field_error.not_supported(f"{at}.x-kubernetes-map-type", kind, _MAP_TYPES)
-    elif schema.get("type") != "object":
-        yield field_error.invalid(
-            f"{at}.type",
-            schema.get("type") or "",
-            "must be object if x-kubernetes-map-type is specified",
-        )
 
 
-def _root(schema: Schema, at: str) -> Iterator[FieldError]:
-    kind = schema.get("type")
+def _must_be(wanted: str, schema: Schema, at: str, word: str) -> Iterator[FieldError]:
+    kind, text = schema.get("type"), f"must be {wanted} if {word} is specified"
     if not kind:
-        yield field_error.required(f"{at}.type", "must not be empty at the root")
-    elif kind != "object":
-        yield field_error.invalid(f"{at}.type", kind, "must be object at the root")
-    if schema.get("additionalProperties") is not None:
-        yield field_error.forbidden(f"{at}.additionalProperties", "must not be used at the root")
-    yield from _resource(schema, at, "top-level ")
-    yield from _structure(schema, at, is_root=True)
+        yield field_error.required(f"{at}.type", text)
+    elif kind != wanted:
+        yield field_error.invalid(f"{at}.type", kind, text)
 
 
-def _structure(schema: Schema, at: str, *, is_root: bool = False) -> Iterator[FieldError]:
-    preserves = schema.get("x-kubernetes-preserve-unknown-fields")
-    if preserves is False:
-        yield field_error.invalid(
-            f"{at}.x-kubernetes-preserve-unknown-fields", False, "must be true or undefined"
+def _list_type(schema: Schema, at: str) -> Iterator[FieldError]:
+    kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
+    items, place = schema.get("items"), f"{at}.x-kubernetes-list-type"
+    if kind is not None and schema.get("type") != "array":
+        yield from _must_be("array", schema, at, "x-kubernetes-list-type")
+    elif kind == "set" and isinstance(items, dict):
+        yield from _atomic_items(items, f"{at}.items")
+    if kind is not None and kind not in _LIST_TYPES:
+        yield field_error.not_supported(place, kind, _LIST_TYPES)
+    if keys and kind != "map":
+        text = "must be map if x-kubernetes-list-map-keys is non-empty"
+        is_missing = kind is None
+        yield (
+            field_error.required(place, text)
+            if is_missing
+            else field_error.invalid(place, kind, text)
         )
-    if not is_root:
-        yield from _typed(schema, at)
-    if schema.get("type") == "array" and not isinstance(schema.get("items"), dict):
-        yield field_error.required(f"{at}.items", "must be specified")
-    if schema.get("x-kubernetes-embedded-resource") and not is_root:
-        yield from _resource(schema, at, "")
-        if not schema.get("properties") and not preserves:
-            yield field_error.required(
-                f"{at}.properties",
-                "must not be empty if x-kubernetes-embedded-resource is true without "
-                "x-kubernetes-preserve-unknown-fields",
-            )
-    if _BELOW.isdisjoint(schema):
-        return
-    for part, place in _parts(schema, at):
-        if not _is_int_or_string(schema, part):
-            yield from _junctor(part, place)
-    if is_root:
-        yield from _declared(schema, at)
-    for child, place in children(schema, at):
-        yield from _structure(child, place)
+    if kind == "map":
+        yield from _map_keys(items, keys or [], at)
+    if kind in ("map", "set") and isinstance(items, dict) and items.get("nullable"):
+        text = f"cannot be nullable when x-kubernetes-list-type is {kind}"
+        yield field_error.forbidden(f"{at}.items.nullable", text)
+    if kind == "map" and isinstance(items, dict):
+        yield from _certain_keys(items, keys or [], f"{at}.items")
 
 
-def _typed(schema: Schema, at: str) -> Iterator[FieldError]:
-    kind = schema.get("type")
-    if schema.get("x-kubernetes-int-or-string"):
-        if kind:
-            yield field_error.invalid(
-                f"{at}.type", kind, "must be empty if x-kubernetes-int-or-string is true"
-            )
-        return
-    if kind or schema.get("x-kubernetes-preserve-unknown-fields"):
-        return
-    what = "array items" if at.endswith(".items") else "object fields"
-    yield field_error.required(f"{at}.type", f"must not be empty for specified {what}")
+def _atomic_items(items: Schema, at: str) -> Iterator[FieldError]:
+    """Only what is compared whole can be a member of a set."""
+    text = "must be atomic as item of a list with x-kubernetes-list-type=set"
+    given = items.get("x-kubernetes-list-type")
+    if items.get("type") == "array" and given not in (None, "atomic"):
+        yield field_error.invalid(f"{at}.x-kubernetes-list-type", given, text)
+    if items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
+        yield field_error.invalid(f"{at}.x-kubernetes-map-type", given, text)
 
 
-def _is_int_or_string(schema: Schema, part: Schema) -> bool:
-    """The one form of types in a junctor that is allowed."""
-    return bool(schema.get("x-kubernetes-int-or-string")) and part in (
-        {"type": "integer"},
-        {"type": "string"},
-        {"anyOf": [{"type": "integer"}, {"type": "string"}]},
-    )
+def _map_keys(items: Any, keys: list[str], at: str) -> Iterator[FieldError]:
+    keys_at = f"{at}.x-kubernetes-list-map-keys"
+    if not keys:
+        yield field_error.required(keys_at, "must not be empty if x-kubernetes-list-type is map")
+    if items is None:
+        text = "must have a schema if x-kubernetes-list-type is map"
+        yield field_error.required(f"{at}.items", text)
+    elif not isinstance(items, dict):
+        text = "must only have a single schema if x-kubernetes-list-type is map"
+        yield field_error.invalid(f"{at}.items", items, text)
+    elif (kind := items.get("type") or "") != "object":
+        text = "must be object if parent array's x-kubernetes-list-type is map"
+        yield field_error.invalid(f"{at}.items.type", kind, text)
+    else:
+        yield from _key_names(items.get("properties") or {}, keys, at, keys_at)
 
 
-def _declared(schema: Schema, at: str) -> Iterator[FieldError]:
-    """What the root's own junctors speak of must be declared outside of them."""
-    fields = schema.get("properties") or {}
-    for part, place in _parts(schema, at):
-        for key in part.get("properties") or {}:
-            if key not in fields:
-                where = f"{at}.properties[{key}]"
-                yield field_error.required(
-                    where, f"because it is defined in {place}.properties[{key}]"
-                )
+def _key_names(fields: Schema, keys: list[str], at: str, keys_at: str) -> Iterator[FieldError]:
+    for index, key in enumerate(keys):
+        field = fields.get(key)
+        if field is None:
+            text = "entries must all be names of item properties"
+            yield field_error.invalid(keys_at, keys, text)
+        elif field.get("type") in ("array", "object"):
+            place = f"{at}.items.properties[{key}].type"
+            text = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+            yield field_error.invalid(place, "object", text)
+        if key in keys[:index]:
+            yield field_error.invalid(keys_at, keys, "must not contain duplicate entries")
 
 
-def _junctor(schema: Schema, at: str) -> Iterator[FieldError]:
-    for word, must in _NOT_IN_JUNCTORS.items():
-        if schema.get(word):
-            yield field_error.forbidden(f"{at}.{word}", f"must be {must} to be structural")
-    for child, place in [*children(schema, at), *_parts(schema, at)]:
-        if not place.endswith(".additionalProperties"):
-            yield from _junctor(child, place)
-
-
-def _resource(schema: Schema, at: str, level: str) -> Iterator[FieldError]:
-    """metadata, kind and apiVersion are known already; little may be said of them."""
-    fields = schema.get("properties") or {}
-    meta = fields.get("metadata")
-    if meta is not None:
-        place = f"{at}.properties[metadata]"
-        if meta.get("type") != "object":
-            yield field_error.invalid(f"{place}.type", meta.get("type") or "", "must be object")
-        elif level and not set(meta.get("properties") or ()) <= {"name", "generateName"}:
-            yield field_error.forbidden(
-                place,
-                "must not specify anything other than name and generateName, but metadata is "
-                "implicitly specified",
-            )
-        yield from _no_defaults(meta, place, f"{level}metadata")
-    for word in ("kind", "apiVersion"):
-        field = fields.get(word)
+def _certain_keys(items: Schema, keys: list[str], at: str) -> Iterator[FieldError]:
+    """Every item of a map has its keys."""
+    required, fields = items.get("required") or (), items.get("properties") or {}
+    for key in keys:
+        field, place = fields.get(key), f"{at}.properties[{key}]"
         if field is None:
             continue
-        place = f"{at}.properties[{word}]"
-        if field.get("type") != "string":
-            yield field_error.invalid(f"{place}.type", field.get("type") or "", "must be string")
-        yield from _no_defaults(field, place, f"{level}{word}")
-
-
-def _no_defaults(schema: Schema, at: str, where: str) -> Iterator[FieldError]:
-    if schema.get("default") is not None:
-        yield field_error.forbidden(f"{at}.default", f"must not be set in {where}")
-    for child, place in children(schema, at):
-        yield from _no_defaults(child, place, where)
-
-
-SIMPLE_PATH = re.compile(r"(\.[A-Za-z0-9_$\-]+|\['[^']*'\]|\[\"[^\"]*\"\])+")
+        known = "this property is in x-kubernetes-list-map-keys, so it"
+        if key not in required and field.get("default") is None:
+            text = f"{known} must have a default or be a required property"
+            yield field_error.required(f"{place}.default", text)
+        if field.get("nullable"):
+            yield field_error.forbidden(f"{place}.nullable", f"{known} cannot be nullable")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proreus.server.custom.conversion_rules import conversion_violations
+from proreus.server.custom.conversion_rules import conversion_violations, may_keep_bundle
 
 _AT = "spec.conversion.webhookClientConfig"
 _FORM = "; desired format: https://host[/path]"
@@ -109,8 +109,8 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         by_webhook({"url": "https://a", "caBundle": "bm8gcGVt"}),
-        [f'{_AT}.caBundle: Invalid value: "bm8gcGVt": unable to load root certificates: data does '
-         "not contain any valid RSA or ECDSA certificates"],
+        [f'{_AT}.caBundle: Invalid value: "bm8gcGVt": unable to load root certificates: unable '
+         "to parse bytes as PEM block"],
     ),
 ]  # fmt: skip
 
@@ -118,3 +118,15 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("given", "messages"), BAD)
 def test_a_bad_one_is_refused(given: dict[str, Any], messages: list[str]) -> None:
     assert [str(error) for error in conversion_violations(given)] == messages
+
+
+def test_a_bundle_without_certificates_is_taken_until_somebody_uses_it() -> None:
+    bundle = by_webhook({"url": "https://a", "caBundle": "bm8gcGVt"})
+    made: dict[str, Any] = {"spec": {"conversion": bundle}, "status": {"conditions": []}}
+    established = {"conditions": [{"type": "Established", "status": "True"}]}
+    fine = {"spec": {"conversion": at_url("https://a")}, "status": established}
+
+    assert conversion_violations(bundle, takes_any_bundle=True) == []
+    assert may_keep_bundle(made)
+    assert may_keep_bundle({**made, "status": established})  # it was so before
+    assert not may_keep_bundle(fine)

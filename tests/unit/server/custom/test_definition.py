@@ -9,7 +9,13 @@ import pytest
 from proreus.server.custom import conditions, names
 from proreus.server.custom.definition import DEFINITION
 
+PATHS = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
 PLAIN = {"type": "object", "properties": {"spec": {"type": "object"}}}
+
+
+ITEM = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}
+KEYED = {"type": "array", "items": ITEM, "x-kubernetes-list-type": "map",
+         "x-kubernetes-list-map-keys": ["k"]}  # fmt: skip
 
 
 def definition(schema: Any = None, *, plural: str = "widgets", kind: str = "Widget",
@@ -62,13 +68,88 @@ def test_a_plain_definition_is_fine_and_completed() -> None:
         ({"type": "string", "allOf": [{"type": "string"}]}, "must be empty to be structural"),
         ({"type": "string", "x-kubernetes-list-type": "set"}, "must be array"),
         ({"type": "object", "x-kubernetes-embedded-resource": True}, "must not be empty if"),
+        ({"type": "float"}, 'type: Unsupported value: "float": supported values: "array", '),
+        ({"type": "string", "$schema": "x"}, "OpenAPIV3Schema 'schema' is not supported"),
+        ({"x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True},
+         "must be false if x-kubernetes-int-or-string is true"),
+        ({"type": "string", "x-kubernetes-map-type": "atomic"}, "must be object if"),
+        ({**KEYED, "x-kubernetes-list-type": None}, "x-kubernetes-list-type: Required value"),
+        ({**KEYED, "items": {**ITEM, "nullable": True}}, "cannot be nullable when"),
+        ({**KEYED, "items": {**ITEM, "properties": {"k": {"type": "object"}}}},
+         'Invalid value: "object": must be a scalar type'),
+        ({"type": "object", "not": {"properties": {"metadata": {}}}}, "in a nested context"),
+        ({"type": "string", "anyOf": [{"x-kubernetes-validations": [{"rule": "true"}]}]},
+         "must be empty to be structural"),
+        ({"type": "object", "required": ["b"], "default": {},
+          "properties": {"b": {"type": "string", "default": "x"}}}, "default.b: Required value"),
     ],
-)
+)  # fmt: skip
 def test_a_schema_that_is_not_structural_is_refused(schema: dict[str, Any], message: str) -> None:
     found = DEFINITION.validate(definition(field(schema)))
 
     assert len(found) == 1
     assert message in str(found[0])
+
+
+def test_faults_of_structure_and_of_keywords_are_told_together() -> None:
+    schema = {"type": "object", "properties": {
+        "a": {}, "b": {"type": "array", "uniqueItems": True}}}  # fmt: skip
+
+    found = DEFINITION.validate(definition(field(schema)))
+
+    at = "spec.validation.openAPIV3Schema.properties[spec].properties[a].properties"
+    assert [error.field for error in found] == [
+        f"{at}[a].type",
+        f"{at}[b].items",
+        f"{at}[b].uniqueItems",
+    ]
+
+
+def test_what_the_root_requires_of_a_deep_field_must_be_declared_there() -> None:
+    deep = {"spec": {"properties": {"a": {"properties": {"b": {"minimum": 1}}}}}}
+    schema = {**field({"type": "object"}), "anyOf": [{"properties": deep}]}
+
+    found = DEFINITION.validate(definition(schema))
+
+    at = "spec.validation.openAPIV3Schema"
+    inside = "properties[spec].properties[a].properties[b]"
+    assert [str(error) for error in found] == [
+        f"{at}.{inside}: Required value: because it is defined in {at}.anyOf[0].{inside}"
+    ]
+
+
+def test_a_root_that_status_could_not_obey_alone_is_refused() -> None:
+    schema = {**PLAIN, "anyOf": [{"required": ["spec"]}]}
+
+    assert DEFINITION.validate(definition(schema)) == []
+    found = DEFINITION.validate(definition(schema, subresources={"status": {}}))
+    assert "fields are allowed at the root of the schema if the status subresource" in str(found)
+
+
+def test_an_update_tells_what_is_immutable_after_what_is_wrong() -> None:
+    old, new = definition(), definition(field({}))
+    new["spec"]["group"] = "other.example.com"
+
+    found = DEFINITION.validate_update(new, old)
+
+    assert [error.field for error in found] == [
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].type",
+        "spec.group",
+    ]
+
+
+def test_what_differs_between_versions_is_told_with_its_version_before_the_names() -> None:
+    made = definition(field({}))
+    made["spec"]["versions"].append({**definition()["spec"]["versions"][0], "name": "v2",
+                                     "storage": False})  # fmt: skip
+    made["spec"]["names"]["shortNames"] = ["Not"]
+
+    found = DEFINITION.validate(made)
+
+    assert [error.field for error in found] == [
+        "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].type",
+        "spec.names.shortNames[0]",
+    ]
 
 
 def test_int_or_string_may_say_its_types_in_a_junctor() -> None:
@@ -87,7 +168,20 @@ def test_int_or_string_may_say_its_types_in_a_junctor() -> None:
             {"subresources": {"scale": {"specReplicasPath": ".status.n"}}},
             "specReplicasPath: Invalid value",
         ),
-        ({"selectableFields": [{"jsonPath": ".spec.none"}]}, "must be a valid path"),
+        ({"selectableFields": [{"jsonPath": ".spec.none"}]}, "does not refer to a valid field"),
+        ({"selectableFields": [{"jsonPath": ".spec['a']"}]}, "array notation is not allowed"),
+        ({"selectableFields": [{"jsonPath": ".spec"}]}, "must point to a field of type string"),
+        (
+            {"subresources": {"scale": {**PATHS, "labelSelectorPath": ".other.x"}}},
+            "should be a json path under either .spec or .status",
+        ),
+        (
+            {"subresources": {"scale": {**PATHS, "specReplicasPath": "spec.n"}}},
+            "must be a simple json path starting with .",
+        ),
+        ({"deprecated": True, "deprecationWarning": ""}, "must not be an empty string"),
+        ({"deprecated": True, "deprecationWarning": "x" * 257}, "must be <= 256 characters long"),
+        ({"deprecated": True, "deprecationWarning": "é\n"}, "character found at index 2"),
         ({"additionalPrinterColumns": [{"name": "A", "type": "x"}]}, "must be one of boolean"),
         ({"deprecationWarning": "old"}, "can only be set for deprecated versions"),
     ],

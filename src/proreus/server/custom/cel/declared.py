@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,8 +12,8 @@ from proreus.api.field_error import FieldError
 from proreus.server.custom.cel.checker import Checker, CheckError, is_available, uses_old_self
 from proreus.server.custom.cel.compiled import RULES, expressions, rules_at
 from proreus.server.custom.cel.estimate import estimated_cost
-from proreus.server.custom.cel.places import resolve
 from proreus.server.custom.cel.shapes import Shape, cardinality, shape_of
+from proreus.server.custom.field_paths import resolve
 from proreus.server.custom.structural import Structural
 
 RULE_BUDGET = 10_000_000
@@ -28,20 +29,44 @@ _WITHOUT_CEL = (
     "this server was installed without the extra `cel` and cannot check rules; install "
     "proreus[cel] or remove x-kubernetes-validations"
 )
+_BLANK = "must be non-empty if specified"
+_BROKEN = "must not contain line breaks"
+_LINE_BREAK = re.compile(r"[\n\r]")
+_GO_NAMES = (
+    ("rule", "Rule", ""),
+    ("message", "Message", ""),
+    ("messageExpression", "MessageExpression", ""),
+    ("reason", "Reason", None),
+    ("fieldPath", "FieldPath", ""),
+    ("optionalOldSelf", "OptionalOldSelf", None),
+)
 _ADVICE = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, "
     "maps, and strings are declared)"
 )
 
 
-def rule_violations(schema: Structural, at: str) -> list[FieldError]:
-    """Of a whole schema. ``at`` is where it stands in its definition."""
+def rule_violations(
+    schema: Structural, at: str, *, wrong: Sequence[FieldError] = (), compiles: bool = True
+) -> list[FieldError]:
+    """Of a whole schema. ``at`` is where it stands in its definition.
+
+    ``wrong`` is what else was found: expressions over it, or over a rule that is ill formed, are
+    not read, since their types are not known. Without ``compiles`` none is.
+    """
     if not schema.has_rules:
         return []
     if not is_available():
         return [field_error.forbidden(at, _WITHOUT_CEL)]
+    places = list(_places(schema, _Context(at, is_resource=True)))
+    found = [error for place in places for rule in _rules(*place) for error in rule.form()]
+    if not compiles:
+        return found
     judge = _Judge()
-    found = list(judge.below(schema, _Context(at), is_resource=True))
+    faulty = [error.field for error in (*wrong, *found)]
+    for node, context in places:
+        if not any(field.startswith(f"{context.at}.") for field in faulty):
+            found += judge.place(node, context)
     return found + list(judge.total_violations(at))
 
 
@@ -51,57 +76,64 @@ class _Context:
 
     at: str
     times: int | None = 1
-    uncorrelatable: str = ""  # the list above whose items cannot be told from former ones
+    uncorrelatable: str = ""  # the place above whose parts cannot be told from former ones
+    is_resource: bool = False
 
-    def inside(self, part: str, most: Any) -> _Context:
+    def inside(self, part: str, *, is_correlatable: bool = True) -> _Context:
+        outermost = self.uncorrelatable or ("" if is_correlatable else self.at)
+        return replace(self, at=f"{self.at}.{part}", uncorrelatable=outermost, is_resource=False)
+
+    def repeated(self, most: Any) -> _Context:
         times = None if most is None or self.times is None else self.times * int(most)
-        return replace(self, at=f"{self.at}.{part}", times=times)
+        return replace(self, times=times)
+
+
+def _places(schema: Structural, context: _Context) -> Iterator[tuple[Structural, _Context]]:
+    """The places that have rules, those below before those above, as Kubernetes goes."""
+    values, items = schema.values, schema.items
+    if isinstance(values, Structural) and values.has_rules:
+        inside = context.inside("additionalProperties").repeated(schema.raw.get("maxProperties"))
+        yield from _places(values, inside)
+    for key, child in schema.properties.items():
+        if child.has_rules:
+            is_granular = not schema.is_atomic_map
+            inside = context.inside(f"properties[{key}]", is_correlatable=is_granular)
+            yield from _places(child, inside)
+    if items is not None and items.has_rules:
+        inside = context.inside("items", is_correlatable=schema.list_type == "map")
+        yield from _places(items, inside.repeated(schema.raw.get("maxItems")))
+    if rules_at(schema):
+        yield schema, context
+
+
+def _rules(schema: Structural, context: _Context, checker: Checker | None = None) -> list[_Rule]:
+    return [
+        _Rule(rule, f"{context.at}.{RULES}[{index}]", schema, checker)
+        for index, rule in enumerate(rules_at(schema))
+    ]
 
 
 @dataclass(slots=True)
 class _Judge:
     costs: list[tuple[int, str]] = field(default_factory=list)
 
-    def below(
-        self, schema: Structural, context: _Context, *, is_resource: bool = False
-    ) -> Iterator[FieldError]:
-        if rules_at(schema):
-            yield from self._place(schema, context, is_resource=is_resource)
-        for key, child in schema.properties.items():
-            if child.has_rules:
-                inside = replace(context, at=f"{context.at}.properties[{key}]")
-                yield from self.below(child, inside)
-        if isinstance(schema.values, Structural) and schema.values.has_rules:
-            inside = context.inside("additionalProperties", schema.raw.get("maxProperties"))
-            if schema.is_atomic_map:
-                inside = replace(inside, uncorrelatable=context.at)
-            yield from self.below(schema.values, inside)
-        if schema.items is not None and schema.items.has_rules:
-            inside = context.inside("items", schema.raw.get("maxItems"))
-            if schema.list_type != "map":
-                inside = replace(inside, uncorrelatable=context.at)
-            yield from self.below(schema.items, inside)
-
-    def _place(
-        self, schema: Structural, context: _Context, *, is_resource: bool
-    ) -> Iterator[FieldError]:
-        shape = shape_of(schema, is_resource=is_resource)
+    def place(self, schema: Structural, context: _Context) -> Iterator[FieldError]:
+        shape = shape_of(schema, is_resource=context.is_resource)
         checker = Checker(shape, expressions(rules_at(schema)))
         times = context.times
         if times is None:
             times = cardinality(shape) if shape is not None else 1
-        for index, rule in enumerate(rules_at(schema)):
-            place = _Rule(rule, f"{context.at}.{RULES}[{index}]", schema, checker)
-            yield from place.form()
-            for name, node_cost in place.compiled(context.uncorrelatable, shape):
-                if isinstance(node_cost, FieldError):
-                    yield node_cost
+        for rule in _rules(schema, context, checker):
+            for name, found in rule.compiled(context.uncorrelatable, shape):
+                if isinstance(found, FieldError):
+                    yield found
                     continue
-                cost = node_cost * times
-                self.costs.append((cost, f"{place.at}.{name}"))
+                # Kubernetes counts a message once, wherever it stands.
+                cost = found * times if name == "rule" else found
+                self.costs.append((cost, f"{rule.at}.{name}"))
                 if cost > RULE_BUDGET:
                     what = f"estimated {name} cost exceeds budget by {_factor(cost, RULE_BUDGET)}"
-                    yield field_error.forbidden(f"{place.at}.{name}", f"{what} {_ADVICE}")
+                    yield field_error.forbidden(f"{rule.at}.{name}", f"{what} {_ADVICE}")
 
     def total_violations(self, at: str) -> Iterator[FieldError]:
         total = sum(cost for cost, _ in self.costs)
@@ -132,7 +164,7 @@ class _Rule:
     raw: Mapping[str, Any]
     at: str
     schema: Structural
-    checker: Checker
+    checker: Checker | None
 
     @property
     def text(self) -> str:
@@ -140,71 +172,70 @@ class _Rule:
 
     def form(self) -> Iterator[FieldError]:
         """What can be said without looking into the expression."""
-        if not self.text.strip():
-            yield field_error.required(f"{self.at}.rule", "rule is not specified")
-            return
         yield from self._message()
+        expression = self.raw.get("messageExpression")
+        if expression and not expression.strip():
+            yield field_error.required(f"{self.at}.messageExpression", _BLANK)
         reason = self.raw.get("reason")
         if reason is not None and reason not in _REASONS:
             yield field_error.not_supported(f"{self.at}.reason", reason, _REASONS)
-        path = self.raw.get("fieldPath")
-        if path and resolve(path, self.schema) is None:
-            yield field_error.invalid(f"{self.at}.fieldPath", path, "must be a valid path")
+        path, place = self.raw.get("fieldPath"), f"{self.at}.fieldPath"
+        if not path:
+            return
+        if not path.strip():
+            yield field_error.invalid(place, path, _BLANK)
+        if _LINE_BREAK.search(path):
+            yield field_error.invalid(place, path, _BROKEN)
+        if resolve(path, self.schema) is None:
+            yield field_error.invalid(place, path, "must be a valid path")
 
     def _message(self) -> Iterator[FieldError]:
-        message, expression = self.raw.get("message"), self.raw.get("messageExpression")
-        if message is not None:
-            at = f"{self.at}.message"
-            if message and not message.strip():
-                yield field_error.invalid(at, message, "must be non-empty if specified")
-            elif "\n" in message.strip():
-                yield field_error.invalid(at, message, "must not contain line breaks")
-        if "\n" in self.text.strip() and not message and not expression:
-            yield field_error.required(
-                f"{self.at}.message", "message must be specified if rule contains line breaks"
-            )
+        message, place = self.raw.get("message") or "", f"{self.at}.message"
+        if not self.text.strip():
+            yield field_error.required(f"{self.at}.rule", "rule is not specified")
+        elif message and not message.strip():
+            yield field_error.invalid(place, message, _BLANK)
+        elif _LINE_BREAK.search(message.strip()):
+            yield field_error.invalid(place, message, _BROKEN)
+        elif _LINE_BREAK.search(self.text.strip()) and not message.strip():
+            text = "message must be specified if rule contains line breaks"
+            yield field_error.required(place, text)
 
     def compiled(
         self, uncorrelatable: str, shape: Shape | None
     ) -> Iterator[tuple[str, int | FieldError]]:
-        """The cost of the rule and of its message, or why they do not compile."""
-        if not self.text.strip():
-            return
+        """The cost of the rule and of its message, or what is wrong with them."""
+        assert self.checker is not None, "made for compiling"
         optional = self.raw.get("optionalOldSelf")
+        is_transition = False
         try:
             node = self.checker.check(self.text, optional_old=bool(optional))
         except CheckError as error:
             yield "rule", self._refused("rule", f"compilation failed: {error}")
-            return
-        if node.type.name not in ("bool", "dyn"):
-            yield "rule", self._refused("rule", "cel expression must evaluate to a bool")
-            return
-        is_transition = uses_old_self(node)
-        if optional is not None and not is_transition:
+        else:
+            if node.type.name in ("bool", "dyn"):
+                is_transition = uses_old_self(node)
+                yield "rule", estimated_cost(node, shape)
+                yield from self._compiled_message(self.checker, shape)
+            else:
+                yield "rule", self._refused("rule", "cel expression must evaluate to a bool")
+        if is_transition and uncorrelatable:
+            text = "oldSelf cannot be used on the uncorrelatable portion of the schema within "
+            found = field_error.invalid(f"{self.at}.rule", self.text, text + uncorrelatable)
+            yield "rule", found
+        elif optional is not None and not is_transition:
             at, why = f"{self.at}.optionalOldSelf", "may not be set if oldSelf is not used in rule"
             yield "rule", field_error.invalid(at, optional, why)
-        if is_transition and uncorrelatable and not optional:
-            yield (
-                "rule",
-                self._refused(
-                    "rule",
-                    "oldSelf cannot be used on the uncorrelatable portion of the schema within "
-                    f"{uncorrelatable}",
-                ),
-            )
-        yield "rule", estimated_cost(node, shape)
-        yield from self._compiled_message(shape)
 
-    def _compiled_message(self, shape: Shape | None) -> Iterator[tuple[str, int | FieldError]]:
+    def _compiled_message(
+        self, checker: Checker, shape: Shape | None
+    ) -> Iterator[tuple[str, int | FieldError]]:
         name = "messageExpression"
         text = self.raw.get(name)
-        if text is None:
-            return
-        if not text.strip():
-            yield name, field_error.required(f"{self.at}.{name}", "must be non-empty if specified")
+        if not text:
             return
         try:
-            node = self.checker.check(text)
+            node = checker.check(text)
         except CheckError as error:
             why = f"messageExpression compilation failed: {error}"
             yield name, self._refused(name, why)
@@ -215,4 +246,6 @@ class _Rule:
         yield name, estimated_cost(node, shape)
 
     def _refused(self, name: str, why: str) -> FieldError:
-        return field_error.invalid(f"{self.at}.{name}", self.raw.get(name), why)
+        """The whole rule is told, under the names of Kubernetes' own form of it."""
+        told = {go_name: self.raw.get(word, empty) for word, go_name, empty in _GO_NAMES}
+        return field_error.invalid(f"{self.at}.{name}", told, why)

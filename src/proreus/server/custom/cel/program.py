@@ -16,9 +16,9 @@ from proreus.api.field_error import FieldError, Reason
 from proreus.api.patch.json_patch import same
 from proreus.server.custom.cel.compiled import CompiledRule, Place, Places, rules_at
 from proreus.server.custom.cel.functions.operators import NO_OVERLOAD
-from proreus.server.custom.cel.places import resolve
 from proreus.server.custom.cel.steps import CostExceeded
 from proreus.server.custom.cel.values import NONE, EvaluationError, Optional, cel_value
+from proreus.server.custom.field_paths import resolve
 from proreus.server.custom.structural import MISSING, Structural
 
 RULE_LIMIT = 1_000_000
@@ -57,14 +57,23 @@ class SchemaRules:
         self._places = Places()
 
     def violations(
-        self, value: Any, old: Any = MISSING, *, is_resource: bool = True, budget: int = BUDGET
+        self,
+        value: Any,
+        old: Any = MISSING,
+        *,
+        is_resource: bool = True,
+        budget: int = BUDGET,
+        at: str = "",
     ) -> list[FieldError]:
-        """Of a value and everything in it. What is tolerated because it was so before is marked."""
+        """Of a value, which stands ``at`` some place, and of everything in it.
+
+        What is tolerated because it was so before is marked.
+        """
         found: list[FieldError] = []
         if self._schema.has_rules:
             walk = _Walk(self._places, found, budget)
             with suppress(_Stopped):
-                walk.value(value, self._schema, _Old(old), "", is_resource=is_resource)
+                walk.value(value, self._schema, _Old(old), at, is_resource=is_resource)
         return found
 
 

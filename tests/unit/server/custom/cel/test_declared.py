@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("cel_expr_python.cel")
 
+from proreus.api import field_error
 from proreus.server.custom.cel.declared import rule_violations
 from proreus.server.custom.structural import parse
 
@@ -50,6 +51,14 @@ def with_rules(schema: Schema, *given: str | dict[str, Any]) -> Schema:
 
 def said(schema: Schema, *given: str | dict[str, Any]) -> list[str]:
     return [str(one) for one in rule_violations(parse(with_rules(schema, *given)), AT)]
+
+
+def whole(rule: str) -> str:
+    """A rule as Kubernetes prints its own form of one."""
+    return (
+        f'{{"Rule":"{rule}","Message":"","MessageExpression":"","Reason":null,"FieldPath":"",'
+        '"OptionalOldSelf":null}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,7 +129,7 @@ def test_what_it_does_not_is_refused_with_its_place(rule: str, column: int, mess
     found = said(OBJECT, rule)
 
     assert found == [
-        f'{AT}.x-kubernetes-validations[0].rule: Invalid value: "{rule}": compilation failed: '
+        f"{AT}.x-kubernetes-validations[0].rule: Invalid value: {whole(rule)}: compilation failed: "
         f"ERROR: <input>:1:{column}: {message}\n | {rule}\n | {'.' * (column - 1)}^"
     ]
 
@@ -128,8 +137,7 @@ def test_what_it_does_not_is_refused_with_its_place(rule: str, column: int, mess
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rule": "self.n"}, "].rule: Invalid value: \"self.n\": "
-         "cel expression must evaluate to a bool"),
+        ({"rule": "self.n"}, "cel expression must evaluate to a bool"),
         ({"rule": "1 +"}, "compilation failed: ERROR: <input>:1:4: Syntax error"),
         ({"rule": " "}, "].rule: Required value: rule is not specified"),
         ({"rule": "[1, 'a'] == [1]"}, "expected type 'int' but found 'string'"),
@@ -171,6 +179,38 @@ def test_former_values_cannot_be_found_in_a_plain_list() -> None:
         f"cannot be used on the uncorrelatable portion of the schema within {AT}"
     ]
     assert rule_violations(parse(by_key), AT) == []
+
+
+def test_former_values_cannot_be_found_below_the_outermost_plain_list_or_atomic_map() -> None:
+    text = {**TEXT, "maxLength": 5}
+    rule = with_rules(text, {"rule": "self == oldSelf.orValue('')", "optionalOldSelf": True})
+    atomic = {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": rule}}
+    deep = {
+        "type": "array",
+        "maxItems": 2,
+        "items": {"type": "array", "maxItems": 2, "items": rule},
+    }
+    values = {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": rule,
+              "maxProperties": 2}  # fmt: skip
+
+    assert f"schema within {AT}" in str(rule_violations(parse(atomic), AT)[-1])
+    assert str(rule_violations(parse(deep), AT)[-1]).endswith(f"schema within {AT}")
+    assert rule_violations(parse(values), AT) == []
+
+
+def test_a_rule_over_a_wrong_schema_is_not_read_but_others_are() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": with_rules(NUMBER, "self.x"), "b": with_rules(NUMBER, "self.y")},
+    }
+    wrong = [field_error.forbidden(f"{AT}.properties[a].uniqueItems", "not here")]
+
+    found = rule_violations(parse(schema), AT, wrong=wrong)
+
+    assert [error.field for error in found] == [
+        f"{AT}.properties[b].x-kubernetes-validations[0].rule"
+    ]
+    assert rule_violations(parse(schema), AT, compiles=False) == []
 
 
 NESTED = "self.l.all(x, self.l.all(y, x == y))"
