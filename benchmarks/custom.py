@@ -40,7 +40,7 @@ def _schemas() -> list[Row]:
 
     def judged() -> None:
         prune(obj, parsed)
-        default(obj, parsed, is_root=True)
+        default(obj, parsed)
         validate_object(obj, parsed)
 
     fields = _count(schema)

@@ -43,7 +43,7 @@ class Conversions:
         converted = copy.deepcopy(obj)
         prune(converted, schema)
         if obj.get("apiVersion") == to.api_version:
-            default(converted, schema, is_root=True)
+            default(converted, schema)
             renew_owners(converted, schemas)
         converted["apiVersion"] = to.api_version
         return converted

@@ -8,13 +8,13 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from proreus.server.custom.structural import MISSING, TYPE_FIELDS, Structural
+from proreus.server.custom.structural import MISSING, Structural
 
 
-def default(value: Any, schema: Structural, *, is_root: bool = False) -> None:
+def default(value: Any, schema: Structural) -> None:
     """Change ``value`` in place, from the outside in: a default may itself have defaults inside."""
     if value.__class__ is dict:
-        _object(value, schema, TYPE_FIELDS if is_root or schema.is_embedded else ())
+        _object(value, schema)
     elif value.__class__ is list and schema.items is not None:
         items = schema.items
         for index, item in enumerate(value):
@@ -24,7 +24,7 @@ def default(value: Any, schema: Structural, *, is_root: bool = False) -> None:
                 default(item, items)
 
 
-def _object(value: dict[str, Any], schema: Structural, reserved: tuple[str, ...]) -> None:
+def _object(value: dict[str, Any], schema: Structural) -> None:
     for key, child in schema.properties.items():
         if child.default is not MISSING and (
             key not in value or (value[key] is None and not child.nullable)
@@ -33,17 +33,14 @@ def _object(value: dict[str, Any], schema: Structural, reserved: tuple[str, ...]
     nulls: list[str] = []
     for key, item in value.items():
         inner = schema.child(key)
-        if inner is None or key in reserved:
+        if inner is None:
             continue
-        if item is None:
-            if not inner.nullable and not _takes_null(inner):
+        if item is None and not inner.nullable:
+            if inner.default is MISSING:
                 nulls.append(key)
-        elif item.__class__ is dict or item.__class__ is list:
+                continue
+            value[key] = item = copy.deepcopy(inner.default)  # of a map's values
+        if item.__class__ is dict or item.__class__ is list:
             default(item, inner)
     for key in nulls:
         del value[key]
-
-
-def _takes_null(schema: Structural) -> bool:
-    """A field of no type takes anything (preserve-unknown-fields)."""
-    return not schema.type and not schema.int_or_string

@@ -123,6 +123,7 @@ def _resource(
         GroupResource(gvk.group, names["plural"]),
         is_deleting,
         Expressions(schemas[version["name"]]),
+        _scale(parts.get("scale"), gvk),
     )
     return Resource(
         group=spec["group"],
@@ -145,7 +146,7 @@ def _resource(
         tracks_generation=True,
         unconditional_update=False,
         printer=ColumnPrinter(version.get("additionalPrinterColumns") or ()),
-        scale=_scale(parts.get("scale"), gvk),
+        scale=rules.scale,
         deprecation_warning=_deprecation(version, spec, gvk),
         refresh_before=revision,
     )
@@ -167,6 +168,7 @@ def _by_webhook(
         resource.group_resource,
         is_ending,
         Expressions(schema),
+        _scale((version.get("subresources") or {}).get("scale"), resource.gvk),
     )
     versions = WebhookVersions(resource.version, converted, resource.selectable.read)
     return replace(resource, rules=rules.rules(), versions=versions)

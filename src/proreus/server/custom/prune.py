@@ -16,7 +16,7 @@ _FLOAT_AS_INTEGER_MAX = 1e21
 def prune(value: dict[str, Any], schema: Structural) -> list[str]:
     """Prune a whole object; returns the paths of the fields that went."""
     gone: list[str] = []
-    _object(value, schema, "", gone, is_resource=True)
+    _object(value, schema, "", gone, is_resource=True, keeps=schema.preserves_unknown)
     return sorted(gone)
 
 
@@ -29,16 +29,21 @@ def would_prune(value: Any, schema: Structural) -> bool:
     return bool(gone)
 
 
-def _prune(value: Any, schema: Structural | None, path: str, gone: list[str]) -> None:
+def _prune(
+    value: Any, schema: Structural | None, path: str, gone: list[str], *, keeps: bool = False
+) -> None:
+    """``keeps``: what is not declared stays, because the list around it says so."""
+    keeps = keeps or (schema is not None and schema.preserves_unknown)
     if value.__class__ is dict:
-        _object(value, schema, path, gone, is_resource=schema is not None and schema.is_embedded)
+        is_resource = schema is not None and schema.is_embedded
+        _object(value, schema, path, gone, is_resource=is_resource, keeps=keeps)
     elif value.__class__ is list:
         items = schema.items if schema is not None else None
-        if schema is not None and items is None and schema.preserves_unknown:
+        if keeps and items is None:
             return
         for index, item in enumerate(value):
             if item.__class__ is dict or item.__class__ is list:
-                _prune(item, items, f"{path}[{index}]", gone)
+                _prune(item, items, f"{path}[{index}]", gone, keeps=keeps)
 
 
 def _object(
@@ -48,22 +53,21 @@ def _object(
     gone: list[str],
     *,
     is_resource: bool,
+    keeps: bool,
 ) -> None:
     dropped: list[str] = []
+    values = schema.values if schema is not None else None
     for key, item in value.items():
         if is_resource and key in TYPE_FIELDS:
             continue
         child = schema.properties.get(key) if schema is not None else None
         if child is None:
-            if schema is not None and schema.values:
-                child = schema.values if isinstance(schema.values, Structural) else None
-                if child is None:
-                    continue
-            elif schema is not None and schema.preserves_unknown:
+            if values is None:
+                if not keeps:
+                    dropped.append(key)
                 continue
-            else:
-                dropped.append(key)
-                continue
+            # ``additionalProperties: true`` takes any key, but says nothing of what is below it.
+            child = values if isinstance(values, Structural) else None
         if item.__class__ is dict or item.__class__ is list:
             _prune(item, child, f"{path}.{key}" if path else key, gone)
     for key in dropped:

@@ -12,8 +12,11 @@ from proreus.api.group_version import GroupResource, GroupVersionKind
 from proreus.api.patch.json_patch import same
 from proreus.api.status import Forbidden
 from proreus.server.custom.default import default
+from proreus.server.custom.embedded_rules import embedded_violations
 from proreus.server.custom.expressions import Expressions
+from proreus.server.custom.list_rules import list_violations
 from proreus.server.custom.prune import prune, with_plain_numbers
+from proreus.server.custom.scale import CustomScale
 from proreus.server.custom.structural import MISSING, Structural
 from proreus.server.custom.validate import validate, validate_object
 from proreus.server.schema.check import DecodeError, check
@@ -35,7 +38,7 @@ class Decode:
         odd: list[str] = []
         _coerce(obj, "", odd)
         _coerce_embedded(obj, self.schema, "", odd)
-        default(obj, self.schema, is_root=True)
+        default(obj, self.schema)
         return obj, [*unknown, *odd]
 
 
@@ -88,6 +91,7 @@ class CustomRules:
     resource: GroupResource
     is_ending: bool  # the definition is being deleted
     expressions: Expressions
+    scale: CustomScale | None = None
 
     def rules(self) -> Rules:
         return Rules(
@@ -101,7 +105,7 @@ class CustomRules:
         )
 
     def _default(self, obj: JsonObject) -> None:
-        default(obj, self.stored_schema, is_root=True)
+        default(obj, self.stored_schema)
 
     def _prepare_create(self, obj: JsonObject) -> None:
         if self.is_ending:
@@ -135,11 +139,26 @@ class CustomRules:
             return validate(None, schema, at="status")
         former = before.get("status", MISSING)
         found = validate(mine["status"], schema, former, at="status")
+        if self.scale is not None:
+            found += self.scale.violations(mine, status_only=True)
+        found += self._doubled(mine, before)
         return found + self.expressions.violations(mine, before, found)
 
     def _judge(self, obj: JsonObject, old: Any) -> list[FieldError]:
+        """In the order in which Kubernetes tells it."""
         found = validate_object(obj, self.schema, old)
+        if self.scale is not None:
+            found += self.scale.violations(obj)
+        found += embedded_violations(obj, self.schema)
+        found += self._doubled(obj, old)
         return found + self.expressions.violations(obj, old, found)
+
+    def _doubled(self, obj: JsonObject, old: Any) -> list[FieldError]:
+        """Items that are there twice, unless there were such before."""
+        found = list_violations(obj, self.schema)
+        if found and old is not MISSING and list_violations(old, self.schema):
+            return []
+        return found
 
     def _served(self, obj: JsonObject) -> JsonObject:
         return obj if self.to_served is None else self.to_served(obj)

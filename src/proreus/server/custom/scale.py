@@ -7,12 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error
+from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupResource
 from proreus.api.status import Conflict, InternalError, Invalid
 from proreus.server.registry import metadata
 from proreus.server.registry.subresources.scale import SCALE
 from proreus.server.schema.rules import JsonObject
 
+_INT32_MAX = 2**31 - 1
+_GO_TYPES = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+    type(None): "<nil>",
+}
 _SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
@@ -48,6 +59,15 @@ class CustomScale:
             return self.of(_written(copied, self.spec_path, 0))
         return self.of(obj)
 
+    def violations(self, obj: Mapping[str, Any], *, status_only: bool = False) -> list[FieldError]:
+        """Whether the numbers can be shown: ``status_only`` for a write of status."""
+        found = [] if status_only else _number_violations(obj, self.spec_path)
+        found += _number_violations(obj, self.status_path)
+        if self.selector_path:
+            why, _ = _accessed(obj, self.selector_path, str, "string")
+            found += [field_error.invalid(self.selector_path, "", why)] if why else []
+        return found
+
     def scaled(
         self, live: JsonObject, scale: JsonObject, resource: GroupResource, name: str
     ) -> JsonObject:
@@ -67,6 +87,41 @@ class CustomScale:
         version = wanted.get("resourceVersion") or live["metadata"]["resourceVersion"]
         meta = {**live["metadata"], "resourceVersion": version}
         return _written({**live, "metadata": meta}, self.spec_path, replicas)
+
+
+def _number_violations(obj: Mapping[str, Any], path: str) -> list[FieldError]:
+    why, number = _accessed(obj, path, int, "int64")
+    if why:
+        return [field_error.invalid(path, 0, why)]
+    if number is not None and number < 0:
+        return [field_error.invalid(path, number, "should be a non-negative integer")]
+    if number is not None and number > _INT32_MAX:
+        text = f"should be less than or equal to {_INT32_MAX}"
+        return [field_error.invalid(path, number, text)]
+    return []
+
+
+def _accessed(obj: Mapping[str, Any], path: str, wanted: type, name: str) -> tuple[str, Any]:
+    """Why the value at a path cannot be read as what it should be, and the value if it can."""
+    value: Any = obj
+    keys = path.removeprefix(".").split(".")
+    for depth, key in enumerate(keys):
+        if not isinstance(value, dict):
+            at = ".".join(keys[:depth])
+            return _odd(at, value, "map[string]interface {}"), None
+        if key not in value:
+            return "", None
+        value = value[key]
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        return _odd(".".join(keys), value, name), None
+    return "", value
+
+
+def _odd(at: str, value: Any, wanted: str) -> str:
+    shown = value if isinstance(value, str) else field_error.quote(value)
+    return (
+        f".{at} accessor error: {shown} is of the type {_GO_TYPES[type(value)]}, expected {wanted}"
+    )
 
 
 def _read(obj: Mapping[str, Any], path: str) -> Any:

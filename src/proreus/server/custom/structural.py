@@ -46,6 +46,8 @@ class Structural:
     is_atomic_map: bool
     has_defaults: bool  # here or anywhere below
     has_rules: bool
+    has_embedded: bool
+    has_unique_lists: bool  # sets and maps
 
     def child(self, key: str) -> Structural | None:
         found = self.properties.get(key)
@@ -69,10 +71,15 @@ def parse(raw: Mapping[str, Any]) -> Structural:
     values = parse(more) if isinstance(more, dict) else more
     default = get("default")
     has_defaults, has_rules = default is not None, bool(get("x-kubernetes-validations"))
+    has_embedded = is_embedded = bool(get("x-kubernetes-embedded-resource"))
+    list_type = get("x-kubernetes-list-type") or ""
+    has_unique_lists = list_type in ("set", "map")
     for child in (*properties.values(), items, values):
         if isinstance(child, Structural):
             has_defaults = has_defaults or child.has_defaults
             has_rules = has_rules or child.has_rules
+            has_embedded = has_embedded or child.has_embedded
+            has_unique_lists = has_unique_lists or child.has_unique_lists
     return Structural(
         raw=raw,
         type=get("type") or "",
@@ -82,13 +89,15 @@ def parse(raw: Mapping[str, Any]) -> Structural:
         nullable=bool(get("nullable")),
         int_or_string=bool(get("x-kubernetes-int-or-string")),
         preserves_unknown=bool(get("x-kubernetes-preserve-unknown-fields")),
-        is_embedded=bool(get("x-kubernetes-embedded-resource")),
+        is_embedded=is_embedded,
         default=MISSING if default is None else default,
-        list_type=get("x-kubernetes-list-type") or "",
+        list_type=list_type,
         list_map_keys=tuple(get("x-kubernetes-list-map-keys") or ()),
         is_atomic_map=get("x-kubernetes-map-type") == "atomic",
         has_defaults=has_defaults,
         has_rules=has_rules,
+        has_embedded=has_embedded,
+        has_unique_lists=has_unique_lists,
     )
 
 

@@ -61,8 +61,6 @@ class _Walk:
         self.junctors(value, schema.raw, path)
         self._plain(value, schema.raw, path)
         if value.__class__ is dict:
-            if schema.is_embedded:
-                self._embedded(value, path)
             reserved = TYPE_FIELDS if schema.is_embedded else ()
             self.object(value, schema, path, old, reserved=reserved)
         elif value.__class__ is list:
@@ -92,20 +90,6 @@ class _Walk:
             find = _former_items(schema, old)
             for index, item in enumerate(value):
                 self.value(item, schema.items, f"{path}[{index}]", find(index, item))
-        if schema.list_type in ("set", "map"):
-            self._unique(value, schema, path)
-
-    def _unique(self, value: list[Any], schema: Structural, path: str) -> None:
-        seen: list[Any] = []
-        for index, item in enumerate(value):
-            if schema.list_type == "map":
-                if not isinstance(item, dict):
-                    return
-                item = {key: item[key] for key in schema.list_map_keys if key in item}
-            if any(same(item, other) for other in seen):
-                self._add(field_error.duplicate(self._field(f"{path}[{index}]"), item))
-            else:
-                seen.append(item)
 
     def _type(self, value: Any, schema: Structural, path: str) -> bool:
         wanted = schema.type
@@ -193,19 +177,6 @@ class _Walk:
 
     def _holds(self, value: Any, raw: Mapping[str, Any], path: str) -> bool:
         return not self._violations(value, raw, path)
-
-    def _embedded(self, value: Mapping[str, Any], path: str) -> None:
-        version, kind = value.get("apiVersion"), value.get("kind")
-        at = self._field(_below(path, "apiVersion"))
-        if not version:
-            self._add(field_error.required(at, "must not be empty") if version == "" else
-                      field_error.required(at))  # fmt: skip
-        elif isinstance(version, str) and version.count("/") > 1:
-            text = f"unexpected GroupVersion string: {version}"
-            self._add(field_error.invalid(at, version, text))
-        if not kind:
-            at = self._field(_below(path, "kind"))
-            self._add(field_error.required(at))
 
     def _field(self, path: str) -> str:
         if not self._at or not path:

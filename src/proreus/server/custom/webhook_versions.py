@@ -182,7 +182,7 @@ class WebhookVersions:
         schema = kind.schemas.get(version)
         if schema is not None and obj.revision <= kind.refresh_before:
             prune(decoded, schema)
-            default(decoded, schema, is_root=True)
+            default(decoded, schema)
             renew_owners(decoded, kind.schemas)
         return decoded
 

@@ -177,10 +177,10 @@ def test_pruning_and_defaulting_come_to_rest(drawn: tuple[Schema, Any]) -> None:
     obj = {"spec": value, "unknown": value}
 
     prune(obj, parsed)
-    default(obj, parsed, is_root=True)
+    default(obj, parsed)
     once = copy.deepcopy(obj)
     gone = prune(obj, parsed)
-    default(obj, parsed, is_root=True)
+    default(obj, parsed)
 
     assert gone == []
     assert obj == once

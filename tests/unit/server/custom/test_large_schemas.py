@@ -99,7 +99,7 @@ def test_a_pod_is_judged_by_it() -> None:
     obj: dict[str, Any] = {"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": POD}}}
 
     assert prune(obj, schema) == []
-    default(obj, schema, is_root=True)
+    default(obj, schema)
     assert validate_object(obj, schema) == []
 
     obj["spec"]["template"]["spec"] = {"containers": [{"image": 1}]}

@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from proreus.api.group_version import GroupKind
 from proreus.server.custom.default import default
+from proreus.server.custom.embedded_rules import embedded_violations
 from proreus.server.custom.go_regexp import is_found
+from proreus.server.custom.list_rules import list_violations
 from proreus.server.custom.prune import prune, with_plain_numbers
+from proreus.server.custom.scale import CustomScale
 from proreus.server.custom.structural import parse
 from proreus.server.custom.validate import validate_object
 
@@ -48,7 +52,7 @@ def test_defaults_reach_inside_of_defaults() -> None:
         )
     )
 
-    default(obj, schema, is_root=True)
+    default(obj, schema)
 
     assert obj == {"spec": {"deep": {"a": 1}, "kept": None}}
 
@@ -127,3 +131,119 @@ def test_patterns_match_as_in_go(pattern: str, text: str, is_there: bool) -> Non
     pytest.importorskip("cel_expr_python.cel")
 
     assert is_found(pattern, text) is is_there
+
+
+def test_a_list_that_keeps_everything_keeps_what_its_items_do_not_declare() -> None:
+    item = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+    kept = {"type": "array", "items": item, "x-kubernetes-preserve-unknown-fields": True}
+    obj = {"spec": {"l": [{"a": {"x": 1}, "b": {"y": 1}}]}}
+
+    assert prune(obj, parse(spec_of(l=kept))) == ["spec.l[0].a.x"]
+    assert obj == {"spec": {"l": [{"a": {}, "b": {"y": 1}}]}}
+
+
+def test_a_map_of_anything_keeps_its_keys_and_nothing_below_them() -> None:
+    obj = {"spec": {"m": {"a": 1, "b": {"c": 2}}}}
+
+    assert prune(obj, parse(spec_of(m={"type": "object", "additionalProperties": True})))
+    assert obj == {"spec": {"m": {"a": 1, "b": {}}}}
+
+
+def test_null_gives_way_in_maps_and_in_fields_of_any_type() -> None:
+    values = {"type": "string", "default": "x"}
+    schema = spec_of(
+        m={"type": "object", "additionalProperties": values},
+        free={"x-kubernetes-preserve-unknown-fields": True},
+    )
+    obj: dict[str, Any] = {"spec": {"m": {"a": None}, "free": None}}
+
+    default(obj, parse(schema))
+
+    assert obj == {"spec": {"m": {"a": "x"}}}
+
+
+def test_metadata_of_what_is_embedded_has_defaults() -> None:
+    label = {"type": "object", "properties": {"a": {"type": "string", "default": "b"}}}
+    meta = {"type": "object", "properties": {"labels": label}}
+    inner = {"type": "object", "x-kubernetes-embedded-resource": True,
+             "properties": {"metadata": meta}}  # fmt: skip
+    obj: dict[str, Any] = {"spec": {"t": {"metadata": {"labels": {}}}}}
+
+    default(obj, parse(spec_of(t=inner)))
+
+    assert obj["spec"]["t"]["metadata"]["labels"] == {"a": "b"}
+
+
+EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True,
+            "x-kubernetes-preserve-unknown-fields": True}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"kind": "Pod"}, "spec.t.apiVersion: Required value"),
+        ({"apiVersion": "v1", "kind": ""}, "spec.t.kind: Required value"),
+        ({"apiVersion": 1, "kind": "Pod"}, "spec.t.apiVersion: Invalid value: 1: must be a string"),
+        ({"apiVersion": "v1", "kind": "P_d"}, 'spec.t.kind: Invalid value: "P_d": may have mixed '
+         "case, but should otherwise match: a DNS-1035 label must consist"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a/b"}},
+         "spec.t.metadata.name: Invalid value: \"a/b\": may not contain '/'"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": ""}}},
+         'spec.t.metadata.labels: Invalid value: "a b": name part must consist'),
+    ],
+)  # fmt: skip
+def test_what_is_embedded_has_a_type_and_good_metadata(value: Any, message: str) -> None:
+    found = embedded_violations({"spec": {"t": value}}, parse(spec_of(t=EMBEDDED)))
+
+    assert len(found) == 1
+    assert str(found[0]).startswith(message)
+
+
+def test_an_item_that_is_there_thrice_is_told_once_where_it_comes_again() -> None:
+    schema = parse(spec_of(
+        s={"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set"},
+        m={"type": "object", "additionalProperties": {
+            "type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k", "p"]}},
+    ))  # fmt: skip
+    twice = [{"k": 1, "p": 2, "v": 1}, {"p": 2, "k": 1}, {"k": 1}]
+
+    found = list_violations({"spec": {"s": [1, 2, 1, 1], "m": {"x": twice}}}, schema)
+
+    assert [str(error) for error in found] == [
+        'spec.m[x][1]: Duplicate value: {"k":1,"p":2}',
+        "spec.s[2]: Duplicate value: 1",
+    ]
+
+
+def test_a_large_set_is_judged_in_the_time_it_takes_to_read_it() -> None:
+    items = {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "set"}
+
+    # A pair of every two would be five billion.
+    assert list_violations({"spec": {"s": [{"n": n} for n in range(100_000)]}},
+                           parse(spec_of(s=items))) == []  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("obj", "messages"),
+    [
+        ({"spec": {"n": 3}, "status": {"n": 1, "s": "a=b"}}, []),
+        ({}, []),
+        ({"spec": {"n": -1}}, [".spec.n: Invalid value: -1: should be a non-negative integer"]),
+        ({"status": {"n": 2**31}},
+         [".status.n: Invalid value: 2147483648: should be less than or equal to 2147483647"]),
+        ({"spec": {"n": "x"}},
+         [".spec.n: Invalid value: 0: .spec.n accessor error: x is of the type string, expected "
+          "int64"]),
+        ({"spec": [1]},
+         [".spec.n: Invalid value: 0: .spec accessor error: [1] is of the type []interface {}, "
+          "expected map[string]interface {}"]),
+        ({"status": {"s": 1}},
+         [".status.s: Invalid value: \"\": .status.s accessor error: 1 is of the type int64, "
+          "expected string"]),
+    ],
+)  # fmt: skip
+def test_numbers_that_scale_shows_are_numbers(obj: dict[str, Any], messages: list[str]) -> None:
+    scale = CustomScale(GroupKind("example.com", "T"), ".spec.n", ".status.n", ".status.s")
+
+    assert [str(error) for error in scale.violations(obj)] == messages
