@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -37,8 +38,9 @@ async def test_a_rule_about_a_field_that_is_not_there_is_refused(server: Running
 
     assert (
         "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: "
-        'Invalid value: "self.nope == 1": compilation failed: ERROR: <input>:1:5: undefined field '
-        "'nope'" in str(refused.value)
+        'Invalid value: {"Rule":"self.nope == 1","Message":"","MessageExpression":"","Reason":null,'
+        '"FieldPath":"","OptionalOldSelf":null}: compilation failed: ERROR: <input>:1:5: undefined '
+        "field 'nope'" in str(refused.value)
     )
 
 
@@ -113,3 +115,34 @@ async def test_a_rule_that_could_take_too_long_is_refused(server: RunningServer)
         found = await definitions(client).list()
 
     assert WIDGETS not in [one.name for one in found.items]
+
+
+# What Kubernetes' budget for one object allows: a second and more of work.
+COSTLY = [f"self.l.all(x, self.l.all(y, x + y + {n} > -1))" for n in range(9)]
+
+
+async def test_a_rule_that_spends_its_budget_holds_up_nobody_else(server: RunningServer) -> None:
+    many = {"type": "array", "maxItems": 1000, "items": INTEGER}
+    async with server.client() as client:
+        await define(client, ruled(*COSTLY, l=many))
+        costly = asyncio.create_task(
+            widgets(client).create(widget("costly", spec={"l": list(range(330))}))
+        )
+        await asyncio.sleep(0)
+        for n in range(3):
+            await widgets(client).create(widget(f"cheap-{n}", spec={"l": [n]}))
+
+        assert not costly.done()
+        assert (await costly).name == "costly"
+
+
+async def test_what_is_judged_aside_is_refused_with_its_causes(server: RunningServer) -> None:
+    many = {"type": "array", "maxItems": 1000, "items": INTEGER}
+    async with server.client() as client:
+        await define(client, ruled("self.l.all(x, self.l.all(y, x + y < 300))", l=many))
+        made = await widgets(client).create(widget("grows", spec={"l": [1]}))
+        changed = {**made.to_dict(), "spec": {"l": list(range(250))}}
+        with pytest.raises(Invalid) as refused:
+            await widgets(client).replace(changed)
+
+    assert "spec: Invalid value: failed rule: self.l.all(x" in str(refused.value)

@@ -39,6 +39,7 @@ from proreus.server.credentials import (
 from proreus.server.custom.conversion import Conversions
 from proreus.server.custom.openapi import PublishedSchemas
 from proreus.server.custom.parts import CustomResources, with_definition_rules
+from proreus.server.custom.workbench import open_workbenches
 from proreus.server.discovery.aggregated import Aggregated
 from proreus.server.discovery.legacy import Legacy
 from proreus.server.http.body import ObjectDecoder
@@ -147,7 +148,8 @@ class ApiServer:
         kinds = KnownKinds(self.catalog)
         stores = StorageFactory(storage)
         conversions, schemas = Conversions(_convert), PublishedSchemas()
-        with_definition_rules(self.catalog)
+        benches = parts.enter_context(open_workbenches())
+        with_definition_rules(self.catalog, benches)
         collections = Collections(stores, caches, kinds, conversions.convert)
         collections.serve_all(self.catalog)
         self._credentials = self._make_credentials()
@@ -158,7 +160,7 @@ class ApiServer:
         pipeline = self._pipeline = self._make_pipeline(services, deadlines, schemas)
         custom = CustomResources(
             self.catalog, collections, kinds, conversions, self.clock, schemas=schemas,
-            forget_views=services.representations.forget,
+            forget_views=services.representations.forget, benches=benches,
         )  # fmt: skip
         await make_system_objects(services)  # before the caches, which begin with them
         await parts.enter_async_context(background(storage.run(), caches.run(), deadlines.run()))

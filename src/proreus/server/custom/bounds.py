@@ -10,6 +10,7 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.server.custom.formats import FORMATS
 from proreus.server.custom.go_regexp import is_found
+from proreus.server.custom.linear_regexp import TooLaborious
 
 _INT64 = range(-(2**63), 2**63)
 _INT32 = range(-(2**31), 2**31)
@@ -70,13 +71,23 @@ def of_text(value: str, raw: Mapping[str, Any], path: str, field: str) -> list[F
     if shortest is not None and len(value) < shortest:
         text = f"{path} in body should be at least {shortest} chars long"
         found.append(field_error.invalid(field, value, text))
-    if (wanted := raw.get("pattern")) and not is_found(wanted, value):
-        found.append(field_error.invalid(field, value, f"{path} in body should match '{wanted}'"))
+    if wanted := raw.get("pattern"):
+        found += _of_pattern(value, wanted, path, field)
     check = FORMATS.get(raw.get("format") or "")
     if check is not None and not check(value):
         text = f"{path} in body must be of type {raw['format']}: {field_error.quote(value)}"
         found.append(field_error.type_invalid(field, value, text))
     return found
+
+
+def _of_pattern(value: str, pattern: str, path: str, field: str) -> list[FieldError]:
+    try:
+        if is_found(pattern, value):
+            return []
+    except TooLaborious as error:
+        text = f"{path} in body cannot be matched with '{pattern}': {error}; install proreus[cel]"
+        return [field_error.invalid(field, value, text)]
+    return [field_error.invalid(field, value, f"{path} in body should match '{pattern}'")]
 
 
 def of_number(value: float, raw: Mapping[str, Any], path: str, field: str) -> list[FieldError]:

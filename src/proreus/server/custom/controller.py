@@ -12,6 +12,7 @@ one store come to the same end; status is written by compare-and-swap.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import structlog
@@ -27,7 +28,8 @@ from proreus.server.custom.deletion import FINALIZER, without_finalizer
 from proreus.server.custom.kind import CustomKind
 from proreus.server.custom.known import KnownDefinitions
 from proreus.server.custom.serving import CustomKinds
-from proreus.server.custom.standing import Standing, is_definition
+from proreus.server.custom.standing import Standing, faults, is_definition
+from proreus.server.custom.workbench import Workbench
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.user import SYSTEM
 from proreus.server.registry.verbs.delete import delete_object
@@ -47,10 +49,13 @@ _LOOK_AGAIN_S = 0.5  # while instances with finalizers hold up a deletion
 class DefinitionController:
     """``start`` before requests are taken, ``run`` beside them."""
 
-    def __init__(self, definitions: Collection, kinds: CustomKinds, clock: Clock) -> None:
+    def __init__(
+        self, definitions: Collection, kinds: CustomKinds, clock: Clock, workbench: Workbench
+    ) -> None:
         self._definitions = definitions
         self._kinds = kinds
         self._clock = clock
+        self._workbench = workbench
         self._changes = Changes()
         self._known = KnownDefinitions()
         self._standing = Standing()
@@ -88,13 +93,15 @@ class DefinitionController:
             parts.create_task(self._work(), name="custom resources: work on definitions")
 
     async def _look_over(self) -> None:
-        """Does what is stored break the rules? After it is served, one definition per turn."""
+        """Does what is stored break the rules? After it is served, one definition at a time."""
         while True:
             await self._unjudged.wait_any()
             for name in self._unjudged.take():
-                await asyncio.sleep(0)
                 obj = self._known.get(name)
-                if obj is not None and self._standing.judge(obj):
+                if obj is None:
+                    continue
+                wrong = await self._workbench.run(partial(faults, obj))
+                if name in self._known and self._standing.note(obj, wrong):
                     self._settled.pop(name, None)
                     self._changes.add(name)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.server.custom.cel.checker import is_available
-from proreus.server.custom.expressions import Expressions
 from proreus.server.custom.prune import would_prune
 from proreus.server.custom.structural import MISSING, Structural
 from proreus.server.custom.validate import validate
@@ -34,5 +33,8 @@ def _violations(schema: Structural, at: str) -> list[FieldError]:
         found.append(field_error.invalid(at, value, "must not have unknown fields"))
     wrong = validate(value, schema, at=at)
     if not wrong and schema.has_rules and is_available():
-        wrong = Expressions(schema).violations(value, value, [], at=at)
+        from proreus.server.custom.cel.program import SchemaRules
+
+        is_resource = schema.is_embedded
+        wrong = SchemaRules(schema).violations(value, value, is_resource=is_resource, at=at)
     return found + wrong

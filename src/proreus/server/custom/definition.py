@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
+from proreus.api.wire import json
 from proreus.server.custom import conditions
 from proreus.server.custom.approval import approval_violations
 from proreus.server.custom.conversion_rules import conversion_violations, may_keep_bundle
 from proreus.server.custom.definition_versions import versions_violations
 from proreus.server.custom.formats import KNOWN
-from proreus.server.custom.schema_rules import children
-from proreus.server.schema.rules import JsonObject, Rules
+from proreus.server.custom.workbench import Workbench
+from proreus.server.schema.rules import JsonObject, Laborious, Rules
 
+_QUICK_BYTES = 20_000
 _SCOPES = ("Cluster", "Namespaced")
 _REMAIN = (
     "missing from spec.versions; {0} was previously a storage version, and must remain in "
@@ -133,6 +136,10 @@ def _spec_violations(obj: JsonObject, *, takes_any_bundle: bool) -> list[FieldEr
     early, late = versions_violations(spec)
     found += early + _names_violations(spec.get("names") or {}) + late
     conversion = spec.get("conversion") or {}
+    if spec.get("preserveUnknownFields") and conversion.get("strategy") != "None":
+        text = "must be None if spec.preserveUnknownFields is true"
+        strategy = conversion.get("strategy")
+        found.append(field_error.invalid("spec.conversion.strategy", strategy, text))
     return found + conversion_violations(conversion, takes_any_bundle=takes_any_bundle)
 
 
@@ -212,12 +219,20 @@ def _warnings(obj: JsonObject) -> list[str]:
     return list(found)
 
 
-def _formats(schema: JsonObject) -> Iterator[str]:
-    form: Any = schema.get("format")
-    if form:
-        yield form
-    for child, _ in children(schema, ""):
-        yield from _formats(dict(child))
+def _formats(schema: JsonObject) -> set[str]:
+    """Those of a schema and of everything below it, junctors left out."""
+    found: set[str] = set()
+    waiting: list[Any] = [schema]
+    while waiting:
+        one = waiting.pop()
+        if not isinstance(one, dict):
+            continue
+        if form := one.get("format"):
+            found.add(form)
+        if fields := one.get("properties"):
+            waiting += fields.values()
+        waiting += (one.get("additionalProperties"), one.get("items"))
+    return found
 
 
 DEFINITION = Rules(
@@ -229,3 +244,24 @@ DEFINITION = Rules(
     validate_update=_validate_update,
     warnings=_warnings,
 )
+
+
+def definition_rules(workbench: Workbench) -> Rules:
+    """What is large, or has rules to be compiled, is judged on the workbench."""
+
+    def validate(obj: JsonObject) -> list[FieldError]:
+        if _is_quick(obj):
+            return _validate(obj)
+        raise Laborious(lambda: workbench.run(lambda: _validate(obj)))
+
+    def validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+        if _is_quick(new):
+            return _validate_update(new, old)
+        raise Laborious(lambda: workbench.run(lambda: _validate_update(new, old)))
+
+    return replace(DEFINITION, validate=validate, validate_update=validate_update)
+
+
+def _is_quick(obj: JsonObject) -> bool:
+    encoded = json.encode(obj["spec"])
+    return len(encoded) < _QUICK_BYTES and b"x-kubernetes-validations" not in encoded

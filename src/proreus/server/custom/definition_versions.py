@@ -44,6 +44,9 @@ def versions_violations(spec: Spec) -> tuple[list[FieldError], list[FieldError]]
     versions = spec.get("versions")
     given: Sequence[Mapping[str, Any]] = versions or ()
     early = _missing_schemas(given)
+    if spec.get("preserveUnknownFields") and any(map(_has_defaults, given)):
+        text = "must be false in order to use defaults in the schema"
+        early.append(field_error.invalid("spec.preserveUnknownFields", True, text))
     late: list[FieldError] = []
     for index, version in enumerate(given):
         early += _name_violations(version.get("name") or "", f"spec.versions[{index}].name")
@@ -75,6 +78,11 @@ def _missing_schemas(versions: Sequence[Mapping[str, Any]]) -> list[FieldError]:
 
 def _raw_schema(version: Mapping[str, Any]) -> Any:
     return (version.get("schema") or {}).get("openAPIV3Schema")
+
+
+def _has_defaults(version: Mapping[str, Any]) -> bool:
+    schema = _raw_schema(version)
+    return isinstance(schema, dict) and parsed(schema).has_defaults
 
 
 def _name_violations(name: str, at: str) -> list[FieldError]:

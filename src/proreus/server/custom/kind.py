@@ -19,6 +19,7 @@ from proreus.server.custom.scale import CustomScale
 from proreus.server.custom.structural import Structural, parsed, type_node
 from proreus.server.custom.webhook import ConversionWebhook
 from proreus.server.custom.webhook_versions import ConvertedKind, WebhookVersions
+from proreus.server.custom.workbench import Workbench
 from proreus.server.registry.resource import Resource, SelectableFields, Subresource
 from proreus.server.registry.subresources.scale import SCALE
 
@@ -54,10 +55,11 @@ def build(
     *,
     webhook: ConversionWebhook | None = None,
     start: Callable[[Coroutine[Any, Any, None]], None] = lambda work: work.close(),
+    workbench: Workbench | None = None,
 ) -> CustomKind:
     """``revision``: objects written after it were written under this schema.
 
-    ``start`` runs conversions that watches wait for.
+    ``start`` runs conversions that watches wait for; what takes long is judged on ``workbench``.
     """
     spec = definition["spec"]
     accepted = definition["status"]["acceptedNames"]
@@ -85,8 +87,11 @@ def build(
         gvk = GroupVersionKind(kind.group, version["name"], kind.kind)
         schema = schemas[version["name"]]
         nodes[gvk] = replace(type_node(schema, definition_name(gvk)), decode=Decode(schema))
-        made = _resource(definition, version, storage, schemas, convert, revision)
-        resources.append(made if converted is None else _by_webhook(made, version, converted))
+        rules = Expressions(schema, workbench)
+        made = _resource(definition, version, storage, schemas, convert, revision, rules)
+        if converted is not None:
+            made = _by_webhook(made, version, converted, rules)
+        resources.append(made)
     # The first one's fields are what the shared cache reads.
     resources.sort(key=lambda r: (not r.selectable.names, r.gvk != r.stored_gvk))
     return CustomKind(
@@ -107,6 +112,7 @@ def _resource(
     schemas: Mapping[str, Structural],
     convert: Convert,
     revision: int,
+    expressions: Expressions,
 ) -> Resource:
     spec, names = definition["spec"], definition["status"]["acceptedNames"]
     gvk = GroupVersionKind(spec["group"], version["name"], names["kind"])
@@ -122,7 +128,7 @@ def _resource(
         None if is_stored else lambda obj: convert(obj, gvk),
         GroupResource(gvk.group, names["plural"]),
         is_deleting,
-        Expressions(schemas[version["name"]]),
+        expressions,
         _scale(parts.get("scale"), gvk),
     )
     return Resource(
@@ -153,7 +159,10 @@ def _resource(
 
 
 def _by_webhook(
-    resource: Resource, version: Mapping[str, Any], converted: ConvertedKind
+    resource: Resource,
+    version: Mapping[str, Any],
+    converted: ConvertedKind,
+    expressions: Expressions,
 ) -> Resource:
     """Such a resource works in its own version: what is stored is converted before and after."""
     schema = converted.schemas[resource.version]
@@ -167,7 +176,7 @@ def _by_webhook(
         None,
         resource.group_resource,
         is_ending,
-        Expressions(schema),
+        expressions,
         _scale((version.get("subresources") or {}).get("scale"), resource.gvk),
     )
     versions = WebhookVersions(resource.version, converted, resource.selectable.read)

@@ -64,6 +64,9 @@ class KnownDefinitions:
             if name != own and self._objects[name]["spec"].get("group") == group
         ]
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._objects
+
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._objects))
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 from proreus.aio.clock import Clock
 from proreus.server.custom.controller import DefinitionController
 from proreus.server.custom.conversion import Conversions
-from proreus.server.custom.definition import DEFINITION
+from proreus.server.custom.definition import definition_rules
 from proreus.server.custom.deletion import delete_definition
 from proreus.server.custom.openapi import PublishedSchemas
 from proreus.server.custom.service_addresses import ServiceAddresses
 from proreus.server.custom.serving import CustomKinds
 from proreus.server.custom.webhooks import Webhooks
+from proreus.server.custom.workbench import Workbenches
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
@@ -23,11 +24,13 @@ from proreus.server.registry.resource import Resource
 _WHERE = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
-def with_definition_rules(catalog: Catalog) -> None:
+def with_definition_rules(catalog: Catalog, benches: Workbenches) -> None:
     """Definitions are built in, but what they must obey lives here."""
     resource = catalog.lookup(*_WHERE)
     assert resource is not None, "definitions are built in"
-    catalog.add(replace(resource, rules=DEFINITION, delete=delete_definition))
+    catalog.add(
+        replace(resource, rules=definition_rules(benches.definitions), delete=delete_definition)
+    )
 
 
 class CustomResources:
@@ -43,13 +46,21 @@ class CustomResources:
         *,
         schemas: PublishedSchemas,
         forget_views: Callable[[Resource], None],
+        benches: Workbenches,
     ) -> None:
         self._webhooks = Webhooks(ServiceAddresses(collections).resolve, clock)
         self.kinds = CustomKinds(
-            catalog, collections, known, conversions, schemas, forget_views, self._webhooks
+            catalog,
+            collections,
+            known,
+            conversions,
+            schemas,
+            forget_views,
+            self._webhooks,
+            benches.objects,
         )
         definitions = collections.named(*_WHERE)
-        self.controller = DefinitionController(definitions, self.kinds, clock)
+        self.controller = DefinitionController(definitions, self.kinds, clock, benches.definitions)
 
     async def run(self) -> None:
         """For ever."""

@@ -142,7 +142,7 @@ class CustomRules:
         if self.scale is not None:
             found += self.scale.violations(mine, status_only=True)
         found += self._doubled(mine, before)
-        return found + self.expressions.violations(mine, before, found)
+        return self.expressions.judged(mine, before, found)
 
     def _judge(self, obj: JsonObject, old: Any) -> list[FieldError]:
         """In the order in which Kubernetes tells it."""
@@ -151,7 +151,7 @@ class CustomRules:
             found += self.scale.violations(obj)
         found += embedded_violations(obj, self.schema)
         found += self._doubled(obj, old)
-        return found + self.expressions.violations(obj, old, found)
+        return self.expressions.judged(obj, old, found)
 
     def _doubled(self, obj: JsonObject, old: Any) -> list[FieldError]:
         """Items that are there twice, unless there were such before."""

@@ -48,17 +48,6 @@ def keyword_violations(schema: Schema, at: str) -> list[FieldError]:
     return list(_judged(schema, at, _Surroundings(is_root=True)))
 
 
-def children(schema: Schema, at: str) -> Iterator[tuple[Schema, str]]:
-    """The schemas right below one, with their places; junctors are not among them."""
-    for key, child in (schema.get("properties") or {}).items():
-        if isinstance(child, dict):
-            yield child, f"{at}.properties[{key}]"
-    if isinstance(more := schema.get("additionalProperties"), dict):
-        yield more, f"{at}.additionalProperties"
-    if isinstance(items := schema.get("items"), dict):
-        yield items, f"{at}.items"
-
-
 def _judged(schema: Schema, at: str, around: _Surroundings) -> Iterator[FieldError]:
     yield from _never_allowed(schema, at, around)
     if _JUDGED.isdisjoint(schema):

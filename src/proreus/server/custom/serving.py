@@ -13,6 +13,7 @@ from proreus.server.custom.conversion import Conversions
 from proreus.server.custom.kind import CustomKind, build, fingerprint
 from proreus.server.custom.openapi import PublishedSchemas
 from proreus.server.custom.webhooks import Webhooks
+from proreus.server.custom.workbench import Workbench
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.collections import Collections
@@ -32,6 +33,7 @@ class CustomKinds:
         schemas: PublishedSchemas,
         forget_views: Callable[[Resource], None],
         webhooks: Webhooks,
+        workbench: Workbench,
     ) -> None:
         self._catalog = catalog
         self._collections = collections
@@ -40,6 +42,7 @@ class CustomKinds:
         self._schemas = schemas
         self._forget_views = forget_views
         self._webhooks = webhooks
+        self._workbench = workbench
         self._served: dict[str, CustomKind] = {}
 
     def is_current(self, definition: Mapping[str, Any]) -> bool:
@@ -55,6 +58,7 @@ class CustomKinds:
             revision,
             webhook=self._webhooks.of(definition["metadata"]["name"], conversion),
             start=self._webhooks.start,
+            workbench=self._workbench,
         )
         before = self._served.get(kind.name)
         if before is not None and before.selectable != kind.selectable:

@@ -2,7 +2,7 @@
 
 Structure is judged although every write was: a store may hold what another program or an older
 version wrote. That costs some microseconds per line of schema, so it is done once per change of a
-definition, after it is served: ``status`` only tells what ``judge`` has found.
+definition, after it is served: ``status`` only tells what was noted of its ``faults``.
 """
 
 from __future__ import annotations
@@ -64,18 +64,22 @@ class Standing:
         known = self._structure.get(obj["metadata"]["name"])
         return known is not None and known[0] == _edition(obj)
 
-    def judge(self, obj: Definition) -> bool:
-        """Look at its schemas; whether its status should now say something else."""
-        try:
-            wrong = _wrong(obj["spec"])
-        except Exception as error:  # any JSON may be stored
-            wrong = f"failed to check validation schema: {error!r}"
+    def note(self, obj: Definition, wrong: str) -> bool:
+        """Remember its faults; whether its status should now say something else."""
         self._structure[obj["metadata"]["name"]] = (_edition(obj), wrong)
         said = conditions.find(obj, NON_STRUCTURAL)
         return wrong != (said["message"] if said is not None else "")
 
     def forget(self, name: str) -> None:
         self._structure.pop(name, None)
+
+
+def faults(obj: Definition) -> str:
+    """What is wrong with a definition's schemas, "" for nothing."""
+    try:
+        return _wrong(obj["spec"])
+    except Exception as error:  # any JSON may be stored
+        return f"failed to check validation schema: {error!r}"
 
 
 _Edition = tuple[Any, Any]

@@ -2,12 +2,12 @@
 
 Every hook is synchronous and pure but for the object it is given. Objects are decoded JSON dicts
 in the storage version, with metadata. ``prepare_*`` runs after decoding and defaulting, before
-admission and validation; ``validate_*`` returns every violation, never raises.
+admission and validation; ``validate_*`` returns every violation, and raises nothing but Laborious.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,22 @@ PrepareUpdate = Callable[[JsonObject, JsonObject], None]  # new, old
 Validate = Callable[[JsonObject], list[FieldError]]
 ValidateUpdate = Callable[[JsonObject, JsonObject], list[FieldError]]  # new, old
 Warnings = Callable[[JsonObject], list[str]]
+
+
+class Laborious(Exception):
+    """A judgement that would hold up everybody else: ``finish`` has it made elsewhere."""
+
+    def __init__(self, finish: Callable[[], Awaitable[list[FieldError]]]) -> None:
+        super().__init__()
+        self.finish = finish
+
+
+async def judged(judgement: Callable[[], list[FieldError]]) -> list[FieldError]:
+    """What a ``validate_*`` says, however long it takes."""
+    try:
+        return judgement()
+    except Laborious as more:
+        return await more.finish()
 
 
 def _nothing(*_: object) -> None:

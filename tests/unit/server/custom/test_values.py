@@ -9,7 +9,6 @@ import pytest
 from proreus.api.group_version import GroupKind
 from proreus.server.custom.default import default
 from proreus.server.custom.embedded_rules import embedded_violations
-from proreus.server.custom.go_regexp import is_found
 from proreus.server.custom.list_rules import list_violations
 from proreus.server.custom.prune import prune, with_plain_numbers
 from proreus.server.custom.scale import CustomScale
@@ -106,31 +105,6 @@ def test_items_of_a_map_list_are_compared_by_key() -> None:
     assert messages(schema, {"l": [{"name": "b", "port": 1}, {"name": "a", "port": 99}]}, old) == []
     found = messages(schema, {"l": [{"name": "a", "port": 98}]}, old)
     assert "spec.l[0].port" in found[0]
-
-
-def test_a_pattern_cannot_hold_up_the_server() -> None:
-    pytest.importorskip("cel_expr_python.cel")
-    schema = spec_of(f={"type": "string", "pattern": "^(a+)+$"})
-
-    assert messages(schema, {"f": "a" * 50}) == []
-    assert "should match '^(a+)+$'" in messages(schema, {"f": "a" * 50 + "b"})[0]
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "is_there"),
-    [
-        (r"^([a-z]+\.)+[a-z]+$", "a.b.c", True),
-        (r"^([a-z]+\.)+[a-z]+$", "a..c", False),
-        (r"^\p{Lu}", "Éa", True),
-        (r"^\p{Lu}", "éa", False),
-        (r"^a*b*c*d*$", "aabbccdd", True),
-        (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "a-b", True),
-    ],
-)
-def test_patterns_match_as_in_go(pattern: str, text: str, is_there: bool) -> None:
-    pytest.importorskip("cel_expr_python.cel")
-
-    assert is_found(pattern, text) is is_there
 
 
 def test_a_list_that_keeps_everything_keeps_what_its_items_do_not_declare() -> None:

@@ -60,6 +60,9 @@ class Places:
     def __init__(self) -> None:
         self._places: dict[int, tuple[Structural, Place]] = {}  # the schema kept: ids are reused
 
+    def has(self, schema: Structural) -> bool:
+        return id(schema) in self._places
+
     def at(self, schema: Structural, *, is_resource: bool) -> Place:
         found = self._places.get(id(schema))
         if found is None:

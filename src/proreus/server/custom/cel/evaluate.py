@@ -16,6 +16,7 @@ from proreus.server.custom.cel.checker import is_optional_old
 from proreus.server.custom.cel.functions.operators import NO_OVERLOAD
 from proreus.server.custom.cel.loops import Fold, Quantifier
 from proreus.server.custom.cel.names import unescaped
+from proreus.server.custom.cel.pace import Pace, unhurried
 from proreus.server.custom.cel.shapes import Shape
 from proreus.server.custom.cel.steps import CostExceeded, Run, Step
 from proreus.server.custom.cel.syntax import (
@@ -50,9 +51,9 @@ class Program:
         self._step = compiler.step(node, {})
         self._slots = compiler.slots
 
-    def run(self, value: Any, old: Any, limit: int) -> Outcome:
-        """Raises CostExceeded."""
-        run = Run(value, old, limit, self._slots)
+    def run(self, value: Any, old: Any, limit: int, pace: Pace | None = None) -> Outcome:
+        """Raises CostExceeded, and Paused at a pace that says so."""
+        run = Run(value, old, limit, self._slots, pace or unhurried())
         result, failed = None, ""
         try:
             result = self._step(run)
@@ -65,6 +66,7 @@ class Program:
             failed = NO_OVERLOAD
         if run.spent > limit:
             raise CostExceeded
+        run.tell_pace()
         return Outcome(run.spent, result, failed)
 
 

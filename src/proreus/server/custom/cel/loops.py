@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from proreus.server.custom.cel.functions.operators import NO_OVERLOAD
-from proreus.server.custom.cel.steps import CostExceeded, Failure, Run, Step, truth
+from proreus.server.custom.cel.steps import Failure, Run, Step, truth
 from proreus.server.custom.cel.values import EvaluationError
 
 
@@ -69,7 +69,7 @@ class Fold:
         except EvaluationError as error:
             run.slots[self._accumulator] = Failure(error)
         if run.spent > run.limit:
-            raise CostExceeded
+            run.pass_limit()
         return True
 
 
@@ -105,7 +105,7 @@ class Quantifier:
             except EvaluationError as error:
                 failed = error
             if run.spent > run.limit:
-                raise CostExceeded
+                run.pass_limit()
         if failed is not None:
             raise failed
         return not by

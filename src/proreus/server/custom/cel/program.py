@@ -16,6 +16,7 @@ from proreus.api.field_error import FieldError, Reason
 from proreus.api.patch.json_patch import same
 from proreus.server.custom.cel.compiled import CompiledRule, Place, Places, rules_at
 from proreus.server.custom.cel.functions.operators import NO_OVERLOAD
+from proreus.server.custom.cel.pace import COMPILING, Pace, unhurried
 from proreus.server.custom.cel.steps import CostExceeded
 from proreus.server.custom.cel.values import NONE, EvaluationError, Optional, cel_value
 from proreus.server.custom.field_paths import resolve
@@ -64,14 +65,15 @@ class SchemaRules:
         is_resource: bool = True,
         budget: int = BUDGET,
         at: str = "",
+        pace: Pace | None = None,
     ) -> list[FieldError]:
         """Of a value, which stands ``at`` some place, and of everything in it.
 
-        What is tolerated because it was so before is marked.
+        What is tolerated because it was so before is marked. Raises Paused at a pace that says so.
         """
         found: list[FieldError] = []
         if self._schema.has_rules:
-            walk = _Walk(self._places, found, budget)
+            walk = _Walk(self._places, found, budget, pace or unhurried())
             with suppress(_Stopped):
                 walk.value(value, self._schema, _Old(old), at, is_resource=is_resource)
         return found
@@ -109,10 +111,11 @@ class _Old:
 
 
 class _Walk:
-    def __init__(self, places: Places, found: list[FieldError], budget: int) -> None:
+    def __init__(self, places: Places, found: list[FieldError], budget: int, pace: Pace) -> None:
         self._places = places
         self._found = found
         self._budget = budget
+        self._pace = pace
 
     def value(
         self, value: Any, schema: Structural, old: _Old, path: str, *, is_resource: bool = False
@@ -120,6 +123,8 @@ class _Walk:
         if value is None:
             return
         if rules_at(schema):
+            if not self._places.has(schema):
+                self._pace.spend(COMPILING)
             place = self._places.at(schema, is_resource=is_resource)
             self._judge(value, schema, place, old, path)
         if isinstance(value, dict):
@@ -172,7 +177,7 @@ class _Walk:
         if rule.has_optional_old:
             former = NONE if before is None else Optional(True, before)
         try:
-            outcome = rule.program.run(mine, former, RULE_LIMIT)
+            outcome = rule.program.run(mine, former, RULE_LIMIT, self._pace)
         except CostExceeded:
             self._stop(
                 path,
@@ -197,7 +202,7 @@ class _Walk:
         if rule.message is None:
             return plain
         try:
-            outcome = rule.message.run(mine, before, RULE_LIMIT)
+            outcome = rule.message.run(mine, before, RULE_LIMIT, self._pace)
         except CostExceeded:
             self._stop(
                 path,

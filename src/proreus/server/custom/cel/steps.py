@@ -13,6 +13,7 @@ from typing import Any
 from proreus.server.custom.cel.functions import FUNCTIONS
 from proreus.server.custom.cel.functions.operators import NO_OVERLOAD, find, index, whole
 from proreus.server.custom.cel.meter import COSTS
+from proreus.server.custom.cel.pace import Pace
 from proreus.server.custom.cel.values import NONE, EvaluationError, Optional
 
 MAKE_LIST, MAKE_MAP = 10, 30
@@ -43,21 +44,38 @@ class Failure:
 
 
 class Run:
-    """One evaluation: the values it is about, its variables, and what it spent."""
+    """One evaluation: the values it is about, its variables, and what it spent.
 
-    __slots__ = ("limit", "old", "slots", "spent", "value")
+    ``limit`` is where ``pass_limit`` is due: the end, or a rest on the way.
+    """
 
-    def __init__(self, value: Any, old: Any, limit: int, slots: int) -> None:
+    __slots__ = ("_most", "_pace", "_rested_at", "limit", "old", "slots", "spent", "value")
+
+    def __init__(self, value: Any, old: Any, most: int, slots: int, pace: Pace) -> None:
         self.value = value
         self.old = old
-        self.limit = limit
         self.spent = 0
         self.slots: list[Any] = [None] * slots
+        self._most = most
+        self._pace = pace
+        self._rested_at = 0
+        self.limit = min(most, pace.left)
 
     def charge(self, cost: int) -> None:
         self.spent += cost
         if self.spent > self.limit:
+            self.pass_limit()
+
+    def pass_limit(self) -> None:
+        """Raises CostExceeded, and Paused where the pace says so."""
+        if self.spent > self._most:
             raise CostExceeded
+        self.tell_pace()
+        self.limit = min(self._most, self.spent + self._pace.left)
+
+    def tell_pace(self) -> None:
+        self._pace.spend(self.spent - self._rested_at)
+        self._rested_at = self.spent
 
 
 Step = Callable[[Run], Any]

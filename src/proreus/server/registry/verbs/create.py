@@ -18,7 +18,7 @@ from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.failures import told_as
 from proreus.server.registry.tracking import track
 from proreus.server.registry.write import CREATE, Outcome, Write
-from proreus.server.schema.rules import JsonObject
+from proreus.server.schema.rules import JsonObject, judged
 from proreus.server.storage.interface import KeyExists
 
 _NAME_ATTEMPTS = 8
@@ -74,7 +74,8 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     if resource.tracks_generation:
         meta["generation"] = 1
     rules.prepare_create(stored)
-    errors = metadata_rules.violations(meta, resource) + rules.validate(stored)
+    errors = metadata_rules.violations(meta, resource)
+    errors += await judged(lambda: rules.validate(stored))
     if errors:
         raise Invalid.of(resource.stored_gvk.group_kind, meta.get("name") or "", errors)
     for warning in rules.warnings(stored):

@@ -25,7 +25,7 @@ from proreus.server.registry.strategy import UpdateStrategy
 from proreus.server.registry.tracking import is_unchanged, track
 from proreus.server.registry.verbs import create as creation
 from proreus.server.registry.write import UPDATE, Outcome, Write
-from proreus.server.schema.rules import JsonObject
+from proreus.server.schema.rules import JsonObject, judged
 from proreus.server.storage.interface import KeyNotFound, PreconditionFailed, StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
 
@@ -153,7 +153,8 @@ class Updating:
             await pending
         self._check_revision(stored, live)
         strategy.prepare(stored, live)
-        errors = self._violations(stored, live)
+        errors = self._metadata_violations(stored, live)
+        errors += await judged(lambda: strategy.validate(stored, live))
         if refused := [error for error in errors if not error.is_tolerated]:
             raise Invalid.of(resource.stored_gvk.group_kind, write.name, refused)
         for error in errors:
@@ -164,12 +165,12 @@ class Updating:
             await pending
         return stored
 
-    def _violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
+    def _metadata_violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
         resource = self.write.collection.resource
         found = metadata_rules.update_violations(stored["metadata"], live["metadata"], resource)
         if resource.custom:
             found += found  # Kubernetes looks at their metadata twice, and tells each cause twice
-        return found + self.strategy.validate(stored, live)
+        return found
 
     def _check_revision(self, stored: JsonObject, live: JsonObject) -> None:
         resource = self.write.collection.resource
