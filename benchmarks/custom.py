@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import well_known
+from benchmarks.definitions import definition
 from benchmarks.report import CpuTimer, Row
 from proreus.client import Client
 from proreus.server.config import ServerConfig
@@ -24,12 +25,19 @@ from proreus.server.custom.structural import parse
 from proreus.server.custom.validate import validate_object
 from proreus.testing.server import running_server
 
+_DEFINED = "customresourcedefinitions.v1.apiextensions.k8s.io"
 _DEFINITIONS = 500
 _OBJECTS = 2000
 
 
 def run() -> list[Row]:
-    return [*_schemas(), *_well_known(), *_rules(), *asyncio.run(_server())]
+    return [
+        *_schemas(),
+        *_well_known(),
+        *asyncio.run(_well_known_over_http()),
+        *_rules(),
+        *asyncio.run(_server()),
+    ]
 
 
 def _schemas() -> list[Row]:
@@ -63,6 +71,30 @@ def _well_known() -> list[Row]:
         question = f"load a definition like {name}, {well_known.lines(body)} lines"
         rows.append(Row(question, _ms(load), "ms", 100))
     return rows
+
+
+async def _well_known_over_http() -> list[Row]:
+    """From the request until the definition says Established, stored in a file; both ends."""
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as folder:
+        config = ServerConfig(data_dir=Path(folder), tls=False, port=0)
+        async with running_server(config) as server, server.client() as client:
+            for name, body in well_known.definitions().items():
+                best = min([await _loaded_ms(client, body) for _ in range(5)])
+                question = f"create a definition like {name} until established, both ends, CPU"
+                rows.append(Row(question, best, "ms", 100))
+    return rows
+
+
+async def _loaded_ms(client: Client, body: dict[str, Any]) -> float:
+    definitions = client.resource(_DEFINED)
+    name = body["metadata"]["name"]
+    with CpuTimer() as timer:
+        await definitions.create(body)
+        await definitions.wait_for(name, "condition=Established", timeout_s=30)
+    await definitions.delete(name)
+    await definitions.wait_for(name, "delete", timeout_s=30)
+    return timer.cpu_s * 1000
 
 
 def _rules() -> list[Row]:
@@ -112,10 +144,10 @@ def _resident_kb() -> float:
 
 
 async def _define(client: Client) -> None:
-    definitions = client.resource("customresourcedefinitions.v1.apiextensions.k8s.io")
+    definitions = client.resource(_DEFINED)
     for number in range(_DEFINITIONS):
         schema = {**_small(), "description": f"Number {number}."}
-        await definitions.create(_definition(f"widgets{number}", f"Widget{number}", schema))
+        await definitions.create(definition(f"widgets{number}", f"Widget{number}", schema))
     last = f"widgets{_DEFINITIONS - 1}.example.com"
     await definitions.wait_for(last, "condition=Established", timeout_s=120)
 
@@ -209,18 +241,3 @@ def _value(depth: int, width: int) -> Any:
 def _count(schema: Any) -> int:
     fields = schema.get("properties", {})
     return len(fields) + sum(_count(field) for field in fields.values())
-
-
-def _definition(plural: str, kind: str, schema: dict[str, Any]) -> dict[str, Any]:
-    version = {"name": "v1", "served": True, "storage": True}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"plural": plural, "kind": kind},
-            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
