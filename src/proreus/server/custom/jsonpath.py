@@ -13,12 +13,14 @@ from typing import Any
 
 Step = Callable[[Any], Iterator[Any]]
 _FIELD = re.compile(r"\.((?:\\.|[^.\[\]\\])+)")
-_QUOTED = re.compile(r"\[\s*(?:'((?:\\.|[^'])*)'|\"((?:\\.|[^\"])*)\")\s*\]")
+_QUOTED = re.compile(r"\[\s*(?:'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\")\s*\]")
 _INDEX = re.compile(r"\[\s*(-?\d+)\s*\]")
+_UNION = re.compile(r"\[((?:[^\]'\"]|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")+)\]")
+_UNION_PART = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^,]+")
 _SLICE = re.compile(r"\[\s*(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d+)\s*)?\]")
 _FILTER = re.compile(
     r"\[\?\(\s*@((?:\.[^\s=!<>)]+)?)\s*(?:(==|!=|<=|>=|<|>)\s*"
-    r"(?:\"((?:\\.|[^\"])*)\"|'((?:\\.|[^'])*)'|([^\s)]+))\s*)?\)\]"
+    r"(?:\"((?:\\.|[^\"\\])*)\"|'((?:\\.|[^'\\])*)'|([^\s)]+))\s*)?\)\]"
 )
 
 
@@ -85,6 +87,10 @@ def _parse(text: str) -> tuple[Step, ...]:
             literal = next((g for g in found.groups()[2:4] if g is not None), None)
             steps.append(_where(found[1], found[2], literal, found[5]))
             at += found.end()
+        elif (found := _UNION.match(rest)) and "," in found[1]:
+            parts = _UNION_PART.findall(found[1])
+            steps.append(_union([_parse(f"[{part.strip()}]") for part in parts]))
+            at += found.end()
         else:
             raise PathError(f"cannot read {rest!r} in {text!r}")
     return tuple(steps)
@@ -114,6 +120,17 @@ def _slice(start: str | None, end: str | None, step: str | None) -> Step:
             yield from value[cut]
 
     return each
+
+
+def _union(options: list[tuple[Step, ...]]) -> Step:
+    def step(value: Any) -> Iterator[Any]:
+        for steps in options:
+            found = iter((value,))
+            for one in steps:
+                found = _each(one, found)
+            yield from found
+
+    return step
 
 
 def _all(value: Any) -> Iterator[Any]:

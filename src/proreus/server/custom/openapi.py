@@ -7,11 +7,13 @@ from typing import Any
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.typed import Shape, TypeNode
+from proreus.server.custom.structural import TYPE_FIELDS, Structural
+from proreus.server.registry.resource import Resource
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
 _REF = "#/components/schemas/"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
-_KINDS = "x-kubernetes-group-version-kind"
+_CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 
 
 def definition_name(gvk: GroupVersionKind) -> str:
@@ -28,15 +30,14 @@ class PublishedSchemas:
         self._raw: dict[str, dict[str, Any]] = {}
         self._nodes: dict[str, TypeNode] = {}
 
-    def put(
-        self, gvk: GroupVersionKind, list_kind: str, schema: Mapping[str, Any], node: TypeNode
-    ) -> None:
+    def put(self, resource: Resource, schema: Structural, node: TypeNode) -> None:
+        gvk = resource.gvk
         name = self._names[gvk] = definition_name(gvk)
         self._raw[name] = _published(gvk, schema)
         self._nodes[name] = node
-        list_gvk = GroupVersionKind(gvk.group, gvk.version, list_kind)
+        list_gvk = GroupVersionKind(gvk.group, gvk.version, resource.kind_of_list)
         list_name = self._names[list_gvk] = definition_name(list_gvk)
-        self._raw[list_name] = _list(gvk, list_gvk, name)
+        self._raw[list_name] = _list(gvk, list_gvk, resource.plural)
         self._nodes[list_name] = TypeNode(Shape.OBJECT, list_name, properties=dict)
 
     def remove(self, gvk: GroupVersionKind, list_kind: str) -> None:
@@ -58,43 +59,72 @@ class PublishedSchemas:
         return found if found is not None else Definitions.load().named(name)
 
 
-def _published(gvk: GroupVersionKind, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _published(gvk: GroupVersionKind, schema: Structural) -> dict[str, Any]:
+    raw = _with_embedded(schema.raw) if schema.has_embedded else schema.raw
+    own = {**raw, **_kinds(gvk)}
+    fields = {k: v for k, v in (own.get("properties") or {}).items() if k not in TYPE_FIELDS}
+    return {**own, "properties": {**fields, **_type_fields()}}
+
+
+def _type_fields() -> dict[str, Any]:
     known = Definitions.load().raw("io.k8s.api.core.v1.ConfigMap")["properties"]
-    properties = {
+    return {
         "apiVersion": known["apiVersion"],
         "kind": known["kind"],
         "metadata": {
-            "description": "Standard object's metadata.",
+            "description": known["metadata"]["description"],
             "allOf": [{"$ref": f"{_REF}{OBJECT_META}"}],
         },
     }
-    own = schema.get("properties") or {}
-    fields = {**{k: v for k, v in own.items() if k not in properties}, **properties}
-    return {**schema, "properties": fields, _KINDS: [_kind(gvk)]}
 
 
-def _list(gvk: GroupVersionKind, list_gvk: GroupVersionKind, name: str) -> dict[str, Any]:
-    known = Definitions.load().raw("io.k8s.api.core.v1.ConfigMap")["properties"]
+def _with_embedded(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Resources inside of the schema have a type and metadata too, though it does not say so.
+
+    A schema without any is itself: it is not copied.
+    """
+    changed: dict[str, Any] = {}
+    fields = schema.get("properties")
+    if fields:
+        made = {key: _with_embedded(field) for key, field in fields.items()}
+        if any(made[key] is not field for key, field in fields.items()):
+            changed["properties"] = made
+    for word in ("items", "additionalProperties"):
+        inner = schema.get(word)
+        if isinstance(inner, dict) and (other := _with_embedded(inner)) is not inner:
+            changed[word] = other
+    if schema.get("x-kubernetes-embedded-resource"):
+        changed["properties"] = {**(changed.get("properties") or fields or {}), **_type_fields()}
+        required = list(schema.get("required") or ())
+        changed["required"] = required + [
+            word for word in ("kind", "apiVersion") if word not in required
+        ]
+    return {**schema, **changed} if changed else schema
+
+
+def _list(gvk: GroupVersionKind, list_gvk: GroupVersionKind, plural: str) -> dict[str, Any]:
+    fields = _type_fields()
     return {
         "description": f"{list_gvk.kind} is a list of {gvk.kind}",
         "type": "object",
         "required": ["items"],
         "properties": {
-            "apiVersion": known["apiVersion"],
-            "kind": known["kind"],
+            "apiVersion": fields["apiVersion"],
+            "kind": fields["kind"],
             "metadata": {
-                "description": "Standard list metadata.",
+                "description": f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds",
                 "allOf": [{"$ref": f"{_REF}{_LIST_META}"}],
             },
             "items": {
-                "description": f"List of {gvk.kind} objects.",
+                "description": f"List of {plural}. More info: {_CONVENTIONS}",
                 "type": "array",
-                "items": {"$ref": f"{_REF}{name}"},
+                "items": {"$ref": f"{_REF}{definition_name(gvk)}"},
             },
         },
-        _KINDS: [_kind(list_gvk)],
+        **_kinds(list_gvk),
     }
 
 
-def _kind(gvk: GroupVersionKind) -> dict[str, str]:
-    return {"group": gvk.group, "kind": gvk.kind, "version": gvk.version}
+def _kinds(gvk: GroupVersionKind) -> dict[str, Any]:
+    told = {"group": gvk.group, "kind": gvk.kind, "version": gvk.version}
+    return {"x-kubernetes-group-version-kind": [told]}

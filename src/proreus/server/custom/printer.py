@@ -6,6 +6,7 @@ Has the shape tables need (``columns``, ``definitions``, ``cells``, ``conditions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from proreus.api.table import UNKNOWN, Column, human_duration
@@ -14,6 +15,7 @@ from proreus.api.wire import json
 from proreus.server.custom.jsonpath import JsonPath, PathError
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
+_EXPONENT_FROM = 6
 _AGE = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 _MISSING: Any = object()
 Cell = Callable[[Mapping[str, Any], float], Any]
@@ -87,7 +89,19 @@ def _text(value: Any, _: float) -> Any:
         case dict() | list():
             return json.encode(value).decode()
         case _:
-            return f"{value:g}" if isinstance(value, float) else str(value)
+            return _go_float(value) if isinstance(value, float) else str(value)
+
+
+def _go_float(value: float) -> str:
+    """As few digits as tell it apart; with an exponent from a million on."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int), "JSON has no infinities"
+    power = len(digits) + exponent - 1
+    if -5 < power < _EXPONENT_FROM:
+        return f"{Decimal(repr(value)).normalize():f}"
+    shown = "".join(map(str, digits))
+    tail = f".{shown[1:]}" if len(shown) > 1 else ""
+    return f"{'-' if sign else ''}{shown[0]}{tail}e{power:+03d}"
 
 
 def _integer(value: Any, _: float) -> Any:

@@ -79,8 +79,8 @@ class CustomKinds:
         self._conversions.put(kind.kind, kind.schemas)
         for resource in kind.resources:
             self._known.add(resource.gvk, kind.nodes[resource.gvk])
-            raw = kind.schemas[resource.version].raw
-            self._schemas.put(resource.gvk, resource.kind_of_list, raw, kind.nodes[resource.gvk])
+            schema = kind.schemas[resource.version]
+            self._schemas.put(resource, schema, kind.nodes[resource.gvk])
             self._collections.serve(resource)
             self._catalog.add(resource)
         self._served[kind.name] = kind

@@ -15,6 +15,7 @@ OBJ: dict[str, Any] = {
         "l": [{"n": "a", "v": 1}, {"n": "b", "v": 2}],
         "m": {"a.b/c": "k"},
         "o": {"x": None},
+        "f": [0.1234567, 1234567.5, -0.00001, 123456.5],
     },
 }
 
@@ -31,6 +32,8 @@ OBJ: dict[str, Any] = {
         (".spec.m['a.b/c']", ["k"]),
         (".spec.none.deeper", []),
         ("..v", [1, 2]),
+        (".spec.l[0,1].n", ["a", "b"]),
+        (".spec['o', \"m\"]", [{"x": None}, {"a.b/c": "k"}]),
     ],
 )
 def test_a_path_finds_its_values_in_order(path: str, found: list[Any]) -> None:
@@ -40,6 +43,12 @@ def test_a_path_finds_its_values_in_order(path: str, found: list[Any]) -> None:
 def test_what_is_no_path_is_said_to_be_none() -> None:
     with pytest.raises(PathError):
         JsonPath(".spec.l[")
+
+
+@pytest.mark.parametrize("start", [".spec['", '.spec["', ".spec[?(@.a=='"])
+def test_a_quotation_that_never_ends_holds_up_nobody(start: str) -> None:
+    with pytest.raises(PathError):
+        JsonPath(start + "\\" * 200)
 
 
 def column(kind: str, path: str) -> dict[str, str]:
@@ -54,6 +63,10 @@ def column(kind: str, path: str) -> dict[str, str]:
         ("string", ".spec.none", None),
         ("integer", ".spec.l[0].v", 1),
         ("integer", ".spec.l[0].n", None),
+        ("string", ".spec.f[0]", "0.1234567"),
+        ("string", ".spec.f[1]", "1.2345675e+06"),
+        ("string", ".spec.f[2]", "-1e-05"),
+        ("string", ".spec.f[3]", "123456.5"),
         ("date", ".metadata.creationTimestamp", "60s"),
     ],
 )

@@ -6,8 +6,8 @@ every now and then, since a thread that never waits lets the loop in only every 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from threading import Event
 
 COMPILING = 12_000  # what making a place's programs takes, as running them would
 _UNITS_ON_LOOP = 20_000  # about three milliseconds
@@ -43,12 +43,16 @@ def on_loop() -> Pace:
 
 
 def on_thread() -> Pace:
-    return Pace(_UNITS_ON_THREAD, lambda: time.sleep(_REST_S))
+    return Pace(_UNITS_ON_THREAD, _rest)
 
 
 def unhurried() -> Pace:
     """For whoever works alone."""
     return Pace(_NEVER, _give_up)
+
+
+def _rest() -> None:
+    Event().wait(_REST_S)  # which never happens
 
 
 def _give_up() -> None:
