@@ -19,6 +19,7 @@ from proreus.server.custom.workbench import Workbench
 from proreus.server.schema.rules import JsonObject, Laborious, Rules
 
 _QUICK_BYTES = 20_000
+_NAMES = ("plural", "singular", "kind", "listKind")
 _SCOPES = ("Cluster", "Namespaced")
 _REMAIN = (
     "missing from spec.versions; {0} was previously a storage version, and must remain in "
@@ -89,10 +90,10 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     name = obj["metadata"].get("name") or ""
     found: list[FieldError] = []
     plural, group = spec.get("names", {}).get("plural") or "", spec.get("group") or ""
-    if name and name != f"{plural}.{group}":
-        found.append(
-            field_error.invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
-        )
+    for field, given in (("generateName", obj["metadata"].get("generateName")), ("name", name)):
+        if given and given != f"{plural}.{group}":
+            text = 'must be spec.names.plural+"."+spec.group'
+            found.append(field_error.invalid(f"metadata.{field}", given, text))
     found += _spec_violations(obj, takes_any_bundle=True)
     found += _stored_violations(obj)
     found += approval_violations(obj, None)
@@ -168,11 +169,20 @@ def _group_violations(group: str) -> list[FieldError]:
     return []
 
 
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    accepted = (new.get("status") or {}).get("acceptedNames") or {}
+    return _form_of_names(accepted, "status.acceptedNames")
+
+
 def _names_violations(given: JsonObject) -> list[FieldError]:
     at = "spec.names"
-    single = ("plural", "singular", "kind", "listKind")
-    found = [field_error.required(f"{at}.{field}") for field in single if not given.get(field)]
-    for field in single:
+    found = [field_error.required(f"{at}.{field}") for field in _NAMES if not given.get(field)]
+    return found + _form_of_names(given, at)
+
+
+def _form_of_names(given: JsonObject, at: str) -> list[FieldError]:
+    found: list[FieldError] = []
+    for field in _NAMES:
         value = given.get(field) or ""
         is_kind = field in ("kind", "listKind")
         if value and (why := ",".join(names.dns_1035_label(value.lower() if is_kind else value))):
@@ -242,6 +252,7 @@ DEFINITION = Rules(
     prepare_status=_prepare_status,
     validate=_validate,
     validate_update=_validate_update,
+    validate_status=_validate_status,
     warnings=_warnings,
 )
 

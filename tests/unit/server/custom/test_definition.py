@@ -238,3 +238,26 @@ def test_versions_once_stored_stay() -> None:
 
     assert new["status"]["storedVersions"] == ["v1", "v2"]
     assert "must remain in spec.versions" in str(found[0])
+
+
+def test_a_status_may_only_accept_names_that_are_some() -> None:
+    made = definition()
+    made["status"]["acceptedNames"] = {
+        "plural": "widgets",
+        "kind": "Not_A_Kind",
+        "shortNames": [""],
+    }
+
+    found = DEFINITION.validate_status(made, definition())
+
+    assert [error.field for error in found] == [
+        "status.acceptedNames.kind",
+        "status.acceptedNames.shortNames[0]",
+    ]
+
+
+def test_a_name_is_never_generated() -> None:
+    made = definition()
+    made["metadata"]["generateName"] = "widgets-"
+
+    assert [error.field for error in DEFINITION.validate(made)] == ["metadata.generateName"]

@@ -25,9 +25,7 @@ from proreus.server.custom.structural import MISSING, Structural
 RULE_LIMIT = 1_000_000
 BUDGET = 10_000_000
 _MESSAGE_BYTES = 5 * 1024
-_TIRED = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
-)
+_TIRED = "due to running out of cost budget, no further validation rules will be run"
 _BLOCKING = {
     Reason.NOT_SUPPORTED,
     Reason.REQUIRED,
@@ -147,7 +145,7 @@ class _Walk:
 
     def _judge(self, value: Any, schema: Structural, place: Place, old: _Old, path: str) -> None:
         if self._budget <= 0:
-            self._stop(path, schema, _TIRED)
+            self._stop(path, schema, f"validation failed {_TIRED}")
         try:
             mine, before = cel_value(value, place.shape), cel_value(old.value, place.shape)
         except EvaluationError as error:
@@ -210,14 +208,16 @@ class _Walk:
                 "no further validation rules will be run due to call cost exceeds limit for "
                 f"messageExpression: {field_error.quote(rule.raw['messageExpression'])}",
             )
-        self._spend(outcome.cost, path, schema)
+        if outcome.cost > self._budget:
+            self._stop(path, schema, f"messageExpression evaluation failed {_TIRED}")
+        self._budget -= outcome.cost
         text = outcome.value.strip() if isinstance(outcome.value, str) else ""
         is_fine = text and "\n" not in text and len(text.encode()) <= _MESSAGE_BYTES
         return text if is_fine else plain
 
     def _spend(self, cost: int, path: str, schema: Structural) -> None:
         if cost > self._budget:
-            self._stop(path, schema, _TIRED)
+            self._stop(path, schema, f"validation failed {_TIRED}")
         self._budget -= cost
 
     def _stop(self, path: str, schema: Structural, why: str) -> NoReturn:
