@@ -30,7 +30,7 @@ def run_kubectl(separate_server: RunningServer) -> Callable[..., str]:
             capture_output=True,
             text=True,
             env=separate_server.environment | env,
-            timeout=60,
+            timeout=180,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

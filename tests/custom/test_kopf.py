@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from tests.custom.definitions import INTEGER, TEXT, definition, version
+from tests.custom.operators import (
+    PATIENCE,
+    Kubectl,
+    established,
+    eventually,
+    operator,
+    until,
+)
 from tests.running_server import RunningServer
-
-Kubectl = Callable[..., str]
 
 
 def kind_for(plural: str, kind: str, *fields: str) -> dict[str, Any]:
@@ -48,37 +48,10 @@ def peering() -> dict[str, Any]:
     }
 
 
-def established(kubectl: Kubectl, body: dict[str, Any]) -> None:
-    kubectl("apply", "-f", "-", stdin=orjson.dumps(body).decode())
-    name = body["metadata"]["name"]
-    kubectl("wait", "--for=condition=established", f"crd/{name}", "--timeout=20s")
-
-
 def made(kubectl: Kubectl, kind: str, name: str, labels: Any = None, **spec: Any) -> None:
     metadata = {"name": name, "namespace": "default", "labels": labels or {}}
     body = {"apiVersion": "example.com/v1", "kind": kind, "metadata": metadata, "spec": spec}
     kubectl("apply", "-f", "-", stdin=orjson.dumps(body).decode())
-
-
-@contextmanager
-def operator(
-    server: RunningServer, folder: Path, code: str, *flags: str
-) -> Iterator[subprocess.Popen[bytes]]:
-    file = folder / f"operator{len(list(folder.iterdir()))}.py"
-    file.write_text("import kopf\n" + textwrap.dedent(code))
-    command = [sys.executable, "-W", "ignore", "-m", "kopf", "run", "-q", "-n", "default"]
-    running = subprocess.Popen(
-        [*command, *(flags or ("--standalone",)), str(file)], env=server.environment
-    )
-    try:
-        yield running
-    finally:
-        running.terminate()
-        assert running.wait(30) == 0
-
-
-def until(kubectl: Kubectl, target: str, path: str, value: str) -> None:
-    kubectl("wait", target, f"--for=jsonpath={{{path}}}={value}", "--timeout=40s")
 
 
 CHILDREN = """
@@ -117,11 +90,11 @@ def test_an_operator_has_children_and_says_goodbye(
     with operator(separate_server, tmp_path, CHILDREN):
         made(run_kubectl, "Nest", "a")
         child = "--for=jsonpath={.status.make_children.uid}"
-        run_kubectl("wait", "nest/a", child, "--timeout=40s")
+        run_kubectl("wait", "nest/a", child, PATIENCE)
         until(run_kubectl, "configmap/a-egg", ".metadata.labels.seen", "yes")
         owner = run_kubectl("get", "cm", "a-egg", "-o",
                             "jsonpath={.metadata.ownerReferences[0].kind}")  # fmt: skip
-        run_kubectl("delete", "nest", "a", "--timeout=30s")
+        run_kubectl("delete", "nest", "a", PATIENCE)
 
     assert owner == "Nest"
     found = run_kubectl("get", "cm", "-l", "goodbye=said", "-o", "name", "--ignore-not-found")
@@ -161,7 +134,8 @@ def test_an_operator_tries_again_works_in_parts_and_posts_events(
         made(run_kubectl, "Case", "a", size=2)
         until(run_kubectl, "case/a", ".status.tried", "2")
         until(run_kubectl, "case/a", ".status.parts/part1", "1")
-        run_kubectl("wait", "--for=jsonpath={.reason}=Told", "event", "--all", "--timeout=30s")
+        told = ("get", "events", "--field-selector=reason=Told", "-o", "name")
+        eventually(lambda: bool(run_kubectl(*told)), "the event is posted")
 
 
 FILTERS = """
@@ -256,14 +230,12 @@ def test_the_operator_of_higher_priority_works_and_the_other_waits(
     run_kubectl("apply", "-f", "-", stdin=orjson.dumps(body).decode())
     low = PEERS.format(priority=1, name="low")
     high = PEERS.format(priority=9, name="high")
-    peers = ("get", "kopfpeering", "default")
 
     with (
         operator(separate_server, tmp_path, high, "--peering=default", "--priority=9"),
-        operator(separate_server, tmp_path, low, "--peering=default", "--priority=1"),
+        operator(separate_server, tmp_path, low, "--peering=default", "--priority=1") as second,
     ):
-        deadline = time.monotonic() + 40
-        while len(orjson.loads(run_kubectl(*peers, "-o", "json")).get("status") or ()) < 2:
-            assert time.monotonic() < deadline, "both announce themselves"
+        # Announced is not enough: until it has seen the other, the lower one works too.
+        eventually(lambda: second.has_said("Pausing operations in favour of"), "the lower waits")
         made(run_kubectl, "Crown", "a")
         until(run_kubectl, "crown/a", ".status.by", "high")

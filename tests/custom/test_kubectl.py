@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -11,9 +10,9 @@ import pytest
 
 from tests.custom.conversion_server import conversion_server
 from tests.custom.definitions import INTEGER, TEXT, definition, version
+from tests.custom.operators import PATIENCE, Kubectl, established
 from tests.running_server import RunningServer
 
-Kubectl = Callable[..., str]
 _CONDITIONS = {
     "type": "array",
     "items": {"type": "object", "properties": {"type": TEXT, "status": TEXT}},
@@ -28,7 +27,7 @@ def told(separate_server: RunningServer, *arguments: str, stdin: str | None = No
         capture_output=True,
         text=True,
         env=separate_server.environment,
-        timeout=60,
+        timeout=180,
     )
     return done.stderr
 
@@ -61,12 +60,6 @@ def lamp(plural: str, kind: str, **names: Any) -> dict[str, Any]:
 def instance(kind: str, name: str, api_version: str = "example.com/v1", **spec: Any) -> Any:
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def established(kubectl: Kubectl, body: dict[str, Any]) -> None:
-    kubectl("apply", "-f", "-", stdin=text_of(body))
-    name = body["metadata"]["name"]
-    kubectl("wait", "--for=condition=established", f"crd/{name}", "--timeout=20s")
 
 
 def test_columns_and_wide_columns_are_those_of_the_definition(run_kubectl: Kubectl) -> None:
@@ -133,10 +126,10 @@ def test_it_waits_for_conditions_of_instances(run_kubectl: Kubectl) -> None:
 
     run_kubectl("patch", "door", "a", "--subresource=status", "--type=merge", "-p", ready)
 
-    run_kubectl("wait", "door/a", "--for=condition=Ready", "--timeout=10s")
-    run_kubectl("wait", "door/a", "--for=jsonpath={.status.phase}=Open", "--timeout=10s")
+    run_kubectl("wait", "door/a", "--for=condition=Ready", PATIENCE)
+    run_kubectl("wait", "door/a", "--for=jsonpath={.status.phase}=Open", PATIENCE)
     run_kubectl("delete", "door", "a", "--wait=false")
-    run_kubectl("wait", "door/a", "--for=delete", "--timeout=10s")
+    run_kubectl("wait", "door/a", "--for=delete", PATIENCE)
 
 
 def test_instances_are_selected_by_fields_and_labels(run_kubectl: Kubectl) -> None:
@@ -218,7 +211,7 @@ def test_deleting_the_definition_takes_the_instances_and_the_kind(
     established(run_kubectl, body)
     run_kubectl("apply", "-f", "-", stdin=text_of(instance("Rope", "a"), instance("Rope", "b")))
 
-    run_kubectl("delete", "crd", "ropes.example.com", "--timeout=30s")
+    run_kubectl("delete", "crd", "ropes.example.com", PATIENCE)
 
     gone = told(separate_server, "get", "ropes")
     # What it says depends on how long ago it asked which kinds there are.
@@ -263,7 +256,7 @@ def test_versions_that_a_webhook_converts_are_applied_and_shown(run_kubectl: Kub
             for asked in ("boxes.v1.example.com", "boxes.v2.example.com")
         }
         one = run_kubectl("get", "boxes.v1.example.com", "b", "-o", "jsonpath={.spec}")
-        run_kubectl("delete", "crd", "boxes.example.com", "--timeout=30s")
+        run_kubectl("delete", "crd", "boxes.example.com", PATIENCE)
 
     assert set(map(str, shown.values())) == {"[['a', '1'], ['b', '2'], ['c', '3']]"}
     assert one == '{"size":2}'

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import subprocess
-import sys
-import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import orjson
 import pytest
 
 from tests.custom.definitions import INTEGER, TEXT, definition, version
+from tests.custom.operators import PATIENCE, PATIENCE_S, Kubectl, established, operator, until
 from tests.running_server import RunningServer
 
 # Other people's clients do not always close what they opened.
@@ -23,7 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-Kubectl = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +47,6 @@ def gadget(plural: str, kind: str) -> dict[str, Any]:
     )
 
 
-def established(kubectl: Kubectl, body: dict[str, Any]) -> None:
-    kubectl("apply", "-f", "-", stdin=orjson.dumps(body).decode())
-    name = body["metadata"]["name"]
-    kubectl("wait", "--for=condition=established", f"crd/{name}", "--timeout=20s")
-
-
 def instance(kind: str, name: str, **spec: Any) -> dict[str, Any]:
     metadata = {"name": name, "namespace": "default"}
     return {"apiVersion": "example.com/v1", "kind": kind, "metadata": metadata, "spec": spec}
@@ -73,7 +64,7 @@ def test_kubectl_does_all_it_can_do(run_kubectl: Kubectl) -> None:
     run_kubectl("patch", "gadget", "a", "--type=merge", "-p", '{"spec":{"size":3}}')
     run_kubectl("scale", "gadget/a", "--replicas=4")
     run_kubectl("edit", "gadget", "a", KUBE_EDITOR="sed -i s/red/blue/")
-    run_kubectl("wait", "gadget/a", "--for=jsonpath={.spec.color}=blue", "--timeout=10s")
+    run_kubectl("wait", "gadget/a", "--for=jsonpath={.spec.color}=blue", PATIENCE)
     run_kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=body)
     assert run_kubectl("get", "gadget", "a", "-o", "jsonpath={.spec}") == (
         '{"color":"red","size":4}'
@@ -81,10 +72,7 @@ def test_kubectl_does_all_it_can_do(run_kubectl: Kubectl) -> None:
     run_kubectl("delete", "crd", "gadgets.example.com")
 
 
-OPERATOR = textwrap.dedent(
-    """
-    import kopf
-
+OPERATOR = """
     @kopf.on.create("example.com", "v1", "gizmos")
     def made(spec, **_):
         return {"size": spec["size"]}
@@ -96,8 +84,7 @@ OPERATOR = textwrap.dedent(
     @kopf.on.startup()
     def quiet(settings, **_):
         settings.posting.enabled = False
-    """
-)
+"""
 
 
 def test_kopf_runs_an_operator(
@@ -107,24 +94,14 @@ def test_kopf_runs_an_operator(
     schema = body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["properties"]["status"]["x-kubernetes-preserve-unknown-fields"] = True
     established(run_kubectl, body)
-    operator_file = tmp_path / "operator.py"
-    operator_file.write_text(OPERATOR)
-    operator = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-m", "kopf", "run", "-q", "-n", "default"]
-        + ["--standalone", str(operator_file)],
-        env=separate_server.environment,
-    )
-    try:
+
+    with operator(separate_server, tmp_path, OPERATOR):
         made = orjson.dumps(instance("Gizmo", "a", size=7)).decode()
         run_kubectl("apply", "-f", "-", stdin=made)
-        run_kubectl("wait", "gizmo/a", "--for=jsonpath={.status.made.size}=7", "--timeout=30s")
+        until(run_kubectl, "gizmo/a", ".status.made.size", "7")
         run_kubectl("patch", "gizmo", "a", "--type=merge", "-p", '{"spec":{"color":"red"}}')
-        wanted = "--for=jsonpath={.status.phase}=painted red"
-        run_kubectl("wait", "gizmo/a", wanted, "--timeout=30s")
-        run_kubectl("delete", "gizmo", "a", "--timeout=30s")
-    finally:
-        operator.terminate()
-        assert operator.wait(30) == 0
+        until(run_kubectl, "gizmo/a", ".status.phase", "painted red")
+        run_kubectl("delete", "gizmo", "a", PATIENCE)
 
 
 def test_the_official_dynamic_client_finds_the_kind(
@@ -159,7 +136,7 @@ def test_the_official_dynamic_client_watches_the_kind(
     gizzards.create(body=instance("Gizzard", "a", color="red"), namespace="default")
     seen: list[tuple[str, int]] = []
 
-    for event in gizzards.watch(namespace="default", timeout=20):
+    for event in gizzards.watch(namespace="default", timeout=PATIENCE_S):
         seen.append((event["type"], event["object"].spec.size))
         if event["type"] == "ADDED":
             body = {"spec": {"size": 2}}
@@ -185,7 +162,7 @@ async def test_kr8s_makes_and_reads_objects(
     kind = new_class("Widget", "example.com/v1", asyncio=True, namespaced=True, plural="widgets")
     made = await kind(instance("Widget", "a", color="red"), api=api)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         await made.create()
         await made.patch({"spec": {"size": 2}})
         found = [item async for item in kind.list(api=api, namespace="default")]

@@ -28,6 +28,7 @@ from proreus.client import (
 )
 from proreus.client.typed_schema import schema_of
 from proreus.testing.server import running_server
+from tests.custom.operators import PATIENCE
 from tests.running_server import RunningServer
 
 
@@ -129,15 +130,13 @@ def test_the_example_operator_runs(
         stdout=subprocess.DEVNULL,
     )
     try:
-        run_kubectl("wait", "--for=create", "crd/databases.example.com", "--timeout=20s")
-        run_kubectl(
-            "wait", "--for=condition=established", "crd/databases.example.com", "--timeout=20s"
-        )
+        run_kubectl("wait", "--for=create", "crd/databases.example.com", PATIENCE)
+        run_kubectl("wait", "--for=condition=established", "crd/databases.example.com", PATIENCE)
         run_kubectl("create", "-f", "-", stdin=(
             '{"apiVersion": "example.com/v1", "kind": "Database", '
             '"metadata": {"name": "orders"}, "spec": {"engine": "postgres"}}'
         ))  # fmt: skip
-        run_kubectl("wait", "db/orders", "--for=jsonpath={.status.phase}=Ready", "--timeout=20s")
+        run_kubectl("wait", "db/orders", "--for=jsonpath={.status.phase}=Ready", PATIENCE)
         shown = run_kubectl("get", "configmap", "orders-address", "-o", "jsonpath={.data.address}")
     finally:
         operator.terminate()

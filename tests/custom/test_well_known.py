@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -10,8 +9,8 @@ import pytest
 import yaml
 
 from benchmarks.well_known import definitions
+from tests.custom.operators import PATIENCE, Kubectl
 
-Kubectl = Callable[..., str]
 KINDS = definitions()
 
 
@@ -26,11 +25,11 @@ def test_a_definition_of_thousands_of_lines_is_applied_and_served(
     version = body["spec"]["versions"][0]["name"]
 
     run_kubectl("apply", "--server-side", "-f", "-", stdin=text)
-    run_kubectl("wait", "--for=condition=established", f"crd/{name}", "--timeout=20s")
+    run_kubectl("wait", "--for=condition=established", f"crd/{name}", PATIENCE)
     asked = f"--api-version={body['spec']['group']}/{version}"
     fields = run_kubectl("explain", names["plural"], asked)
     spec = orjson.loads(run_kubectl("get", "crd", name, "-o", "json"))["spec"]
 
     assert "spec" in fields
     assert spec["versions"][0]["schema"] == body["spec"]["versions"][0]["schema"]
-    run_kubectl("delete", "crd", name, "--timeout=30s")
+    run_kubectl("delete", "crd", name, PATIENCE)
