@@ -13,6 +13,7 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
 from proreus.api.patch.json_patch import same
 from proreus.server.custom import bounds
+from proreus.server.custom.former import former_items
 from proreus.server.custom.structural import MISSING, TYPE_FIELDS, Structural, parse
 
 _FOUND = "Found none valid"
@@ -33,9 +34,7 @@ def validate_object(
     """Violations of a whole object; of its metadata only what the schema says about it."""
     found: list[FieldError] = []
     walk = _Walk("", found)
-    if old is not MISSING and all(
-        same(obj.get(key), old.get(key)) for key in {*obj, *old} if key != "metadata"
-    ):
+    if old is not MISSING and same(obj, old):
         return found
     walk.junctors(obj, schema.raw, "")
     walk.object(obj, schema, "", old, reserved=("apiVersion", "kind"))
@@ -87,7 +86,7 @@ class _Walk:
 
     def _list(self, value: list[Any], schema: Structural, path: str, old: Any) -> None:
         if schema.items is not None:
-            find = _former_items(schema, old)
+            find = former_items(schema, old, by_place=True)
             for index, item in enumerate(value):
                 self.value(item, schema.items, f"{path}[{index}]", find(index, item))
 
@@ -189,20 +188,6 @@ class _Walk:
 
 def _below(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
-
-
-def _former_items(schema: Structural, old: Any) -> Any:
-    """Which item of the old list an item of the new one was: only maps say so."""
-    if old.__class__ is not list or schema.list_type != "map":
-        return lambda index, item: MISSING
-    by_key = {_map_key(schema, item): item for item in old if isinstance(item, dict)}
-    return lambda index, item: (
-        by_key.get(_map_key(schema, item), MISSING) if isinstance(item, dict) else MISSING
-    )
-
-
-def _map_key(schema: Structural, item: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(field_error.quote(item.get(key)) for key in schema.list_map_keys)
 
 
 def _equal_numbers(left: Any, right: Any) -> bool:

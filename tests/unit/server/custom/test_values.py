@@ -221,3 +221,23 @@ def test_numbers_that_scale_shows_are_numbers(obj: dict[str, Any], messages: lis
     scale = CustomScale(GroupKind("example.com", "T"), ".spec.n", ".status.n", ".status.s")
 
     assert [str(error) for error in scale.violations(obj)] == messages
+
+
+def test_an_item_of_a_plain_list_may_stay_wrong_at_its_place() -> None:
+    item = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}}
+    plain = {"type": "array", "items": item}
+    old = {"l": [{"n": 99}, {"n": 1}]}
+
+    assert messages(spec_of(l=plain), {"l": [{"n": 99}, {"n": 2}]}, old) == []
+    assert messages(spec_of(l=plain), {"l": [{"n": 1}, {"n": 99}]}, old) != []
+    atomic = {**plain, "x-kubernetes-list-type": "atomic"}
+    assert messages(spec_of(l=atomic), {"l": [{"n": 99}, {"n": 2}]}, old) != []
+
+
+def test_what_the_root_requires_is_asked_of_every_change() -> None:
+    schema = parse({**spec_of(a={"type": "string"}), "required": ["spec"]})
+    old = {"metadata": {"name": "a"}}
+
+    assert validate_object(old, schema, old) == []
+    labelled = {"metadata": {"name": "a", "labels": {"x": "y"}}}
+    assert [error.field for error in validate_object(labelled, schema, old)] == ["spec"]

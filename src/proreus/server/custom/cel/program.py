@@ -6,7 +6,7 @@ either runs out no further rule is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -20,6 +20,7 @@ from proreus.server.custom.cel.pace import COMPILING, Pace, unhurried
 from proreus.server.custom.cel.steps import CostExceeded
 from proreus.server.custom.cel.values import NONE, EvaluationError, Optional, cel_value
 from proreus.server.custom.field_paths import resolve
+from proreus.server.custom.former import former_items
 from proreus.server.custom.structural import MISSING, Structural
 
 RULE_LIMIT = 1_000_000
@@ -73,7 +74,7 @@ class SchemaRules:
         if self._schema.has_rules:
             walk = _Walk(self._places, found, budget, pace or unhurried())
             with suppress(_Stopped):
-                walk.value(value, self._schema, _Old(old), at, is_resource=is_resource)
+                walk.value(value, self._schema, _Old.of(value, old), at, is_resource=is_resource)
         return found
 
 
@@ -81,31 +82,44 @@ class _Stopped(Exception):
     """No further rules are run."""
 
 
-class _Old:
-    """The former state of a place, if it can be told which it is.
+_Pair = tuple[Any, Any]  # what a place holds, and what it held
 
-    Where it cannot (a plain list's item), the nearest place above decides what is unchanged.
+
+class _Old:
+    """The former state of a place.
+
+    ``value`` is what transition rules see: only what is certainly the same place. What is
+    unchanged is told more generously, and by the nearest place above if this one is new.
     """
 
-    __slots__ = ("_above", "_same", "value")
+    __slots__ = ("_nearest", "_pair", "_same", "value")
 
-    def __init__(self, value: Any, above: tuple[Any, Any] | None = None) -> None:
-        self.value = None if value is MISSING else value
-        self._above = above  # the new and old value of that place above
+    def __init__(self, value: Any, pair: _Pair | None, nearest: _Pair | None) -> None:
+        self.value = value
+        self._pair = pair
+        self._nearest = nearest
         self._same: bool | None = None
 
-    def is_unchanged(self, value: Any) -> bool:
+    @classmethod
+    def of(cls, value: Any, old: Any) -> _Old:
+        return cls(None, None, None) if old is MISSING else cls(old, (value, old), None)
+
+    @property
+    def likely(self) -> Any:
+        return None if self._pair is None else self._pair[1]
+
+    def is_unchanged(self) -> bool:
         if self._same is None:
-            mine, old = (value, self.value) if self.value is not None else self._above or (1, None)
-            self._same = old is not None and same(mine, old)
+            pair = self._pair or self._nearest
+            self._same = pair is not None and pair[1] is not None and same(*pair)
         return self._same
 
-    def under(self, value: Any, child: Any) -> _Old:
-        """Of a part of this place: ``child`` is its former state, MISSING if nobody knows it."""
-        if child is MISSING or child is None:
-            above = (value, self.value) if self.value is not None else self._above
-            return _Old(MISSING, above)
-        return _Old(child)
+    def under(self, part: Any, certain: Any, likely: Any) -> _Old:
+        """Of a part of this place: its former state for rules, and for what is unchanged."""
+        value = None if certain is MISSING else certain
+        if self._pair is None:
+            return _Old(value, None, self._nearest)
+        return _Old(value, None if likely is MISSING else (part, likely), self._pair)
 
 
 class _Walk:
@@ -128,20 +142,22 @@ class _Walk:
         if isinstance(value, dict):
             self._fields(value, schema, old, path)
         elif isinstance(value, list) and schema.items is not None and schema.items.has_rules:
-            former = _former_items(schema, old.value)
+            certain = former_items(schema, old.value, by_place=False)
+            likely = former_items(schema, old.likely, by_place=True)
             for index, item in enumerate(value):
-                below = old.under(value, former(item))
+                below = old.under(item, certain(index, item), likely(index, item))
                 self.value(item, schema.items, below, f"{path}[{index}]")
 
     def _fields(self, value: dict[str, Any], schema: Structural, old: _Old, path: str) -> None:
-        former = old.value if isinstance(old.value, dict) and not schema.is_atomic_map else {}
+        certain = old.value if isinstance(old.value, dict) and not schema.is_atomic_map else {}
+        likely = old.likely if isinstance(old.likely, dict) else {}
         for key in sorted(value):
             child, place = schema.properties.get(key), f"{path}.{key}" if path else key
             if child is None and isinstance(schema.values, Structural):
                 child, place = schema.values, f"{path}[{key}]"
             if child is not None and child.has_rules:
-                below = old.under(value, former.get(key, MISSING))
-                self.value(value[key], child, below, place)
+                was = certain.get(key, MISSING), likely.get(key, MISSING)
+                self.value(value[key], child, old.under(value[key], *was), place)
 
     def _judge(self, value: Any, schema: Structural, place: Place, old: _Old, path: str) -> None:
         if self._budget <= 0:
@@ -189,7 +205,7 @@ class _Walk:
         elif outcome.value is not True:
             message = self._message(rule, mine, before, path, schema)
             error = _violation(rule.raw, value, schema, path, message)
-            if not rule.is_transition and old.is_unchanged(value):
+            if not rule.is_transition and old.is_unchanged():
                 error = replace(error, is_tolerated=True)
             self._found.append(error)
 
@@ -223,19 +239,6 @@ class _Walk:
     def _stop(self, path: str, schema: Structural, why: str) -> NoReturn:
         self._found.append(field_error.invalid(path or "<nil>", schema.type, why))
         raise _Stopped
-
-
-def _former_items(schema: Structural, old: Any) -> Callable[[Any], Any]:
-    """Which item of the old list an item of the new one was: only maps say so."""
-    if not isinstance(old, list) or schema.list_type != "map":
-        return lambda item: MISSING
-    keys = schema.list_map_keys
-
-    def key(item: Mapping[str, Any]) -> str:
-        return field_error.quote([item.get(name) for name in keys])
-
-    known = {key(item): item for item in old if isinstance(item, dict)}
-    return lambda item: known.get(key(item), MISSING) if isinstance(item, dict) else MISSING
 
 
 def _violation(

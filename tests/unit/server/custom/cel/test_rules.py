@@ -285,3 +285,24 @@ def test_all_rules_of_an_object_share_a_budget() -> None:
         '<nil>: Invalid value: "object": validation failed due to running out of cost budget, no '
         "further validation rules will be run"
     ]
+
+
+def test_what_is_wrong_in_a_plain_list_or_an_atomic_map_may_stay_where_it_was() -> None:
+    small = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 10"}]}
+    item = {"type": "object", "properties": {"n": small, "m": {"type": "integer"}}}
+    schema = parse({"type": "object", "properties": {
+        "l": {"type": "array", "items": item},
+        "a": {"type": "array", "items": item, "x-kubernetes-list-type": "atomic"},
+        "o": {**item, "x-kubernetes-map-type": "atomic"},
+    }})  # fmt: skip
+    rule = SchemaRules(schema)
+
+    def refused(new: Any, old: Any) -> list[str]:
+        found = rule.violations(new, old, is_resource=False)
+        return [error.field for error in found if not error.is_tolerated]
+
+    wrong, changed = {"n": 99, "m": 1}, {"n": 99, "m": 2}
+    assert refused({"l": [changed]}, {"l": [wrong]}) == []
+    assert refused({"o": changed}, {"o": wrong}) == []
+    assert refused({"a": [changed]}, {"a": [wrong]}) == ["a[0].n"]
+    assert refused({"l": [wrong, wrong]}, {"l": [wrong]}) == ["l[1].n"]

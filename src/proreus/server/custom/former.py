@@ -1,0 +1,34 @@
+"""Which item of a list one was before the list changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from proreus.api import field_error
+from proreus.server.custom.structural import MISSING, Structural
+
+Former = Callable[[int, Any], Any]  # of an item and its place: what it was, MISSING if unknown
+
+
+def former_items(schema: Structural, old: Any, *, by_place: bool) -> Former:
+    """Items of a map are known by their keys.
+
+    Those of a list that says nothing of itself are known by their place, if that is enough to ask.
+    """
+    if isinstance(old, list) and schema.list_type == "map":
+        known = {_key(item, schema): item for item in old if isinstance(item, dict)}
+        return lambda _, item: (
+            known.get(_key(item, schema), MISSING) if isinstance(item, dict) else MISSING
+        )
+    if isinstance(old, list) and not schema.list_type and by_place:
+        return lambda index, _: _at(old, index)
+    return lambda _, item: MISSING
+
+
+def _at(items: list[Any], index: int) -> Any:
+    return MISSING if index >= len(items) or items[index] is None else items[index]
+
+
+def _key(item: Mapping[str, Any], schema: Structural) -> str:
+    return field_error.quote([item.get(name) for name in schema.list_map_keys])
