@@ -231,11 +231,14 @@ def test_the_operator_of_higher_priority_works_and_the_other_waits(
     low = PEERS.format(priority=1, name="low")
     high = PEERS.format(priority=9, name="high")
 
-    with (
-        operator(separate_server, tmp_path, high, "--peering=default", "--priority=9"),
-        operator(separate_server, tmp_path, low, "--peering=default", "--priority=1") as second,
-    ):
-        # Announced is not enough: until it has seen the other, the lower one works too.
-        eventually(lambda: second.has_said("Pausing operations in favour of"), "the lower waits")
-        made(run_kubectl, "Crown", "a")
-        until(run_kubectl, "crown/a", ".status.by", "high")
+    def announced() -> int:
+        peers = orjson.loads(run_kubectl("get", "kopfpeering", "default", "-o", "json"))
+        return len(peers.get("status") or ())
+
+    with operator(separate_server, tmp_path, high, "--peering=default", "--priority=9"):
+        eventually(lambda: announced() == 1, "the higher one announces itself")
+        # Who starts later finds the other announced, and never begins to work.
+        with operator(separate_server, tmp_path, low, "--peering=default", "--priority=1"):
+            eventually(lambda: announced() == 2, "the lower one announces itself")
+            made(run_kubectl, "Crown", "a")
+            until(run_kubectl, "crown/a", ".status.by", "high")

@@ -28,7 +28,7 @@ from proreus.client import (
 )
 from proreus.client.typed_schema import schema_of
 from proreus.testing.server import running_server
-from tests.custom.operators import PATIENCE
+from tests.custom.operators import PATIENCE, PATIENCE_S
 from tests.running_server import RunningServer
 
 
@@ -140,5 +140,5 @@ def test_the_example_operator_runs(
         shown = run_kubectl("get", "configmap", "orders-address", "-o", "jsonpath={.data.address}")
     finally:
         operator.terminate()
-        operator.wait(20)
+        operator.wait(PATIENCE_S)
     assert shown == "postgres://orders.default"
