@@ -59,11 +59,14 @@ def test_a_deployment_is_updated_and_undone(kubectl: Kubectl) -> None:
     kubectl("rollout", "undo", "deployment/web")
     rolled_out(kubectl, "web")
 
+    kubectl("rollout", "restart", "deployment/web")
+    rolled_out(kubectl, "web")
+
     assert [line.split()[0] for line in history.splitlines()[2:] if line] == ["1", "2"]
     kubectl("wait", "--for=jsonpath={.status.replicas}=3", "deployment/web", "--timeout=60s")
     assert images(kubectl, "app=web") <= {"web:1", "web:2"}
-    assert len(names(kubectl, "replicasets", "app=web")) == 2
-    assert "Scaled up replica set web-" in kubectl("describe", "deployment", "web")
+    assert len(names(kubectl, "replicasets", "app=web")) == 3
+    kubectl.tells("Scaled up replica set web-", "describe", "deployment", "web")
 
 
 def test_a_paused_deployment_waits_to_be_resumed(kubectl: Kubectl) -> None:

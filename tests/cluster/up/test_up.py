@@ -38,8 +38,8 @@ def test_a_pod_is_scheduled_runs_and_ends_gracefully(kubectl: Kubectl) -> None:
 
     assert "web" in kubectl("delete", "pod", "web", "--timeout=60s")
     assert kubectl("get", "pods", "-o", "name") == ""
-    said = kubectl("get", "events", "-o", "jsonpath={.items[*].reason}").split()
-    assert {"Scheduled", "Started", "Killing"} <= set(said)
+    reasons = ("get", "events", "-o", "jsonpath={.items[*].reason}")
+    kubectl.until(lambda said: {"Scheduled", "Started", "Killing"} <= {*said.split()}, *reasons)
 
 
 def test_a_pod_that_fits_nowhere_says_so(kubectl: Kubectl) -> None:
@@ -47,10 +47,9 @@ def test_a_pod_that_fits_nowhere_says_so(kubectl: Kubectl) -> None:
     kubectl("run", "picky", "--image=nginx", f"--overrides={overrides}")
     kubectl("wait", "--for=condition=PodScheduled=False", "pod/picky", "--timeout=60s")
 
-    described = kubectl("describe", "pod", "picky")
-
-    assert "FailedScheduling" in described
-    assert "2 node(s) didn't match Pod's node affinity/selector" in described
+    kubectl.tells("FailedScheduling", "describe", "pod", "picky")
+    why = "2 node(s) didn't match Pod's node affinity/selector"
+    kubectl.tells(why, "describe", "pod", "picky")
 
     kubectl("label", "node", "node-1", "disk=gold")
     kubectl("wait", "--for=condition=Ready", "pod/picky", "--timeout=60s")

@@ -64,6 +64,15 @@ spec:
     spec: {restartPolicy: Never, containers: [{name: main, image: "work:1"}]}
 ---
 apiVersion: batch/v1
+kind: Job
+metadata: {name: hopeless}
+spec:
+  backoffLimit: 0
+  template:
+    metadata: {annotations: {proreus.dev/exit-after: 0s, proreus.dev/exit-code: "1"}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: "work:1"}]}
+---
+apiVersion: batch/v1
 kind: CronJob
 metadata: {name: tick}
 spec:
@@ -151,18 +160,20 @@ def test_a_daemon_set_is_rolled_out_updated_and_undone(kubectl: Kubectl, tmp_pat
 def test_jobs_complete_fail_and_go_with_their_pods(kubectl: Kubectl, tmp_path: Path) -> None:
     applied(kubectl, tmp_path, JOBS)
     kubectl("wait", "--for=condition=complete", "job/parts", "--timeout=60s")
-    kubectl("wait", "--for=condition=failed", "job/broken", "--timeout=60s")
+    kubectl("wait", "--for=condition=failed", "job/broken", "job/hopeless", "--timeout=60s")
 
     assert "Completed Indexes:  0-3" in kubectl("describe", "job", "parts")
     kubectl.tells("SuccessfulCreate", "describe", "job", "parts")
     kubectl.tells("PodFailurePolicy", "describe", "job", "broken")
+    kubectl.tells("BackoffLimitExceeded", "describe", "job", "hopeless")
 
     kubectl("create", "job", "now", "--from=cronjob/tick")
     kubectl("wait", "--for=delete", "job/now", "--timeout=60s")
 
-    kubectl("delete", "job", "parts", "broken", "--timeout=60s")
+    kubectl("delete", "job", "parts", "broken", "hopeless", "--timeout=60s")
     kubectl("delete", "cronjob", "tick", "--timeout=60s")
-    kubectl("wait", "--for=delete", "pod", "-l", "job-name in (parts, broken)", "--timeout=60s")
+    left = "job-name in (parts, broken, hopeless)"
+    kubectl("wait", "--for=delete", "pod", "-l", left, "--timeout=60s")
 
 
 def uses(kubectl: Kubectl, pods: int) -> None:
