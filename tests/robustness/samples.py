@@ -140,6 +140,11 @@ _IN_DEFAULT: dict[tuple[str, str], Json] = {
             ],
         }
     },
+    ("/apis/storage.k8s.io/v1", "csistoragecapacities"): {
+        "storageClassName": "a",
+        "capacity": "1Gi",
+        "nodeTopology": {"matchLabels": _LABELS},
+    },
     ("/apis/coordination.k8s.io/v1", "leases"): {
         "spec": {"holderIdentity": "a", "renewTime": "2026-01-01T00:00:00.000000Z"}
     },
@@ -173,6 +178,22 @@ _CLUSTER: dict[tuple[str, str], Json] = {
         "reclaimPolicy": "Retain",
         "volumeBindingMode": "Immediate",
         "parameters": {"a": "b"},
+    },
+    ("/apis/storage.k8s.io/v1", "csidrivers"): {
+        "spec": {"tokenRequests": [{"audience": "a", "expirationSeconds": 600}]}
+    },
+    ("/apis/storage.k8s.io/v1", "csinodes"): {
+        "spec": {
+            "drivers": [
+                {"name": "a", "nodeID": "n", "topologyKeys": ["z"], "allocatable": {"count": 1}}
+            ]
+        }
+    },
+    ("/apis/storage.k8s.io/v1", "volumeattachments"): {
+        "spec": {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    },
+    ("/apis/networking.k8s.io/v1", "servicecidrs"): {
+        "spec": {"cidrs": ["10.1.0.0/16", "2001:db8::/112"]}
     },
     ("/apis/scheduling.k8s.io/v1", "priorityclasses"): {"value": 10, "globalDefault": False},
     ("/apis/admissionregistration.k8s.io/v1", "validatingwebhookconfigurations"): {
