@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names, quantity
-from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.findings import NOT_NEGATIVE, Findings, items
 from proreus.server.schema.kinds.label_selectors import check_selector
 from proreus.server.schema.kinds.workloads import check_not_over_100, check_share
 from proreus.server.schema.rules import JsonObject, Rules
@@ -156,6 +156,9 @@ def _check_scaling(found: Findings, at: str, rules: Json | None) -> None:
             found.invalid(
                 f"{place}.periodSeconds", period, f"must be less than or equal to {_PERIOD_MAX_S}"
             )
+    tolerance = rules.get("tolerance")
+    if tolerance is not None and quantity.amount(tolerance) < 0:
+        found.invalid(f"{at}.tolerance", tolerance, NOT_NEGATIVE)
 
 
 def _check_positive(found: Findings, at: str, value: int) -> None:

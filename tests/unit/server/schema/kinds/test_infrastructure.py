@@ -258,3 +258,15 @@ def test_a_webhook_names_each_version_once() -> None:
     assert errors(
         "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", webhooks=[hook]
     ) == ['webhooks[0].admissionReviewVersions[1]: Invalid value: "v1": duplicate version']
+
+
+def test_an_autoscaler_tolerates_nothing_negative() -> None:
+    spec = {
+        "scaleTargetRef": {"kind": "Deployment", "name": "a"},
+        "maxReplicas": 1,
+        "behavior": {"scaleDown": {"tolerance": "-1"}},
+    }
+
+    assert errors("autoscaling/v2", "HorizontalPodAutoscaler", spec=spec) == [
+        'spec.behavior.scaleDown.tolerance: Invalid value: "-1": must be greater than or equal to 0'
+    ]
