@@ -111,22 +111,24 @@ async def test_a_transaction_of_many_large_keys_is_one_batch(
 
 
 async def test_a_long_replay_is_in_order_and_resumes_after_events(
-    storage: EtcdStorage, place: str
+    config: EtcdConfig, place: str
 ) -> None:
     """etcd's headers run ahead of the events they come with, so no batch may end at a header."""
-    after = start = await storage.current_revision()
-    for first in range(0, 3_000, 200):
-        await asyncio.gather(
-            *(storage.create(f"{place}{n}", bytes(1_000)) for n in range(first, first + 200))
-        )
+    patient = replace(config, attempt_timeout_s=30, request_timeout_s=30)
+    async with EtcdStorage.open(patient, SystemClock()) as storage:
+        after = start = await storage.current_revision()
+        for first in range(0, 3_000, 200):
+            await asyncio.gather(
+                *(storage.create(f"{place}{n}", bytes(1_000)) for n in range(first, first + 200))
+            )
 
-    revisions: list[int] = []
-    while len(revisions) < 3_000:
-        async with storage.watch(place, after=after) as watch, asyncio.timeout(20):
-            batch = await anext(watch)
-        assert batch.revision == batch.changes[-1].revision
-        revisions += [change.revision for change in batch.changes]
-        after = batch.revision
+        revisions: list[int] = []
+        while len(revisions) < 3_000:
+            async with storage.watch(place, after=after) as watch, asyncio.timeout(20):
+                batch = await anext(watch)
+            assert batch.revision == batch.changes[-1].revision
+            revisions += [change.revision for change in batch.changes]
+            after = batch.revision
 
     assert revisions == list(range(start + 1, start + 3_001))
 
