@@ -71,11 +71,19 @@ class TlsListener:
                 self._loop.remove_reader(self._socket.fileno())
                 self._loop.call_later(_PAUSE_S, self._accept_again)
                 return
-            raw.setblocking(False)
-            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            connected = self._tls.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
+            try:
+                connected = self._prepared(raw)
+            except OSError:
+                raw.close()  # its client is gone already, perhaps with a few bytes left behind
+                continue
             self._open.add(TlsTransport(self._loop, connected, self._connect(), self._forget))
+
+    def _prepared(self, raw: socket.socket) -> ssl.SSLSocket:
+        raw.getpeername()  # fails if it is gone: ``wrap_socket`` would, and leave it open
+        raw.setblocking(False)
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        return self._tls.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
 
     def _accept_again(self) -> None:
         if self._socket is not None:

@@ -90,6 +90,12 @@ class TlsTransport(asyncio.Transport):
             return
         try:
             self._socket.do_handshake()
+            self._about |= {
+                "peername": self._socket.getpeername(),
+                "sockname": self._socket.getsockname(),
+                "peercert": self._socket.getpeercert(),
+                "ssl_object": self._socket,
+            }
         except ssl.SSLWantReadError:
             return
         except ssl.SSLWantWriteError:
@@ -101,12 +107,6 @@ class TlsTransport(asyncio.Transport):
         self._timer.cancel()
         self._loop.remove_writer(self._fd)
         self._is_established = self._is_reading = True
-        self._about |= {
-            "peername": self._socket.getpeername(),
-            "sockname": self._socket.getsockname(),
-            "peercert": self._socket.getpeercert(),
-            "ssl_object": self._socket,
-        }
         self._loop.add_reader(self._fd, self._read_ready)
         cast(asyncio.Protocol, self._protocol).connection_made(self)
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import cast
@@ -198,6 +199,33 @@ async def test_noise_instead_of_a_handshake_reaches_no_protocol(authority: trust
 
     assert recorder.transport is None
     assert recorder.told == []
+
+
+async def test_clients_that_are_gone_before_they_are_accepted_leave_no_trace(
+    authority: trustme.CA, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(server)
+    recorder = Recorder()
+    listener = TlsListener(asyncio.get_running_loop(), server, lambda: recorder, backlog=50)
+    port = listener.listen("127.0.0.1", 0)
+    for number in range(20):  # while nobody accepts: this is the loop's own thread
+        gone = socket.create_connection(("127.0.0.1", port))
+        if number % 2:
+            gone.send(b"\x16\x03\x01\x02\x00\x01")
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.close()
+
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    authority.configure_trust(client)
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=client)
+    await recorder.made.wait()
+
+    writer.close()
+    await recorder.lost.wait()
+    listener.close()
+    await listener.wait_closed()
+    assert not caplog.records
 
 
 @settings(max_examples=20)
