@@ -37,20 +37,27 @@ class Senders:
         self._threads: list[threading.Thread] = []
         self._rounds: SimpleQueue[_Round | None] = SimpleQueue()
 
-    def write_to_all(self, transports: Sequence[asyncio.Transport], data: bytes) -> None:
-        """``write`` to each, on the loop's thread."""
+    def write_to_all(self, transports: Sequence[asyncio.Transport], data: bytes) -> bool:
+        """``write`` to each, on the loop's thread; whether any may not have taken all of it."""
         encrypted = [one for one in transports if isinstance(one, TlsTransport)]
-        is_worth_it = len(encrypted) >= _CONNECTIONS_MIN and len(data) >= _BYTES_MIN
-        if is_worth_it and self._count:
-            self._run(_Round(encrypted, pieces_of(data)))
-            if len(encrypted) == len(transports):
-                return
-            transports = [one for one in transports if not isinstance(one, TlsTransport)]
+        pieces = pieces_of(data)
+        if len(encrypted) >= _CONNECTIONS_MIN and len(data) >= _BYTES_MIN:
+            rest = self._sent_together(encrypted, pieces)
+        else:
+            rest = [unsent for one in encrypted if (unsent := one.try_send(pieces)) is not None]
+        for unsent in rest:
+            unsent.transport.take_back(unsent)
+        if len(encrypted) == len(transports):
+            return bool(rest)
         for transport in transports:
-            if not transport.is_closing():
+            if not isinstance(transport, TlsTransport) and not transport.is_closing():
                 transport.write(data)
+        return True
 
-    def _run(self, round_: _Round) -> None:
+    def _sent_together(
+        self, transports: Sequence[TlsTransport], pieces: Sequence[Piece]
+    ) -> Sequence[Unsent]:
+        round_ = _Round(transports, pieces)
         while len(self._threads) < self._count:
             thread = threading.Thread(target=self._help, name="sender", daemon=True)
             self._threads.append(thread)
@@ -58,8 +65,7 @@ class Senders:
         for _ in self._threads:
             self._rounds.put(round_)
         round_.lead()
-        for unsent in round_.unsent:
-            unsent.transport.take_back(unsent)
+        return round_.unsent
 
     def close(self) -> None:
         for _ in self._threads:

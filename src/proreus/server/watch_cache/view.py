@@ -78,9 +78,11 @@ class Sink(Protocol):
         ...
 
 
-Deliver = Callable[[Collection[Sink], Burst], None]  # one burst to many, as by ``write`` to each
+# One burst to many, as by ``write`` to each; whether any of them may hold some of it back.
+Deliver = Callable[[Collection[Sink], Burst], bool]
 
 
-def write_to_each(sinks: Collection[Sink], burst: Burst) -> None:
+def write_to_each(sinks: Collection[Sink], burst: Burst) -> bool:
     for sink in sinks:
         sink.write(burst)
+    return True

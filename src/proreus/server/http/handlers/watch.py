@@ -23,12 +23,13 @@ from proreus.server.registry.collection import Collection
 from proreus.server.registry.verbs.select import watch_query
 from proreus.server.watch_cache.query import Selection, WatchQuery
 from proreus.server.watch_cache.subscriber import Subscriber
-from proreus.server.watch_cache.view import Burst, Deliver, Sink, View
+from proreus.server.watch_cache.view import Burst, Deliver, Sink, View, write_to_each
 
 if TYPE_CHECKING:
     from proreus.net.websocket_stream import WebSocketStream
 
 _ABANDONED_BYTES = 1024 * 1024
+_MANY = 8
 
 
 class ChunkSink:
@@ -71,15 +72,17 @@ class ChunkSink:
 def delivery(senders: Senders) -> Deliver:
     """Bursts for many: the chunks among them are sent together."""
 
-    def deliver(sinks: CollectionOf[Sink], burst: Burst) -> None:
+    def deliver(sinks: CollectionOf[Sink], burst: Burst) -> bool:
+        if len(sinks) < _MANY:
+            return write_to_each(sinks, burst)
         transports: list[asyncio.Transport] = []
         for sink in sinks:
             if type(sink) is ChunkSink and sink.transport is not None:
                 transports.append(sink.transport)
             else:
                 sink.write(burst)
-        if transports:
-            senders.write_to_all(transports, burst.http_chunk)
+        is_behind = bool(transports) and senders.write_to_all(transports, burst.http_chunk)
+        return is_behind or len(transports) < len(sinks)
 
     return deliver
 
