@@ -41,7 +41,9 @@ class ConvertedView:
         self._convert = convert
 
     def event(self, event_type: str, obj: CachedObject) -> bytes:
-        return self._view.event(event_type, self.converted(obj))
+        if obj.revision <= self._until:
+            obj = self.converted(obj)
+        return self._view.event(event_type, obj)
 
     def first_event(self, event_type: str, obj: CachedObject) -> bytes:
         return self._view.first_event(event_type, self.converted(obj))
@@ -69,9 +71,10 @@ class ConvertedView:
         return self._view.listing_pieces(self._all(listing), continue_token=continue_token)
 
     def _all(self, listing: Listing) -> Listing:
-        until = self._until
-        objects = [obj if obj.revision > until else self.converted(obj) for obj in listing.objects]
-        return replace(listing, objects=objects)
+        """Nearly always all of them were written as they are to be shown."""
+        if listing.written_after >= self._until:
+            return listing
+        return replace(listing, objects=[self.converted(obj) for obj in listing.objects])
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
         """Documents come in the served version already."""

@@ -13,7 +13,7 @@ Cost: a list without selectors copies pointers; a filter runs over precomputed l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import assert_never
 
@@ -130,7 +130,8 @@ class Lists:
         low, high = key_range(query.selection)
         low = max(low, query.start)
         count = self._state.snapshot.count
-        return _listing(page, self._freshness.revision, query, lambda: count(low, high))
+        found = _listing(page, self._freshness.revision, query, lambda: count(low, high))
+        return replace(found, written_after=self._state.written_after)
 
     def _page(self, runs: Runs, query: ListQuery) -> _Page:
         if query.limit > 0:

@@ -72,12 +72,14 @@ class Listing:
     """Objects in key order. ``next_start`` "" means that no keys follow.
 
     ``remaining`` counts the keys that follow; None if there are none or selectors decide.
+    ``written_after``: a revision that all of them are newer than, 0 if none is known.
     """
 
     objects: Sequence[CachedObject]
     revision: int
     next_start: str = ""
     remaining: int | None = None
+    written_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)

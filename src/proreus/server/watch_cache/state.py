@@ -59,11 +59,14 @@ class CacheState:
         self.counts = Counts(kind.resource)
         self.snapshot = Snapshot((), kind.exact_index)
         self.history = self._new_history(0)
+        # All present objects are newer than this: what is written later has a later revision.
+        self.written_after = 0
 
     def replace(self, ordered: Sequence[CachedObject], revision: int) -> None:
         """A state that was listed at ``revision``; nothing before it is known."""
         self.snapshot = Snapshot(ordered, self.kind.exact_index)
         self.history = self._new_history(revision)
+        self.written_after = min((obj.revision for obj in ordered), default=revision + 1) - 1
 
     def present(self, selection: Selection, start: str = "") -> Iterator[list[CachedObject]]:
         """Runs of present objects from key ``start`` on that can match, to be filtered."""

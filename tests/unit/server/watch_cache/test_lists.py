@@ -8,7 +8,7 @@ import pytest
 
 from proreus.api.status import Expired, ResourceVersionTooLarge
 from proreus.server.watch_cache.query import Any, Exact, Latest, ListQuery, NotOlderThan
-from tests.watching import PREFIX, Cluster, put, selection
+from tests.watching import PREFIX, Cluster, cluster_on, put, selection
 
 
 async def test_a_list_sees_every_acknowledged_write(cluster: Cluster) -> None:
@@ -239,3 +239,20 @@ async def _age(cluster: Cluster) -> None:
         revision = await put(cluster.storage, PREFIX, "z/clock", n=n)
         await cluster.reached(revision)
         await cluster.clock.advance(1)
+
+
+async def test_a_list_says_what_all_its_objects_were_written_after(cluster: Cluster) -> None:
+    """So that what changed before that concerns none of them, without a look at each."""
+    empty = await cluster.cache.list(ListQuery())
+    first = await cluster.write("a/x")
+    await cluster.write("a/y")
+    await cluster.write("a/x", n=2)
+    async with cluster_on(cluster.storage, cluster.clock) as started_later:
+        loaded = await started_later.cache.list(ListQuery())
+
+    grown = await cluster.cache.list(ListQuery())
+    past = await cluster.cache.list(ListQuery(state=Exact(first)))
+
+    assert empty.written_after <= grown.written_after < first
+    assert loaded.written_after == min(obj.revision for obj in loaded.objects) - 1
+    assert past.written_after == 0  # objects of the past may be of any age
