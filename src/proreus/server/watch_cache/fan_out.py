@@ -9,7 +9,7 @@ looks at the audiences that can match: by namespace and name, or by the kind's e
 spec.nodeName), under the old and the new value. Cost: 6 lookups, one test per audience found, one
 frame per view, and for each watcher one ``sink.write`` per flush.
 
-A flush to many watchers takes a while. Its successor then waits twice that long, 10 ms at most:
+A flush to many watchers takes a while. Its successor then waits twice that long, 8 ms at most:
 under load frames go out together instead of each alone, while a few watchers hear all at once.
 """
 
@@ -29,7 +29,7 @@ from proreus.server.watch_cache.view import Burst, Sink, View
 
 Watchers = dict[Subscriber, Sink]
 _REST_FROM_S = 0.0005
-_REST_MAX_S = 0.01
+_REST_MAX_S = 0.008
 
 
 class Group:
