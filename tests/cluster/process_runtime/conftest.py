@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -105,22 +104,6 @@ def shell(script: str, **content: Any) -> dict[str, Any]:
 def state(pod: KubeObject, container: str = "c1") -> Any:
     statuses = [*(pod.status.initContainerStatuses or ()), *(pod.status.containerStatuses or ())]
     return next(status for status in statuses if status.name == container)
-
-
-async def wait_gone(pid: int) -> None:
-    """Until a process has ended, whoever's it is."""
-    try:
-        pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(pidfd, ended.set)
-    try:
-        async with asyncio.timeout(60):
-            await ended.wait()
-    finally:
-        loop.remove_reader(pidfd)
-        os.close(pidfd)
 
 
 @pytest_asyncio.fixture

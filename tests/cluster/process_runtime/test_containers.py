@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.process_runtime.conftest import Stage, shell, state, wait_gone
+from tests.cluster.process_runtime.conftest import Stage, shell, state
+from tests.processes import wait_gone
 
 
 async def test_a_container_runs_to_its_end_and_its_last_words_are_kept(stage: Stage) -> None:

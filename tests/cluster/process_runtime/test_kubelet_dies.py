@@ -23,7 +23,8 @@ from proreus.client.event_recorder import EventRecorder
 from proreus.cluster.kubelet.runtimes.process.guarding import FolderInUse
 from proreus.cluster.kubelet.runtimes.process.runtime import ProcessRuntime
 from proreus.testing.server import RunningServer
-from tests.cluster.process_runtime.conftest import Stage, shell, state, wait_gone
+from tests.cluster.process_runtime.conftest import Stage, shell, state
+from tests.processes import wait_gone
 from tests.running_server import running_server
 
 NODE = "node-1"

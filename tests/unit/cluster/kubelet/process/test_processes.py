@@ -28,6 +28,7 @@ from proreus.cluster.kubelet.runtimes.process.processes import (
     Process,
     spawn,
 )
+from tests.processes import wait_gone
 from tests.unit.cluster.kubelet.process.pods import pod_spec
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
@@ -82,22 +83,6 @@ async def wait_becomes(pid: int, program: str) -> None:
     async with asyncio.timeout(10):
         while name.read_text().strip() != program:  # noqa: ASYNC110  # another process does
             await asyncio.sleep(0)
-
-
-async def wait_gone(pid: int) -> None:
-    """Until it has ended, reaped or not."""
-    try:
-        pidfd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    loop, ended = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(pidfd, ended.set)
-    try:
-        async with asyncio.timeout(10):
-            await ended.wait()
-    finally:
-        loop.remove_reader(pidfd)
-        os.close(pidfd)
 
 
 @pytest.mark.parametrize(
