@@ -1,8 +1,8 @@
 """Put work off while more of it keeps coming, so that all of it is done together.
 
-What costs as much for many as for one (a commit, a round of small writes to many sockets) is worth
-a moment's wait while the loop is busy anyway, and none once it is idle: then nobody adds to it, and
-somebody may be waiting for it alone.
+What costs nearly as much for one as for many (a commit) is worth a moment's wait while the loop is
+busy anyway, and none once it is idle: then nobody adds to it, and somebody may be waiting for it
+alone.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ Invariant: while a round runs the loop does nothing else, each connection is tou
 and threads do nothing but send: what could not be sent is queued by the leader afterwards. To its
 callers a round is the same as a ``write`` to each.
 
-Cost: about 50 µs per round, so only many large writes are worth one.
+Cost: the threads are woken and wait for the interpreter in turns, so only many large writes are
+worth a round. A round stays in the queue until each thread has looked at it, seldom for long.
 """
 
 from __future__ import annotations

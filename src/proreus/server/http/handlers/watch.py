@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from proreus.net.websocket_stream import WebSocketStream
 
 _ABANDONED_BYTES = 1024 * 1024
-_MANY = 8
+_MANY = 8  # sinks of one burst; fewer are written to one after another
 
 
 class ChunkSink:
