@@ -75,13 +75,17 @@ class Connection(asyncio.Protocol):
         self._missing = -1  # bytes of the answer still to come, -1: its head is not here yet
         self._answer: asyncio.Future[bytes] | None = None
         self._is_watching = False
-        self.lines = 0
-        self.bytes = 0
-        self.latencies_s: list[float] | None = None
+        self.forget()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.made.set()
+
+    def forget(self) -> None:
+        """Count from here on."""
+        self.lines = 0
+        self.bytes = 0
+        self.latencies_s: list[float] = []
 
     async def ask(self, request: bytes, status: bytes = b"20") -> bytes:
         """The whole answer, head included."""
@@ -132,9 +136,8 @@ class Connection(asyncio.Protocol):
         # Every event ends its line, every chunk its own; a chunk's head has one more.
         self.lines += data.count(b"}\n")
         self.bytes += len(data)
-        if self.latencies_s is not None:
-            now = time.monotonic_ns()
-            self.latencies_s += [(now - int(sent)) / 1e9 for sent in _SENT.findall(data)]
+        now = time.monotonic_ns()
+        self.latencies_s += [(now - int(sent)) / 1e9 for sent in _SENT.findall(data)]
 
 
 @asynccontextmanager
