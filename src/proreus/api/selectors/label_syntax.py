@@ -93,17 +93,24 @@ class Parser(Generic[T]):
     def _list(self) -> tuple[str, ...]:
         if (token := self._take()) != "(":
             raise SelectorError(f"found '{token}' expected: '('")
-        first = self._peek()
-        if first != ")" and first != "," and not _is_word(first):
-            raise SelectorError(f"found '{first}', expected: ',', ')' or identifier")
+        ahead = self._peek()
+        if ahead not in (",", ")") and not _is_word(ahead):
+            raise SelectorError(f"found '{ahead}', expected: ',', ')' or identifier")
         values: list[str] = []
-        while True:
-            values.append(self._take() if _is_word(self._peek()) else "")
-            token = self._take()
-            if token == ")":
-                return tuple(values)
-            if token != ",":
-                raise SelectorError(f"found '{token}', expected: ',' or ')'")
+        while ahead != ")":
+            token, ahead = self._take(), self._peek()
+            if _is_word(token):
+                values.append(token)
+                if ahead not in (",", ")"):
+                    raise SelectorError(f"found '{ahead}', expected: ',' or ')'")
+            elif token != ",":
+                raise SelectorError(f"found '{token}', expected: ',', or identifier")
+            elif not values or ahead in (",", ")"):
+                values.append("")
+                if ahead == ",":
+                    self._take()  # Kubernetes takes two commas at once, and wants more after them
+        self._take()
+        return tuple(values) or ("",)
 
     def _peek(self) -> str:
         return self._tokens[self._next] if self._next < len(self._tokens) else _END

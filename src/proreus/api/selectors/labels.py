@@ -128,8 +128,7 @@ def _checked(raw: RawRequirement) -> Requirement:
     """A requirement whose key and values are legal, or SelectorError with every violation."""
     if problems := qualified_name(raw.key):
         # The key has no field path in Kubernetes; it prints as <nil>.
-        found = [field_error.invalid("<nil>", raw.key, problem) for problem in problems]
-        raise SelectorError(field_error.join(found))
+        raise SelectorError(str(field_error.invalid("<nil>", raw.key, "; ".join(problems))))
     operator, values = Operator(raw.operator), tuple(sorted(set(raw.values)))
     errors: list[FieldError] = []
     if operator in (Operator.GREATER, Operator.LESS):
@@ -140,11 +139,11 @@ def _checked(raw: RawRequirement) -> Requirement:
             for i, value in enumerate(values)
             if _integer(value) is None
         ]
-    for i, value in enumerate(values):
-        errors += [
-            field_error.invalid(f"values[{i}][{raw.key}]", value, problem)
-            for problem in label_value(value)
-        ]
+    errors += [
+        field_error.invalid(f"values[{i}][{raw.key}]", value, "; ".join(problems))
+        for i, value in enumerate(values)
+        if (problems := label_value(value))
+    ]
     if errors:
         raise SelectorError(field_error.join(errors))
     return Requirement(raw.key, operator, values)

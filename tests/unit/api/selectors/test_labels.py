@@ -29,6 +29,9 @@ WEB = {"tier": "web", "n": "7", "empty": ""}
         ("empty=", WEB, True),
         ("empty in ()", WEB, True),
         ("empty in (a,)", WEB, True),
+        ("empty in (,)", WEB, True),
+        ("empty in (a,,b)", WEB, True),
+        ("tier in (a,,,web)", WEB, True),
         ("tier in (,a)", WEB, False),
         ("n>6", WEB, True),
         ("n>7", WEB, False),
@@ -56,6 +59,9 @@ def test_a_selector_picks_what_it_says(text: str, labels: dict[str, str], matche
         ("tier===web", "unable to parse requirement: found '=', expected: identifier"),
         ("!", "unable to parse requirement: found '', expected: identifier"),
         ("a in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
+        ("a in (b,", "unable to parse requirement: found '', expected: ',', or identifier"),
+        ("a in (b,!c)", "unable to parse requirement: found '!', expected: ',', or identifier"),
+        ("a in (,,)", "unable to parse requirement: found ')', expected: ',', or identifier"),
         ("a,", "found '', expected: identifier after ','"),
         (
             "n>ten",
@@ -118,3 +124,12 @@ def test_any_text_is_either_read_or_refused(text: str) -> None:
         LabelSelector.parse(text).matches(WEB)
     except SelectorError as refused:
         assert str(refused)
+
+
+@pytest.mark.parametrize("text", ["a/", f"k={'-' * 64}"])
+def test_all_that_is_wrong_with_one_key_or_value_is_told_in_one_sentence(text: str) -> None:
+    with pytest.raises(SelectorError) as refused:
+        LabelSelector.parse(text)
+
+    told = str(refused.value)
+    assert (told.count("Invalid value: "), told.count("; ")) == (1, 1), told
