@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from proreus.api import go_text
+
 
 class Reason(StrEnum):
     """The cause reasons clients match on."""
@@ -93,7 +95,7 @@ def join(errors: Iterable[FieldError]) -> str:
 def quote(value: object) -> str:
     """A value as Kubernetes prints it inside a message: strings quoted, the rest as JSON."""
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return go_text.quoted(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from proreus.api import field_error
-from proreus.api.field_error import FieldError, Reason
+from proreus.api.field_error import FieldError
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.fields import FieldSelector
 from proreus.api.selectors.labels import LabelSelector
@@ -22,7 +22,6 @@ from proreus.api.wire.query import (
     Query,
     boolean,
     first,
-    go_quote,
     integer,
     optional_boolean,
 )
@@ -327,13 +326,11 @@ def _field_manager_violations(name: str) -> list[FieldError]:
     found: list[FieldError] = []
     if len(name.encode()) > _FIELD_MANAGER_BYTES:
         found.append(field_error.too_long("fieldManager", _FIELD_MANAGER_BYTES))
-    for position, char in enumerate(name):
+    for index, char in enumerate(name):
         if not char.isprintable():
-            text = (
-                f"Invalid value: {go_quote(name)}: invalid character U+{ord(char):04X} "
-                f"(at position {position})"
-            )
-            found.append(FieldError("fieldManager", Reason.INVALID, text))
+            position = len(name[:index].encode())
+            why = f"invalid character U+{ord(char):04X} (at position {position})"
+            found.append(field_error.invalid("fieldManager", name, why))
     return found
 
 

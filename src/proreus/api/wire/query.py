@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import unquote_plus
 
+from proreus.api import go_text
 from proreus.api.status import BadRequest
 from proreus.api.wire.path import BadPathEscape, unescape
 
@@ -63,9 +64,9 @@ def integer(query: Query, name: str) -> int | None:
 def parse_int64(text: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isascii() or not digits.isdigit():
-        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
+        raise BadRequest(f"strconv.ParseInt: parsing {go_text.quoted(text)}: invalid syntax")
     if len(digits) > _DIGITS_MAX or not -_INT64 <= (value := int(text)) < _INT64:
-        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
+        raise BadRequest(f"strconv.ParseInt: parsing {go_text.quoted(text)}: value out of range")
     return value
 
 
@@ -73,7 +74,7 @@ class RevisionError(ValueError):
     """A resourceVersion that is no number; ``why`` is Go's message, ``str`` names the field too."""
 
     def __init__(self, text: str, why: str) -> None:
-        shown = go_quote(text)
+        shown = go_text.quoted(text)
         self.why = f"strconv.ParseUint: parsing {shown}: {why}"
         super().__init__(f"resourceVersion: Invalid value: {shown}: {self.why}")
 
@@ -87,26 +88,6 @@ def parse_resource_version(text: str) -> int:
     if len(text) > _DIGITS_MAX or (value := int(text)) >= _UINT64:
         raise RevisionError(text, "value out of range")
     return value
-
-
-def go_quote(text: str) -> str:
-    """A string as Go's %q prints it."""
-    out = []
-    for char in text:
-        code = ord(char)
-        if char in '"\\':
-            out.append(f"\\{char}")
-        elif char in _GO_ESCAPES:
-            out.append(_GO_ESCAPES[char])
-        elif char.isprintable():
-            out.append(char)
-        else:
-            out.append(f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}")
-    return f'"{"".join(out)}"'
-
-
-_GO_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t",
-               "\v": "\\v"}  # fmt: skip
 
 
 def _text(raw: str) -> str:

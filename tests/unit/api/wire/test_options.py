@@ -19,7 +19,6 @@ from proreus.api.wire.options import (
 from proreus.api.wire.query import (
     RevisionError,
     boolean,
-    go_quote,
     integer,
     parse_query,
     parse_resource_version,
@@ -136,8 +135,9 @@ def test_two_deletion_policies_exclude_each_other() -> None:
     assert [v.field for v in both.violations()] == ["propagationPolicy", "propagationPolicy"]
 
 
-@pytest.mark.parametrize(
-    ("text", "quoted"), [("a", '"a"'), ('"\\', '"\\"\\\\"'), ("\x01\n", '"\\x01\\n"')]
-)
-def test_text_is_quoted_as_go_quotes_it(text: str, quoted: str) -> None:
-    assert go_quote(text) == quoted
+def test_a_field_manager_s_bad_character_is_counted_in_bytes() -> None:
+    (wrong,) = decode_write_options(
+        parse_query("fieldManager=%C3%A9%01"), "CreateOptions"
+    ).violations()
+
+    assert wrong.message == 'Invalid value: "é\\x01": invalid character U+0001 (at position 2)'
