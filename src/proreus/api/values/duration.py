@@ -14,29 +14,33 @@ _UNITS = {
     "m": 60.0,
     "h": 3600.0,
 }
-_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([a-zµμ]+)", re.ASCII)
+_PART = re.compile(r"([0-9]*)\.?([0-9]*)([^0-9.]*)")
+_MAX_S = 2**63 / 1e9  # Go counts nanoseconds
 
 
 def parse_duration(text: str) -> float:
     """Seconds. Raises ValueError worded like Go's parser."""
-    rest = text.lstrip("+-") if text[:1] in ("+", "-") else text
-    sign = -1.0 if text.startswith("-") else 1.0
+    rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
         return 0.0
+    if not rest:
+        raise ValueError(f"time: invalid duration {_quoted(text)}")
     total, position = 0.0, 0
     while position < len(rest):
         part = _PART.match(rest, position)
-        if part is None:
-            if re.match(r"[0-9.]", rest[position:]):
-                raise ValueError(f'time: missing unit in duration "{text}"')
-            raise ValueError(f'time: invalid duration "{text}"')
-        if part[2] not in _UNITS:
-            raise ValueError(f'time: unknown unit "{part[2]}" in duration "{text}"')
-        total += float(part[1]) * _UNITS[part[2]]
+        assert part, "every part may be empty"
+        whole, fraction, unit = part.groups()
+        if not whole and not fraction:
+            raise ValueError(f"time: invalid duration {_quoted(text)}")
+        if not unit:
+            raise ValueError(f"time: missing unit in duration {_quoted(text)}")
+        if unit not in _UNITS:
+            raise ValueError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
+        total += float(f"{whole or 0}.{fraction or 0}") * _UNITS[unit]
         position = part.end()
-    if not rest:
-        raise ValueError(f'time: invalid duration "{text}"')
-    return sign * total
+    if total >= _MAX_S:
+        raise ValueError(f"time: invalid duration {_quoted(text)}")
+    return -total if text.startswith("-") else total
 
 
 def format_duration(seconds: float) -> str:
@@ -59,3 +63,10 @@ def format_duration(seconds: float) -> str:
 
 def _trimmed(value: float) -> str:
     return f"{value:.9f}".rstrip("0").rstrip(".")
+
+
+def _quoted(text: str) -> str:
+    """As Go's time package quotes: byte by byte, whatever is no plain ASCII in hexadecimal."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"').encode()
+    shown = (chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}" for byte in plain)
+    return f'"{"".join(shown)}"'

@@ -7,9 +7,9 @@ base64url without padding of ``{"v":"meta.k8s.io/v1","rv":N,"start":"key\\u0000"
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import posixpath
+import string
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from proreus.api.go_text import json_kind, plain
 from proreus.api.wire import strict_json
 
 _VERSION = "meta.k8s.io/v1"
+_ALPHABET = frozenset((string.ascii_letters + string.digits + "-_").encode())
 _T = TypeVar("_T", str, int)
 
 
@@ -74,20 +75,14 @@ class ContinueToken:
 
 
 def _bytes(token: str) -> bytes:
-    try:
-        raw = token.encode("ascii")
-        if len(raw) % 4 == 1 or b"=" in raw:
-            raise ContinueError(_illegal(token))
-        return base64.b64decode(raw + b"=" * (-len(raw) % 4), altchars=b"-_", validate=True)
-    except (UnicodeEncodeError, binascii.Error):
-        raise ContinueError(_illegal(token)) from None
-
-
-def _illegal(token: str) -> str:
-    """Go names the first byte that does not belong; a short tail is told as its first byte."""
-    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-    bad = next((i for i, char in enumerate(token) if char not in alphabet), len(token))
-    return f"continue key is not valid: illegal base64 data at input byte {bad}"
+    """Go skips line ends, names the first byte that does not belong, and a lone last one."""
+    raw = token.encode().replace(b"\n", b"").replace(b"\r", b"")
+    bad = next((i for i, byte in enumerate(raw) if byte not in _ALPHABET), None)
+    if bad is None and len(raw) % 4 == 1:
+        bad = len(raw) - 1
+    if bad is not None:
+        raise ContinueError(f"continue key is not valid: illegal base64 data at input byte {bad}")
+    return base64.urlsafe_b64decode(raw + b"=" * (-len(raw) % 4))
 
 
 def _json_object(raw: bytes) -> dict[str, object]:

@@ -63,10 +63,26 @@ def test_a_duration_is_read(text: str, seconds: float) -> None:
     assert duration.parse_duration(text) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize("text", ["", "5", "x", "1y", "1m-1s"])
-def test_a_bad_duration_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="duration"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", 'time: invalid duration ""'),
+        ("x", 'time: invalid duration "x"'),
+        (".s", 'time: invalid duration ".s"'),
+        ("--1s", 'time: invalid duration "--1s"'),
+        ("99999999h", 'time: invalid duration "99999999h"'),
+        ("é", 'time: invalid duration "\\xc3\\xa9"'),
+        ("5", 'time: missing unit in duration "5"'),
+        ("1h1", 'time: missing unit in duration "1h1"'),
+        ("1S", 'time: unknown unit "S" in duration "1S"'),
+        ("1m-1s", 'time: unknown unit "m-" in duration "1m-1s"'),
+    ],
+)
+def test_a_bad_duration_is_refused_in_go_s_words(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match="duration") as refused:
         duration.parse_duration(text)
+
+    assert str(refused.value) == message
 
 
 @given(st.integers(0, 10**7))

@@ -37,6 +37,10 @@ def test_unpinned_goes_on_at_the_same_key_in_the_newest_state() -> None:
     [
         ("abc", "invalid character 'i' looking for beginning of value"),
         ("!", "illegal base64 data at input byte 0"),
+        ("a", "illegal base64 data at input byte 0"),
+        ("abcde", "illegal base64 data at input byte 4"),
+        ("ab/+", "illegal base64 data at input byte 2"),
+        ("YQ==", "illegal base64 data at input byte 2"),
         (token(v="meta.k8s.io/v2", rv=1, start="a"), "encoded version meta.k8s.io/v2"),
         (token(v="meta.k8s.io/v1", rv=0, start="a"), "incorrect encoded start resourceVersion"),
         (token(v="meta.k8s.io/v1", rv=1, start=""), "encoded start key empty"),
