@@ -51,7 +51,8 @@ class SelectableFields:
     ``read`` gives the values of one object (absent ones as ""); ``aliases`` maps an accepted
     spelling to the name used (pods: spec.host → spec.nodeName). ``exact_index`` names the field
     that watchers are indexed by (pods: spec.nodeName). ``own_table`` selects the wording of the
-    error for unknown fields (spec/server §2.6). ``reads``: the paths ``read`` looks at, of at most
+    error for unknown fields (spec/server §2.6). Pod certificate requests cannot be selected
+    ``by_namespace``, though they have one. ``reads``: the paths ``read`` looks at, of at most
     two steps, so that no more need be decoded; none: it looks at the whole object.
     """
 
@@ -60,6 +61,7 @@ class SelectableFields:
     aliases: Mapping[str, str] = field(default_factory=dict)
     exact_index: str = ""
     own_table: bool = False
+    by_namespace: bool = True
     unknown_field: str = ""  # the error's own wording, {} stands for the field
     reads: tuple[str, ...] = ()
 

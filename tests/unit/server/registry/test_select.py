@@ -139,8 +139,17 @@ def test_a_bad_version_of_a_watch_is_the_error_kubernetes_forgot_to_map() -> Non
         ("configmaps", "", "data.x", '"data.x" is not a known field selector: only'),
         ("pods", "", "spec.x", "field label not supported: spec.x"),
         ("jobs", "batch", "status.x", 'field label "status.x" not supported for Job'),
+        (
+            "resourceslices", "resource.k8s.io", "spec.x",
+            "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.x",
+        ),
+        ("nodes", "", "metadata.namespace", "field label not supported: metadata.namespace"),
+        (
+            "podcertificaterequests", "certificates.k8s.io", "metadata.namespace",
+            "field label not supported: metadata.namespace",
+        ),
     ],
-)
+)  # fmt: skip
 def test_unknown_fields_are_refused_in_the_kinds_own_words(
     plural: str, group: str, field: str, words: str
 ) -> None:

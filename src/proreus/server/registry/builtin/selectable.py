@@ -124,8 +124,13 @@ REPLICATION_CONTROLLER = _own(
 )
 _EVENT_READS = ("involvedObject", "reportingComponent", "source", "reason", "type")
 SIGNER = at_paths("spec.signerName")
-POD_CERTIFICATE = at_paths("spec.nodeName", "spec.podName", "spec.signerName")
-RESOURCE_SLICE = at_paths("spec.driver", "spec.nodeName", exact_index="spec.nodeName")
+POD_CERTIFICATE = replace(
+    at_paths("spec.nodeName", "spec.podName", "spec.signerName"), by_namespace=False
+)
+RESOURCE_SLICE = replace(
+    at_paths("spec.driver", "spec.nodeName", exact_index="spec.nodeName"),
+    unknown_field="field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",
+)
 CORE_EVENT = _own(
     (*(f"involvedObject.{name}" for name in _INVOLVED),
      "reason", "reportingComponent", "source", "type"),

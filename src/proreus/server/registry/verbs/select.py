@@ -47,7 +47,7 @@ def known_fields(resource: Resource, selector: FieldSelector) -> FieldSelector:
         name = requirement.field
         if name == _NAME or name in own.names or name in own.aliases:
             continue
-        if name == _NAMESPACE and (resource.namespaced or not own.own_table):
+        if name == _NAMESPACE and own.by_namespace and (resource.namespaced or not own.own_table):
             continue
         raise BadRequest(_unknown_field(resource, name))
     return selector.renamed(own.aliases) if own.aliases else selector
