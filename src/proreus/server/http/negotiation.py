@@ -126,18 +126,16 @@ def _negotiated(accept: str, endpoint: Endpoint) -> Choice | None:
 def _clauses(accept: str) -> list[_Clause]:
     found = []
     for part in accept.split(",")[:_CLAUSES_MAX]:
-        media_range, *params = part.split(";")
-        main, slash, sub = media_range.partition("/")
-        main, sub = main.strip(" "), sub.strip(" ")
-        if not slash:
-            if main != "*":
-                continue
-            sub = "*"
-        clause = _Clause(main, sub)
+        media_range, *params = part.strip(" ").split(";")
+        main, _, sub = media_range.partition("/")
+        main = main.strip(" ")
+        if "/" in sub or (not sub and main != "*"):
+            continue
+        clause = _Clause(main, sub.strip(" ") if sub else "*")
         for param in params:
-            name, equals, value = param.partition("=")
-            if not equals:
-                continue
+            name, _, value = param.partition("=")
+            if not value or "=" in value:
+                continue  # not even if it were one that changes the answer
             if name.strip(" ") == "q":
                 clause.quality = _float(value.strip(" "))
             else:

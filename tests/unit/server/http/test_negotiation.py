@@ -37,6 +37,9 @@ AGGREGATED = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
         ("application/yaml;q=x,application/json;q=0.9", Media.JSON),
         ("application/json;q=2,application/yaml;q=3", Media.YAML),
         ("application/json;stream=other,application/yaml", Media.YAML),
+        ("application/json;as=;sv=;stream=,application/yaml", Media.JSON),
+        ("application/json;as=Table=,application/yaml", Media.JSON),
+        ("application/json/x,application/,application/yaml", Media.YAML),
     ],
 )
 def test_which_encoding_wins(accept: str, media: Media) -> None:
