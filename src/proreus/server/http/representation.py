@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from proreus.aio.clock import Clock
+from proreus.api import field_error
 from proreus.api.group_version import GroupKind
 from proreus.api.status import BadRequest
 from proreus.api.wire import json
@@ -48,6 +49,7 @@ class Representation:
 
     choice: Choice
     view: ResponseView
+    refusal: BadRequest | None = None  # told only when there is something to show
 
     @property
     def content_type(self) -> str:
@@ -71,13 +73,13 @@ class Representations:
         self._others: dict[tuple[Resource, Choice, IncludeObject], Representation] = {}
 
     def of(self, exchange: Exchange, resource: Resource) -> Representation:
-        """Raises NotAcceptable, or BadRequest for a bad includeObject."""
+        """Raises NotAcceptable."""
         choice = choose(exchange, _CUSTOM if resource.custom else _BUILT_IN)
         if choice is PLAIN:
             return self.plain(resource)
-        include = IncludeObject.METADATA
-        if choice.kind == "Table":
-            include = _included(first(exchange.query, "includeObject"))
+        include = _included(exchange, choice)
+        if isinstance(include, BadRequest):
+            return Representation(choice, self._whole(resource), include)
         key = (resource, choice, include)
         found = self._others.get(key)
         if found is None:
@@ -104,7 +106,9 @@ class Representations:
         choice = choose(exchange, _CUSTOM if resource.custom else _BUILT_IN)
         if choice.kind != "Table":
             return Representation(choice, self._view(resource, choice, IncludeObject.METADATA))
-        include = _included(first(exchange.query, "includeObject"))
+        include = _included(exchange, choice)
+        if isinstance(include, BadRequest):
+            raise include
         view = TableView(
             printer_for(_SCALE),
             self._whole(resource),
@@ -170,13 +174,15 @@ def encode_document(choice: Choice, value: Mapping[str, Any]) -> bytes:
     return encoded(choice, json.encode(value) + b"\n")
 
 
-def _included(text: str) -> IncludeObject:
+def _included(exchange: Exchange, choice: Choice) -> IncludeObject | BadRequest:
+    """What the rows of a table carry of their objects, or why that cannot be said."""
+    text = first(exchange.query, "includeObject") if choice.kind == "Table" else ""
     if not text:
         return IncludeObject.METADATA
     try:
         return IncludeObject(text)
     except ValueError:
-        raise BadRequest(
-            f'Unable to convert to Table as requested: includeObject: Invalid value: "{text}": '
-            "must be 'Metadata', 'Object', 'None', or empty"
-        ) from None
+        wrong = field_error.invalid(
+            "includeObject", text, "must be 'Metadata', 'Object', 'None', or empty"
+        )
+        return BadRequest(f"Unable to convert to Table as requested: {wrong}")

@@ -43,11 +43,18 @@ class Asking:
     server: ApiServer
 
     async def __call__(
-        self, method: str, path: str, body: Any = None, *, kind: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        kind: str = "application/json",
+        accept: str = "*/*",
     ) -> Answered:
         """``path`` without ``/api/v1/namespaces/default`` unless it begins with a slash."""
         target = path if path.startswith("/") else f"/api/v1/namespaces/default/{path}"
         headers = {"Authorization": f"Bearer {self.server.token}", "User-Agent": "test/1"}
+        headers["Accept"] = accept
         data = b""
         if body is not None:
             headers["Content-Type"] = kind

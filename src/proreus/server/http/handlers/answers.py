@@ -47,8 +47,13 @@ def list_answer(exchange: Exchange, shown: Representation, body: bytes) -> Respo
     return _answer(exchange, shown, 200, body)
 
 
-def refuse_list_form(shown: Representation, resource: Resource, *, is_list: bool) -> None:
-    """PartialObjectMetadata is for one object, …List for many."""
+def refuse_form(shown: Representation, resource: Resource, *, is_list: bool) -> None:
+    """PartialObjectMetadata is for one object, …List for many.
+
+    As in Kubernetes this is told when the work is done, so a write is made nevertheless.
+    """
+    if shown.refusal is not None:
+        raise shown.refusal
     kind = shown.choice.kind
     if resource.custom and not is_list and kind == "PartialObjectMetadataList":
         raise PlainError("content is not a list")
@@ -57,7 +62,7 @@ def refuse_list_form(shown: Representation, resource: Resource, *, is_list: bool
             "you requested PartialObjectMetadata, but the requested object is a list "
             "(*unstructured.UnstructuredList)"
         )
-    package = resource.group.partition(".")[0] or "core"
+    package = resource.stored_gvk.group.partition(".")[0] or "core"
     if is_list and kind == "PartialObjectMetadata":
         raise NotAcceptable(
             "you requested PartialObjectMetadata, but the requested object is a list "

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from proreus.api.status import MethodNotAllowed, NotFound
+from proreus.api.status import MethodNotAllowed, PlainError
 from proreus.api.wire import json
 from proreus.net.http_request import Answer
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import list_answer, object_answer
+from proreus.server.http.handlers.answers import list_answer, object_answer, refuse_form
 from proreus.server.http.handlers.list import checked_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.collection import cached_copy
+from proreus.server.registry.verbs.select import known_fields
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Listing
 
@@ -19,16 +20,22 @@ _NAME = "etcd-0"
 
 async def list_statuses(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     shown = services.representations.of(exchange, route.resource)
-    if checked_options(exchange).watch:
+    options = checked_options(exchange)
+    fields = known_fields(route.resource, options.fields)
+    if options.watch:
         raise MethodNotAllowed.of(route.resource.group_resource, "watch")
-    body = shown.view.listing(Listing([_store()], 0))
+    is_wanted = options.labels.matches({}) and fields.matches({"metadata.name": _NAME})
+    refuse_form(shown, route.resource, is_list=True)
+    body = shown.view.listing(Listing([_store()] if is_wanted else [], 0))
     return list_answer(exchange, shown, body)
 
 
 async def get_status(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     if route.name != _NAME:
-        raise NotFound.of(route.resource.group_resource, route.name)
+        # A failure without a reason, since Kubernetes looks among servers and not in storage.
+        raise PlainError(f"Component not found: {route.name}")
     shown = services.representations.of(exchange, route.resource)
+    refuse_form(shown, route.resource, is_list=False)
     return object_answer(exchange, shown, _store())
 
 

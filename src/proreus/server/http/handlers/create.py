@@ -5,7 +5,7 @@ from __future__ import annotations
 from proreus.net.http_request import Answer
 from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import object_answer, refuse_list_form
+from proreus.server.http.handlers.answers import object_answer, refuse_form
 from proreus.server.http.handlers.writing import begin_write, write_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
@@ -21,5 +21,5 @@ async def create(services: Services, exchange: Exchange, route: ResourceRoute) -
     obj = services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
     write = begin_write(services, exchange, route, options)
     outcome = await create_object(write, obj)
-    refuse_list_form(shown, resource, is_list=False)
+    refuse_form(shown, resource, is_list=False)
     return object_answer(exchange, shown, await write.shown(outcome), 201)

@@ -22,6 +22,7 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import (
     list_answer,
     object_answer,
+    refuse_form,
     status_answer,
 )
 from proreus.server.http.handlers.list import checked_options, read_list
@@ -50,9 +51,10 @@ async def delete(services: Services, exchange: Exchange, route: ResourceRoute) -
     outcome = await delete_object(write, options)
     code = 202 if not outcome.is_gone and options.orphan_dependents is False else 200
     if outcome.is_gone and not resource.returns_deleted:
+        if shown.refusal is not None:
+            raise shown.refusal
         return status_answer(exchange, success(write, outcome), code)
-    if shown.choice.kind:
-        shown = services.representations.plain(resource)
+    refuse_form(shown, resource, is_list=False)
     return object_answer(exchange, shown, await write.shown(outcome), code)
 
 
@@ -77,6 +79,7 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
             await delete_object(write, options)
         except NotFound:
             continue
+    refuse_form(shown, resource, is_list=True)
     token = next_token(scope, listing.revision, listing.next_start)
     body = shown.view.listing(listing, continue_token=token)
     return list_answer(exchange, shown, body)

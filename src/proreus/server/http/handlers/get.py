@@ -6,7 +6,7 @@ from proreus.api.status import BadRequest, NotFound, PlainError
 from proreus.api.wire.query import RevisionError, boolean, first, parse_resource_version
 from proreus.net.http_request import Answer
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import object_answer, refuse_list_form
+from proreus.server.http.handlers.answers import object_answer, refuse_form
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.collection import Collection, cached_copy
@@ -17,7 +17,6 @@ from proreus.server.watch_cache.object import CachedObject
 async def get(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     collection = services.collection(route.resource)
     shown = services.representations.of(exchange, route.resource)
-    refuse_list_form(shown, route.resource, is_list=False)
     key = collection.key(route.namespace, route.name)
     version = ""
     if exchange.request.raw_query:
@@ -27,6 +26,7 @@ async def get(services: Services, exchange: Exchange, route: ResourceRoute) -> A
     found = await read_object(collection, key, version)
     if found is None:
         raise NotFound.of(route.resource.group_resource, route.name)
+    refuse_form(shown, route.resource, is_list=False)
     return object_answer(exchange, shown, found)
 
 

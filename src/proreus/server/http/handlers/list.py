@@ -10,7 +10,7 @@ from proreus.api.status import Expired, Invalid, MethodNotAllowed
 from proreus.api.wire.options import ListOptions, decode_list_options
 from proreus.net.http_request import Answer, Pieces, Response
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import list_answer, refuse_list_form, wants_gzip
+from proreus.server.http.handlers.answers import list_answer, refuse_form, wants_gzip
 from proreus.server.http.handlers.watch import watch
 from proreus.server.http.negotiation import PLAIN
 from proreus.server.http.router import ResourceRoute
@@ -53,7 +53,7 @@ async def list_or_watch(services: Services, exchange: Exchange, route: ResourceR
     collection = services.collection(resource)
     query = list_query(selection, scope, options)
     listing = await read_list(collection, query, options)
-    refuse_list_form(shown, resource, is_list=True)
+    refuse_form(shown, resource, is_list=True)
     token = next_token(scope, listing.revision, listing.next_start)
     view = shown.view
     is_large = len(listing.objects) >= _MANY and not wants_gzip(exchange)

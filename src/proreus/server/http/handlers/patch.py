@@ -10,7 +10,7 @@ from proreus.net.http_request import Answer
 from proreus.server.http.body import read_body
 from proreus.server.http.body_syntax import is_long
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import object_answer, refuse_list_form
+from proreus.server.http.handlers.answers import object_answer, refuse_form
 from proreus.server.http.handlers.update import check_name
 from proreus.server.http.handlers.writing import begin_write, write_options
 from proreus.server.http.negotiation import Media, patch_type
@@ -37,7 +37,7 @@ async def patch(services: Services, exchange: Exchange, route: ResourceRoute) ->
         is_patch=True,
     )
     outcome = await updating.run()
-    refuse_list_form(shown, resource, is_list=False)
+    refuse_form(shown, resource, is_list=False)
     code = 201 if outcome.is_created else 200
     return object_answer(exchange, shown, await write.shown(outcome), code)
 

@@ -7,7 +7,7 @@ from proreus.api.wire import json
 from proreus.net.http_request import Answer
 from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.answers import object_answer, refuse_list_form
+from proreus.server.http.handlers.answers import object_answer, refuse_form
 from proreus.server.http.handlers.writing import begin_write, write_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
@@ -35,7 +35,7 @@ async def update(services: Services, exchange: Exchange, route: ResourceRoute) -
         may_create=resource.create_on_update and not write.subresource,
     )
     outcome = await updating.run()
-    refuse_list_form(shown, resource, is_list=False)
+    refuse_form(shown, resource, is_list=False)
     code = 201 if outcome.is_created else 200
     return object_answer(exchange, shown, await write.shown(outcome), code)
 

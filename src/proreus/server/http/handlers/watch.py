@@ -134,8 +134,10 @@ async def watch(
     *,
     route: ResourceRoute,
 ) -> Answer:
-    negotiate_stream(shown.choice)
     query = watch_query(selection, options, is_legacy=route.is_legacy_watch)
+    if shown.refusal is not None:
+        raise shown.refusal
+    negotiate_stream(shown.choice)
     collection = services.collection(route.resource)
     if websocket.is_upgrade(exchange.headers):
         messages = MessageSink(binary=shown.choice.media is Media.PROTOBUF)

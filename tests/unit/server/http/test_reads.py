@@ -1,0 +1,79 @@
+"""What a read answers where Kubernetes has an order of its own (spec/server §2.2, §8.1, §12)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from tests.unit.server.registry.server_under_test import Asking, asking
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+LIST_OF_METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+
+@pytest_asyncio.fixture
+async def ask() -> AsyncIterator[Asking]:
+    async with asking() as asked:
+        yield asked
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "status"),
+    [
+        ("configmaps/none?includeObject=Sofa", TABLE, 404),
+        ("configmaps/none", LIST_OF_METADATA, 404),
+        ("configmaps?includeObject=Sofa", TABLE, 400),
+        ("configmaps?includeObject=Sofa&resourceVersionMatch=x", TABLE, 422),
+        ("configmaps?includeObject=Sofa&watch=1&resourceVersion=x", TABLE, 500),
+        ("configmaps?watch=1&resourceVersion=x", "application/yaml", 500),
+        ("configmaps?includeObject=Sofa&watch=1", TABLE, 400),
+    ],
+)
+async def test_how_to_show_something_is_judged_when_there_is_something_to_show(
+    ask: Asking, path: str, accept: str, status: int
+) -> None:
+    assert (await ask("GET", path, accept=accept)).status == status
+
+
+async def test_a_write_is_made_though_its_answer_cannot_be_shown(ask: Asking) -> None:
+    made = await ask("POST", "pods?includeObject=Sofa", POD, accept=TABLE)
+    read = await ask("GET", "pods/p")
+    gone = await ask("DELETE", "pods?includeObject=Sofa", accept=TABLE)
+    left = await ask("GET", "pods")
+
+    assert (made.status, read.status, gone.status, left.body["items"]) == (400, 200, 400, [])
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"), [(TABLE, "Table"), (METADATA, "PartialObjectMetadata")]
+)
+async def test_what_is_deleted_is_shown_as_asked(ask: Asking, accept: str, kind: str) -> None:
+    await ask("POST", "pods", POD)
+
+    gone = await ask("DELETE", "pods/p", accept=accept)
+
+    assert (gone.status, gone.body["kind"]) == (200, kind)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [("", ["etcd-0"]), ("fieldSelector=metadata.name%3Dx", []), ("labelSelector=a", [])],
+)
+async def test_component_statuses_are_selected_like_anything_else(
+    ask: Asking, query: str, names: list[str]
+) -> None:
+    found = await ask("GET", f"/api/v1/componentstatuses?{query}")
+
+    assert [item["metadata"]["name"] for item in found.body["items"]] == names
+
+
+async def test_a_component_that_is_not_there_is_a_failure_without_a_reason(ask: Asking) -> None:
+    found = await ask("GET", "/api/v1/componentstatuses/x")
+    unknown = await ask("GET", "/api/v1/componentstatuses?fieldSelector=conditions%3Dx")
+
+    assert (found.status, found.body["message"]) == (500, "Component not found: x")
+    assert (unknown.status, "reason" in found.body) == (400, False)
