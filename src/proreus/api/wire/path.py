@@ -95,7 +95,7 @@ def _split(path: str) -> Path:
     match parts:
         case ["api", version, first, *more]:
             return _below(parts, "", version, [first, *more])
-        case ["apis", group, version, first, *more]:
+        case ["apis", group, version, first, *more] if group:
             return _below(parts, group, version, [first, *more])
         case _:
             return OtherPath(tuple(parts))
@@ -116,11 +116,11 @@ def object_path(
 
 
 def _below(whole: list[str], group: str, version: str, parts: list[str]) -> Path:
+    if parts[0] in ("watch", "proxy") and len(parts) == 1:
+        return OtherPath(tuple(whole))  # a verb, and no word of what it is meant for
     watch = parts[0] == "watch"
     if watch:
         parts = parts[1:]
-        if not parts:
-            return OtherPath(tuple(whole))
     namespace, scoped = "", False
     if parts[0] == "namespaces" and len(parts) > 1:
         namespace = parts[1]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
+from proreus.api import go_text
 from proreus.api.group_version import GroupVersion
 from proreus.api.status import MethodNotAllowed, NotAcceptable, NotFound, UnsupportedMediaType
 from proreus.api.wire import json
@@ -59,38 +60,41 @@ class Documents:
                 return self._roots(exchange, parts[0])
             case ("api", version):
                 return self._resources(exchange, GroupVersion("", version))
-            case ("apis", group):
+            case ("apis", group) if group:
                 return self._group(exchange, group)
-            case ("apis", group, version):
+            case ("apis", group, version) if group:
                 return self._resources(exchange, GroupVersion(group, version))
+            case ("api", _, "watch" | "proxy") | ("apis", _, _, "watch" | "proxy"):
+                return _of_what(exchange)
             case ("api", *_):
-                if parts[-1:] == ("watch",) and len(parts) == 3:
-                    return exchange.text(500, "")
                 raise NotFound.path()
-            case ("version",):
-                _get_only(exchange)
-                return exchange.json(200, version_document())
-            case ("metrics",):
-                return self._metrics(exchange)
-            case ("openapi", *_):
-                return await self.openapi.answer(exchange, parts) or _page_not_found(exchange)
+            case ("version", *below):
+                return _version(exchange, is_known=not below)
             case _:
-                if exchange.path.endswith("/"):
-                    return _page_not_found(exchange)
-                return self.health.answer(exchange, parts) or _page_not_found(exchange)
+                return await self._page(exchange, parts) or _page_not_found(exchange)
+
+    async def _page(self, exchange: Exchange, parts: tuple[str, ...]) -> Answer | None:
+        """Outside the API a path is taken to the letter: a slash at its end names another page."""
+        if parts[0] == "openapi":
+            return await self.openapi.answer(exchange)
+        if exchange.path.endswith("/"):
+            return None
+        if parts == ("metrics",):
+            return self._metrics(exchange)
+        return self.health.answer(exchange, parts)
 
     def _roots(self, exchange: Exchange, root: str) -> Answer:
         is_core = root == "api"
         if is_core:
             _get_only(exchange)
-        _check_content(exchange)
+            _check_content(exchange)
         accept = exchange.headers.get("Accept", "")
         media = aggregated_media(accept)
-        if media is not None:
+        if media is not None and exchange.path != "/apis/":
             found = self.aggregated.core() if is_core else self.aggregated.groups()
             return _aggregated(exchange, found, media)
         if is_core:
-            check_routed(accept, is_collection=False)
+            check_routed(accept)
             return _shown(exchange, self.legacy.api_versions(self.address()))
         return _shown(exchange, self.legacy.groups())
 
@@ -106,7 +110,7 @@ class Documents:
             raise NotFound.path()
         _get_only(exchange)
         _check_content(exchange)
-        check_routed(exchange.headers.get("Accept", ""), is_collection=False)
+        check_routed(exchange.headers.get("Accept", ""))
         return _shown(exchange, found)
 
     def _metrics(self, exchange: Exchange) -> Answer:
@@ -153,6 +157,28 @@ def _aggregated(exchange: Exchange, document: Document, media: Media) -> Answer:
     return Response(200, exchange.head(vary, tag, content=content, cache=_PUBLIC), body)
 
 
+def _version(exchange: Exchange, *, is_known: bool) -> Answer:
+    if not is_known:
+        raise NotFound.path()
+    _get_only(exchange)
+    _check_content(exchange, (Media.JSON,))
+    check_routed(exchange.headers.get("Accept", ""), offered=(Media.JSON,))
+    return exchange.json(200, version_document())
+
+
+def _of_what(exchange: Exchange) -> Answer:
+    """A verb without a resource; Kubernetes fails before it knows who asks."""
+    path, query = exchange.request.raw_path_only, exchange.request.raw_query
+    asked = f"{path}?{query}" if query else path
+    text = (
+        f"Internal Server Error: {go_text.quoted(asked)}: failed to create RequestInfo: "
+        f"unable to determine kind and namespace from url, {asked}\n"
+    )
+    for sign, shown in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, shown)
+    return exchange.text(500, text)
+
+
 def _page_not_found(exchange: Exchange) -> Answer:
     return exchange.text(404, "404 page not found\n")
 
@@ -162,8 +188,8 @@ def _get_only(exchange: Exchange) -> None:
         raise MethodNotAllowed.default()
 
 
-def _check_content(exchange: Exchange) -> None:
+def _check_content(exchange: Exchange, consumed: tuple[Media, ...] = SERVED) -> None:
     """These routes say what they consume, although a GET has nothing to consume."""
     kind = media_type(exchange.headers.get("Content-Type", ""))
-    if exchange.method == "GET" and kind and kind not in SERVED:
+    if exchange.method == "GET" and kind and kind not in consumed:
         raise UnsupportedMediaType("415: Unsupported Media Type", details={})

@@ -81,11 +81,13 @@ def negotiate_stream(choice: Choice) -> None:
         raise NotAcceptable(f"only the following media types are accepted: {_STREAMS}")
 
 
-def check_routed(accept: str, *, is_collection: bool) -> None:
+def check_routed(
+    accept: str, *, is_collection: bool = False, offered: tuple[Media, ...] = SERVED
+) -> None:
     """The router's own look at Accept. Raises NotAcceptable."""
-    if accept in ("", "*/*", "application/json") or _is_routed(accept):
+    if accept in ("", "*/*", "application/json") or _is_routed(accept, offered):
         return
-    kinds = ", ".join(SERVED) + (f", {_STREAMS}" if is_collection else "")
+    kinds = ", ".join(offered) + (f", {_STREAMS}" if is_collection else "")
     raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {kinds}", details={})
 
 
@@ -109,9 +111,9 @@ def media_type(content_type: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _is_routed(accept: str) -> bool:
+def _is_routed(accept: str, offered: tuple[Media, ...]) -> bool:
     types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
-    return any(kind == "*/*" or kind in SERVED for kind in types)
+    return any(kind == "*/*" or kind in offered for kind in types)
 
 
 @lru_cache(maxsize=256)

@@ -37,17 +37,17 @@ class OpenApi:
         self._v2: OpenApiV2 | None = None
         self._v3: OpenApiV3 | None = None
 
-    async def answer(self, exchange: Exchange, parts: tuple[str, ...]) -> Answer | None:
-        match parts:
-            case ("openapi", "v2"):
-                return await self._second(exchange)
-            case ("openapi", "v3"):
-                body = (await asyncio.to_thread(lambda: self._third().index())).body
-                return Response(200, exchange.head(content=_PLAIN), body)
-            case ("openapi", "v3", *rest):
-                return await self._document(exchange, "/".join(rest))
-            case _:
-                return None
+    async def answer(self, exchange: Exchange) -> Answer | None:
+        """None if there is nothing of this path."""
+        path = exchange.path
+        if path == "/openapi/v2":
+            return await self._second(exchange)
+        if path == "/openapi/v3":
+            body = (await asyncio.to_thread(lambda: self._third().index())).body
+            return Response(200, exchange.head(content=_PLAIN), body)
+        if path.startswith("/openapi/v3/"):
+            return await self._document(exchange, path.removeprefix("/openapi/v3/"))
+        return None
 
     async def _second(self, exchange: Exchange) -> Answer:
         vary = ("Vary", "Accept-Encoding, Accept")

@@ -12,6 +12,7 @@ from tests.unit.server.registry.server_under_test import Asking, asking
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 LIST_OF_METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
@@ -77,3 +78,42 @@ async def test_a_component_that_is_not_there_is_a_failure_without_a_reason(ask: 
 
     assert (found.status, found.body["message"]) == (500, "Component not found: x")
     assert (unknown.status, "reason" in found.body) == (400, False)
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "status"),
+    [
+        ("/version/", "*/*", 200),
+        ("/version/x", "*/*", 404),
+        ("/version", "application/yaml", 406),
+        ("/apis", AGGREGATED, 200),
+        ("/apis/", AGGREGATED, 406),
+        ("/apis//v1", "*/*", 404),
+        ("/apis//v1/configmaps", "*/*", 404),
+        ("/metrics/", "*/*", 404),
+        ("/openapi/v2/", "*/*", 404),
+        ("/openapi/v3/", "*/*", 404),
+        ("/openapi/v3/apis/apps/v1/", "*/*", 404),
+    ],
+)
+async def test_what_is_no_resource_is_found_only_by_its_name(
+    ask: Asking, path: str, accept: str, status: int
+) -> None:
+    assert (await ask("GET", path, accept=accept)).status == status
+
+
+async def test_discovery_of_all_groups_does_not_look_at_what_it_is_sent(ask: Asking) -> None:
+    assert (await ask("GET", "/apis", b"x", kind="text/plain")).status == 200
+    assert (await ask("GET", "/api", b"x", kind="text/plain")).status == 415
+    assert (await ask("GET", "/version", b"x", kind="application/yaml")).status == 415
+
+
+@pytest.mark.parametrize("path", ["/api/v1/watch?a=b", "/apis/apps/v1/proxy"])
+async def test_a_verb_without_a_resource_is_a_failure(ask: Asking, path: str) -> None:
+    told = await ask("GET", path)
+
+    assert told.status == 500
+    assert told.body.decode() == (
+        f'Internal Server Error: "{path}": failed to create RequestInfo: '
+        f"unable to determine kind and namespace from url, {path}\n"
+    )

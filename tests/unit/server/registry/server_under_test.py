@@ -64,7 +64,7 @@ class Asking:
         answer = await self.server._pipeline.handle(asked)
         assert isinstance(answer, Response), "streams need a real connection"
         sent = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body.pieces)
-        found = json.decode(sent) if sent[:1] in b"{[" else sent
+        found = json.decode(sent) if sent[:1] in (b"{", b"[") else sent
         return Answered(answer.status, found, dict(answer.headers))
 
 
