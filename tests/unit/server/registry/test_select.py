@@ -33,8 +33,8 @@ def resource(plural: str, group: str = "") -> Resource:
 
 def listed(query: str, namespace: str = "n") -> ListQuery:
     options = decode_list_options(parse_query(query)).defaulted()
-    scope = Scope(namespace)
-    return list_query(selection_of(resource("configmaps"), scope, options), scope, options)
+    kind, scope = resource("configmaps"), Scope(namespace)
+    return list_query(kind, selection_of(kind, scope, options), scope, options)
 
 
 def watched(query: str, *, is_legacy: bool = False) -> WatchQuery:
@@ -163,6 +163,12 @@ def test_an_alias_is_called_by_its_name() -> None:
     found = known_fields(resource("pods"), FieldSelector.equal("spec.host", "n"))
 
     assert found == FieldSelector.equal("spec.nodeName", "n")
+
+
+def test_a_name_in_all_namespaces_may_stand_for_several_objects() -> None:
+    found = listed("resourceVersion=7&limit=5&fieldSelector=metadata.name%3Dx", namespace="")
+
+    assert found.state == Exact(7)
 
 
 def test_a_pinned_namespace_narrows_a_list_of_all() -> None:

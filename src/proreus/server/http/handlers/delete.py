@@ -71,7 +71,8 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
         raise Invalid.of(_DELETE_OPTIONS, "", [invalid(IGNORE_READ_ERRORS, True, why)])
     _warn_of_orphans(exchange, route, options)
     collection = services.collection(resource)
-    listing = await read_list(collection, list_query(selection, scope, list_options), list_options)
+    query = list_query(resource, selection, scope, list_options)
+    listing = await read_list(collection, query, list_options)
     for found in listing.objects:
         at = route._replace(name=found.name, namespace=found.namespace)
         write = begin_write(services, exchange, at, WriteOptions(dry_run=options.dry_run))

@@ -51,7 +51,7 @@ async def list_or_watch(services: Services, exchange: Exchange, route: ResourceR
             raise MethodNotAllowed.of(resource.group_resource, "watch")
         return await watch(services, exchange, shown, selection, options, route=route)
     collection = services.collection(resource)
-    query = list_query(selection, scope, options)
+    query = list_query(resource, selection, scope, options)
     listing = await read_list(collection, query, options)
     refuse_form(shown, resource, is_list=True)
     token = next_token(scope, listing.revision, listing.next_start)

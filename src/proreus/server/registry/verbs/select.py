@@ -65,7 +65,9 @@ def selection_of(resource: Resource, scope: Scope, options: ListOptions) -> Sele
     return Selection(namespace, name, options.labels, fields)
 
 
-def list_query(selection: Selection, scope: Scope, options: ListOptions) -> ListQuery:
+def list_query(
+    resource: Resource, selection: Selection, scope: Scope, options: ListOptions
+) -> ListQuery:
     """Raises BadRequest for a token or version that cannot be read, or for both at once."""
     if options.continue_token:
         return _continued(selection, scope, options)
@@ -74,7 +76,8 @@ def list_query(selection: Selection, scope: Scope, options: ListOptions) -> List
     except RevisionError as error:
         raise BadRequest(f"invalid resource version: {error}") from error
     limit = max(options.limit, 0)
-    state = _list_state(revision, options, is_exact=limit > 0 and not selection.name)
+    is_one = bool(selection.name and (selection.namespace or not resource.namespaced))
+    state = _list_state(revision, options, is_exact=limit > 0 and not is_one)
     return ListQuery(selection, state, limit)
 
 
