@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.typed import TypeNode
 from proreus.server.registry.catalog import Catalog
@@ -12,7 +14,13 @@ _PAST_KINDS = {
     "apps/v1beta1": ("ControllerRevision", "Deployment", "StatefulSet"),
     "apps/v1beta2": ("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
 }  # no longer served, but Kubernetes still knows what they were
-_META_KINDS = frozenset({"List", "Status", "APIVersions", "APIGroup", "APIGroupList"})
+_META_KINDS = frozenset(
+    {"List", "Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"}
+)
+# Like DeleteOptions these are known in every built-in version, but never sent.
+_OPTIONS = frozenset(
+    {"CreateOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions"}
+)
 
 
 # A place in Kubernetes' sources that its clients see in messages.
@@ -62,6 +70,8 @@ class KnownKinds:
     def is_known(self, gvk: GroupVersionKind) -> bool:
         if gvk.api_version == "v1" and gvk.kind in _META_KINDS:
             return True
+        if gvk.kind in _OPTIONS:
+            gvk = replace(gvk, kind="DeleteOptions")
         if gvk.kind in _PAST_KINDS.get(gvk.api_version, ()):
             return True
         return self._catalog.of_kind(gvk) is not None or self.node(gvk) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from proreus.api.wire import json, yaml
@@ -99,3 +100,21 @@ async def test_a_long_body_can_be_applied(ask: Asking) -> None:
 
     assert (made.status, len(made.body["data"])) == (201, 900)
     assert (broken.status, broken.body["reason"]) == (400, "BadRequest")
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "why"),
+    [
+        ("ListOptions", "v1", "converting (v1.ListOptions) to (core.ConfigMap)"),
+        ("PatchOptions", "apps/v1", "converting (v1.PatchOptions) to (core.ConfigMap)"),
+        ("APIResourceList", "v1", "converting (v1.APIResourceList) to (core.ConfigMap)"),
+        ("ListOptions", "no.such/v1", 'no kind "ListOptions" is registered'),
+    ],
+)
+async def test_options_are_kinds_too_but_not_the_one_wanted(
+    ask: Asking, kind: str, version: str, why: str
+) -> None:
+    told = await ask("POST", "configmaps", {"kind": kind, "apiVersion": version})
+
+    assert told.status == 400
+    assert f"cannot be handled as a ConfigMap: {why}" in told.body["message"]
