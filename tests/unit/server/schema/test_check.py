@@ -10,12 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.group_version import GroupVersionKind
+from proreus.server.schema import go_types
 from proreus.server.schema.check import DecodeError, check, zero
 from proreus.server.schema.definitions import Definitions
 
 KINDS = {
     "Pod": ("", "v1"),
     "ConfigMap": ("", "v1"),
+    "Namespace": ("", "v1"),
+    "Service": ("", "v1"),
     "Secret": ("", "v1"),
     "Node": ("", "v1"),
     "ResourceQuota": ("", "v1"),
@@ -115,11 +118,30 @@ def test_a_struct_nobody_gave_shows_its_required_fields() -> None:
          "number 2147483648 into Go struct field DeploymentSpec.spec.replicas of type int32"),
         ("Lease", {"spec": {"renewTime": 5}},
          "number into Go struct field LeaseSpec.spec.renewTime of type string"),
+        ("Pod", {"metadata": {"uid": 5}},
+         "number into Go struct field ObjectMeta.metadata.uid of type types.UID"),
+        ("Namespace", {"spec": {"finalizers": "x"}},
+         "string into Go struct field NamespaceSpec.spec.finalizers of type []v1.FinalizerName"),
+        ("Namespace", {"spec": {"finalizers": [5]}},
+         "number into Go struct field NamespaceSpec.spec.finalizers of type v1.FinalizerName"),
+        ("Service", {"spec": {"ports": [{"targetPort": 1.5}]}},
+         "number 1.5 into Go struct field ServicePort.spec.ports.targetPort of type int32"),
         ("Pod", [], "array into Go value of type v1.Pod"),
     ],
 )  # fmt: skip
 def test_a_wrong_type_is_reported_as_go_does(kind: str, value: Any, problem: str) -> None:
     assert fault(kind, value) == f"json: cannot unmarshal {problem}"
+
+
+def test_types_with_names_of_their_own_belong_to_fields_there_are() -> None:
+    known = Definitions.load()
+    fields = {
+        f"{name.rpartition('.')[2]}.{field}"
+        for name in known
+        for field in known.raw(name).get("properties", ())
+    }
+
+    assert go_types.NAMED.keys() <= fields
 
 
 def test_a_number_is_quoted_as_it_was_written() -> None:
