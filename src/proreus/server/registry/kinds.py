@@ -8,12 +8,38 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.api.typed import TypeNode
 from proreus.server.registry.catalog import Catalog
 
-# Known to every server, though no definition is called so.
+# No longer served, but Kubernetes still knows what they were.
+_PAST = """
+admissionregistration.k8s.io/v1beta1: MutatingWebhookConfiguration ValidatingWebhookConfiguration
+apiextensions.k8s.io/v1beta1: CustomResourceDefinition
+apiregistration.k8s.io/v1beta1: APIService
+apps/v1beta1: ControllerRevision Deployment StatefulSet
+apps/v1beta2: ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet
+authentication.k8s.io/v1beta1: TokenReview
+authorization.k8s.io/v1beta1: LocalSubjectAccessReview SelfSubjectAccessReview SubjectAccessReview
+batch/v1beta1: CronJob
+certificates.k8s.io/v1beta1: CertificateSigningRequest
+coordination.k8s.io/v1beta1: Lease
+discovery.k8s.io/v1beta1: EndpointSlice
+events.k8s.io/v1beta1: Event
+extensions/v1beta1: DaemonSet Deployment Ingress NetworkPolicy ReplicaSet
+flowcontrol.apiserver.k8s.io/v1beta1: FlowSchema PriorityLevelConfiguration
+flowcontrol.apiserver.k8s.io/v1beta2: FlowSchema PriorityLevelConfiguration
+flowcontrol.apiserver.k8s.io/v1beta3: FlowSchema PriorityLevelConfiguration
+networking.k8s.io/v1beta1: Ingress IngressClass
+node.k8s.io/v1alpha1: RuntimeClass
+node.k8s.io/v1beta1: RuntimeClass
+policy/v1beta1: PodDisruptionBudget
+rbac.authorization.k8s.io/v1alpha1: ClusterRole ClusterRoleBinding Role RoleBinding
+rbac.authorization.k8s.io/v1beta1: ClusterRole ClusterRoleBinding Role RoleBinding
+scheduling.k8s.io/v1beta1: PriorityClass
+storage.k8s.io/v1beta1: CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment
+"""
 _PAST_KINDS = {
-    "extensions/v1beta1": ("DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet"),
-    "apps/v1beta1": ("ControllerRevision", "Deployment", "StatefulSet"),
-    "apps/v1beta2": ("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"),
-}  # no longer served, but Kubernetes still knows what they were
+    version: frozenset(kinds.split())
+    for version, _, kinds in (line.partition(": ") for line in _PAST.split("\n") if line)
+}
+# Known to every server, though no definition is called so.
 _META_KINDS = frozenset(
     {"List", "Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"}
 )

@@ -9,6 +9,8 @@ from proreus.api.typed import Shape, TypeNode
 # Fields whose Go type has a name of its own, by struct and field.
 _NAMED_TYPES = """
 ObjectMeta.uid OwnerReference.uid ObjectReference.uid BoundObjectReference.uid: types.UID
+Preconditions.uid: types.UID
+DeleteOptions.propagationPolicy: v1.DeletionPropagation
 ManagedFieldsEntry.operation: v1.ManagedFieldsOperationType
 LabelSelectorRequirement.operator: v1.LabelSelectorOperator
 Container.imagePullPolicy EphemeralContainer.imagePullPolicy: v1.PullPolicy

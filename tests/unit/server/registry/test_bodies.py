@@ -118,3 +118,15 @@ async def test_options_are_kinds_too_but_not_the_one_wanted(
 
     assert told.status == 400
     assert f"cannot be handled as a ConfigMap: {why}" in told.body["message"]
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v2alpha1"])
+async def test_a_version_that_was_once_served_is_told_from_one_that_never_was(
+    ask: Asking, version: str
+) -> None:
+    body = {"kind": "CronJob", "apiVersion": f"batch/{version}", "metadata": {"name": "a"}}
+
+    told = await ask("POST", "/apis/batch/v1/namespaces/default/cronjobs", body)
+
+    is_past = version == "v1beta1"
+    assert ("does not match the expected API version (batch/v1)" in told.body["message"]) is is_past
