@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
 
+from tests.robustness.wire import ask as over_the_wire
 from tests.unit.server.registry.server_under_test import Asking, asking
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -117,3 +119,13 @@ async def test_a_verb_without_a_resource_is_a_failure(ask: Asking, path: str) ->
         f'Internal Server Error: "{path}": failed to create RequestInfo: '
         f"unable to determine kind and namespace from url, {path}\n"
     )
+
+
+async def test_a_watch_that_wants_lists_ends_at_its_first_event(ask: Asking) -> None:
+    await ask("POST", "configmaps", {"metadata": {"name": "a"}})
+    watch = "/api/v1/namespaces/default/configmaps?watch=1"
+
+    async with asyncio.timeout(20):
+        seen = await over_the_wire(ask.server, "GET", watch, headers=[("Accept", LIST_OF_METADATA)])
+
+    assert (seen.code, seen.body) == (200, b"")

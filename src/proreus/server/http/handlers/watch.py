@@ -69,6 +69,24 @@ class ChunkSink:
             self._stream.end()
 
 
+class NoEventSink(ChunkSink):
+    """Of a watch that wants lists: no event can be shown as one, so the first ends the stream."""
+
+    __slots__ = ("subscriber",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.subscriber: Subscriber | None = None
+
+    def write(self, burst: Burst) -> None:
+        assert self.subscriber is not None, "nothing is written before the watch has begun"
+        if self.subscriber.is_closed:
+            super().write(burst)  # an error, which is never shown as anything else
+        else:
+            # Not at once: whoever writes may be going through all watchers.
+            asyncio.get_running_loop().call_soon(self.subscriber.close)
+
+
 def delivery(senders: Senders) -> Deliver:
     """Bursts for many: the chunks among them are sent together."""
 
@@ -143,8 +161,10 @@ async def watch(
         messages = MessageSink(binary=shown.choice.media is Media.PROTOBUF)
         subscriber = await _begin(collection, query, shown.frames, messages)
         return await _over_websocket(exchange, subscriber, messages)
-    sink = ChunkSink()
+    sink = NoEventSink() if shown.choice.kind == "PartialObjectMetadataList" else ChunkSink()
     subscriber = await _begin(collection, query, shown.frames, sink)
+    if isinstance(sink, NoEventSink):
+        sink.subscriber = subscriber
     try:
         content = ("Content-Type", _stream_type(shown.choice.media))
         stream = exchange.request.open_stream(exchange.head(content=content), services.date())
