@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 
 from proreus.api import go_text
 from proreus.api.group_version import GroupVersion
-from proreus.api.status import MethodNotAllowed, NotAcceptable, NotFound, UnsupportedMediaType
+from proreus.api.status import MethodNotAllowed, NotFound, UnsupportedMediaType
 from proreus.api.wire import json
 from proreus.net.http_request import Answer, Response
 from proreus.server.discovery.aggregated import Aggregated
@@ -23,6 +23,7 @@ from proreus.server.discovery.version import version_document
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.health import Health
 from proreus.server.http.negotiation import (
+    AS_IT_IS,
     SERVED,
     Choice,
     Media,
@@ -137,9 +138,7 @@ class Documents:
 
 
 def _shown(exchange: Exchange, document: Document) -> Answer:
-    choice = negotiate(exchange.headers.get("Accept", ""))
-    if choice.kind:
-        raise NotAcceptable(f"only the following media types are accepted: {', '.join(SERVED)}")
+    choice = negotiate(exchange.headers.get("Accept", ""), AS_IT_IS)
     pretty = choice.pretty or is_pretty(exchange)
     body = encoded(Choice(choice.media, pretty=pretty), document.body + b"\n")
     content = ("Content-Type", choice.media.value)

@@ -23,7 +23,7 @@ from proreus.api.wire.path import ApiPath
 from proreus.net.http_request import Response
 from proreus.server.authz.authorizer import Denied
 from proreus.server.http.exchange import Exchange, Header
-from proreus.server.http.negotiation import PLAIN, Choice
+from proreus.server.http.negotiation import AS_IT_IS, PLAIN, Choice
 from proreus.server.http.representation import choose, encode_document
 from proreus.server.storage.interface import (
     FutureRevision,
@@ -34,6 +34,7 @@ from proreus.server.storage.interface import (
 
 _log = structlog.get_logger(__name__)
 _RETRY_UNAVAILABLE_S = 2
+_UNTOLD = Choice(pretty=True)
 
 
 def to_api_error(exchange: Exchange, error: Exception) -> ApiError:
@@ -59,7 +60,7 @@ def to_api_error(exchange: Exchange, error: Exception) -> ApiError:
 
 
 def answer(exchange: Exchange, error: ApiError) -> Response:
-    """The Status in the encoding asked for; JSON if that cannot be told."""
+    """The Status in the encoding asked for; indented JSON if that cannot be told."""
     choice = _choice(exchange)
     code = int(error.status["code"])
     headers: list[Header] = []
@@ -76,6 +77,6 @@ def answer(exchange: Exchange, error: ApiError) -> Response:
 
 def _choice(exchange: Exchange) -> Choice:
     try:
-        return choose(exchange)
+        return choose(exchange, AS_IT_IS)
     except NotAcceptable:
-        return PLAIN
+        return _UNTOLD

@@ -60,9 +60,11 @@ class Endpoint:
 
     has_table: bool = True
     is_custom: bool = False
+    has_forms: bool = True  # whether it can be shown as anything but itself
 
 
 _ANY = Endpoint()
+AS_IT_IS = Endpoint(has_forms=False)
 
 
 def negotiate(accept: str, endpoint: Endpoint = _ANY) -> Choice:
@@ -186,7 +188,7 @@ def _choice(clause: _Clause, media: Media, endpoint: Endpoint) -> Choice | None:
     known = (
         params.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1") and kind in _TRANSFORMS
     )
-    if not known:
+    if not known or not endpoint.has_forms:
         return None
     if kind == "Table" and (media is Media.PROTOBUF or not endpoint.has_table):
         return None

@@ -129,3 +129,29 @@ async def test_a_watch_that_wants_lists_ends_at_its_first_event(ask: Asking) -> 
         seen = await over_the_wire(ask.server, "GET", watch, headers=[("Accept", LIST_OF_METADATA)])
 
     assert (seen.code, seen.body) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind", "start"),
+    [
+        ("application/json", "application/json", b'{"kind":'),
+        (f"{TABLE},application/json", "application/json", b'{"kind":'),
+        (TABLE, "application/json", b'{\n  "kind": '),
+        ("application/yaml;as=Table;v=v1;g=meta.k8s.io", "application/json", b'{\n  "kind": '),
+        ("application/yaml", "application/yaml", b"apiVersion: v1"),
+    ],
+)
+async def test_a_failure_is_shown_as_itself_in_a_type_that_was_asked_for(
+    ask: Asking, accept: str, kind: str, start: bytes
+) -> None:
+    path = "/api/v1/namespaces/default/configmaps/none"
+
+    told = await over_the_wire(ask.server, "GET", path, headers=[("Accept", accept)])
+
+    assert (told.code, told.headers["content-type"]) == (404, kind)
+    assert told.body.startswith(start)
+
+
+async def test_discovery_passes_over_forms_it_does_not_have(ask: Asking) -> None:
+    assert (await ask("GET", "/apis", accept=TABLE)).status == 406
+    assert (await ask("GET", "/apis", accept=f"{TABLE},application/json")).status == 200
