@@ -221,7 +221,7 @@ def _selectable(paths: tuple[str, ...], read_paths: tuple[str, ...]) -> Selectab
     return SelectableFields(
         names=tuple(path.removeprefix(".") for path in paths),
         read=read,
-        unknown_field="field label not supported: {}",
+        own_table=True,
     )
 
 

@@ -65,7 +65,7 @@ def _is_proxied(resource: Resource, path: ApiPath) -> bool:
 
 def _custom(resource: Resource, method: str, path: ApiPath) -> Route:
     """Custom resources are routed by hand in Kubernetes, with other answers in odd places."""
-    place = _place(resource, path)
+    place, method = _place(resource, path), "GET" if method == "HEAD" else method
     if not place or (not path.watch and _is_across(resource, method, path)):
         return PageNotFound()
     if place == "subresource":
@@ -74,12 +74,14 @@ def _custom(resource: Resource, method: str, path: ApiPath) -> Route:
             raise NotFound.of(resource.group_resource, path.name)
         verb = _SUBRESOURCE_VERBS.get(method, "")
         if verb not in sub.verbs:
-            raise MethodNotAllowed.of(resource.group_resource, verb or method.lower())
+            raise MethodNotAllowed.of(resource.group_resource, verb)
         return ResourceRoute(resource, verb, path.namespace, path.name, sub)
     if place == "item" and method == "POST":
         return ResourceRoute(resource, "create", path.namespace, "")
     if place == "collection" and method in ("PUT", "PATCH"):
         raise BadRequest("name must be provided")
+    if method not in _SUBRESOURCE_VERBS:
+        raise MethodNotAllowed.of(resource.group_resource, "")
     go = _collection if place == "collection" else _item
     return go(resource, method, path)
 

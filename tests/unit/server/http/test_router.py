@@ -9,12 +9,22 @@ from proreus.api.wire.path import ApiPath, split
 from proreus.server.http.router import PageNotFound, ResourceRoute, Router
 from proreus.server.registry.builtin import builtin_resources
 from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.resource import Resource
 from proreus.server.schema.rules import PLAIN
 
 
 @pytest.fixture(scope="module")
 def router() -> Router:
     return Router(Catalog(builtin_resources(lambda _: PLAIN)))
+
+
+@pytest.fixture(scope="module")
+def custom() -> Router:
+    things = Resource(
+        group="x.io", version="v1", plural="things", singular="thing", kind="Thing",
+        namespaced=True, custom=True,
+    )  # fmt: skip
+    return Router(Catalog([things]))
 
 
 def routed(router: Router, method: str, path: str) -> str:
@@ -73,3 +83,32 @@ def routed(router: Router, method: str, path: str) -> str:
 )
 def test_what_a_request_means(router: Router, method: str, path: str, expected: str) -> None:
     assert routed(router, method, path) == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("HEAD", "/apis/x.io/v1/namespaces/n/things/a", "get things"),
+        ("HEAD", "/apis/x.io/v1/things", "list things"),
+        ("POST", "/apis/x.io/v1/namespaces/n/things/a", "create things"),
+        ("DELETE", "/apis/x.io/v1/things", "no page"),
+        ("OPTIONS", "/apis/x.io/v1/things", "no page"),
+    ],
+)
+def test_what_a_request_for_custom_objects_means(
+    custom: Router, method: str, path: str, expected: str
+) -> None:
+    assert routed(custom, method, path) == expected
+
+
+@pytest.mark.parametrize("path", ["things", "things/a"])
+def test_a_method_without_a_meaning_is_told_as_a_verb_without_a_name(
+    custom: Router, path: str
+) -> None:
+    target = split(f"/apis/x.io/v1/namespaces/n/{path}")
+    assert isinstance(target, ApiPath)
+
+    with pytest.raises(MethodNotAllowed) as refused:
+        custom.route("OPTIONS", target)
+
+    assert str(refused.value) == ' is not supported on resources of kind "things.x.io"'

@@ -156,6 +156,9 @@ async def watch(
     if shown.refusal is not None:
         raise shown.refusal
     negotiate_stream(shown.choice)
+    content = ("Content-Type", _stream_type(shown.choice.media))
+    if exchange.method == "HEAD":
+        return Response(200, exchange.head(content=content))
     collection = services.collection(route.resource)
     if websocket.is_upgrade(exchange.headers):
         messages = MessageSink(binary=shown.choice.media is Media.PROTOBUF)
@@ -166,7 +169,6 @@ async def watch(
     if isinstance(sink, NoEventSink):
         sink.subscriber = subscriber
     try:
-        content = ("Content-Type", _stream_type(shown.choice.media))
         stream = exchange.request.open_stream(exchange.head(content=content), services.date())
         sink.begin(stream)
         await subscriber.wait_closed()
