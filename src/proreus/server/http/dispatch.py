@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from proreus.api.status import MethodNotAllowed
+from proreus.api.status import MethodNotAllowed, NotAcceptable
 from proreus.api.wire.path import ApiPath
 from proreus.net.http_request import Answer, Response
 from proreus.server.http.documents import Documents
@@ -23,7 +23,7 @@ from proreus.server.http.handlers.proxy import proxy
 from proreus.server.http.handlers.reviews import create_review
 from proreus.server.http.handlers.tokens import create_token
 from proreus.server.http.handlers.update import update
-from proreus.server.http.negotiation import check_routed
+from proreus.server.http.negotiation import check_routed, patch_type
 from proreus.server.http.router import PageNotFound, ResourceRoute, Router
 from proreus.server.http.services import Services
 
@@ -77,13 +77,25 @@ class Dispatch:
             return exchange.text(404, "404 page not found\n")
         accept = exchange.headers.get("Accept", "")
         if accept and not route.resource.custom:
-            check_routed(accept, is_collection=route.verb == "list")
+            _check_media(exchange, route, accept)
         if route.resource.deprecation_warning:
             exchange.warn(route.resource.deprecation_warning)
         answer = await _handler(route)(self._services, exchange, route)
         if isinstance(answer, Response) and is_large(answer.body):
             return await compressed(exchange, answer)
         return answer
+
+
+def _check_media(exchange: Exchange, route: ResourceRoute, accept: str) -> None:
+    """The router's look at media types: first at what it is sent, then at what it shall answer."""
+    try:
+        check_routed(accept, is_collection=route.verb == "list")
+    except NotAcceptable:
+        if route.verb == "patch" and (
+            route.subresource is None or route.subresource.name != "proxy"
+        ):
+            patch_type(exchange.headers.get("Content-Type", ""), route.resource)
+        raise
 
 
 def _handler(route: ResourceRoute) -> Handler:

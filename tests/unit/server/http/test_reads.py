@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.robustness.wire import ask as over_the_wire
-from tests.unit.server.registry.server_under_test import Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 LIST_OF_METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
@@ -155,3 +155,12 @@ async def test_a_failure_is_shown_as_itself_in_a_type_that_was_asked_for(
 async def test_discovery_passes_over_forms_it_does_not_have(ask: Asking) -> None:
     assert (await ask("GET", "/apis", accept=TABLE)).status == 406
     assert (await ask("GET", "/apis", accept=f"{TABLE},application/json")).status == 200
+
+
+@pytest.mark.parametrize(("kind", "status"), [("text/plain", 415), (MERGE, 406)])
+async def test_what_is_sent_is_judged_before_what_is_accepted(
+    ask: Asking, kind: str, status: int
+) -> None:
+    told = await ask("PATCH", "configmaps/a", b"{}", kind=kind, accept="text/html")
+
+    assert told.status == status
