@@ -75,6 +75,12 @@ def _media(exchange: Exchange) -> Media | None:
         return None  # a patch, or nothing that is known here
 
 
+# A version that is no longer served, but still taken from those who drain nodes.
+_TAKEN_AS = {
+    GroupVersionKind("policy", "v1beta1", "Eviction"): GroupVersionKind("policy", "v1", "Eviction")
+}
+
+
 class ObjectDecoder:
     """Decodes bodies into the kinds the server knows."""
 
@@ -175,7 +181,7 @@ class ObjectDecoder:
             raise _cannot(gvk, _DELETE_OPTIONS.kind, str(error)) from error
 
     def _check_kind(self, gvk: GroupVersionKind, expected: GroupVersionKind) -> None:
-        if gvk is expected or gvk == expected:
+        if gvk is expected or gvk == expected or _TAKEN_AS.get(gvk) == expected:
             return
         if not self._kinds.is_known(gvk):
             raise _cannot(gvk, expected.kind, not_registered(gvk))

@@ -130,3 +130,12 @@ async def test_a_version_that_was_once_served_is_told_from_one_that_never_was(
 
     is_past = version == "v1beta1"
     assert ("does not match the expected API version (batch/v1)" in told.body["message"]) is is_past
+
+
+async def test_an_eviction_may_be_of_the_version_before(ask: Asking) -> None:
+    await ask("POST", "pods", pod("a"))
+    body = {"kind": "Eviction", "apiVersion": "policy/v1beta1", "metadata": {"name": "a"}}
+
+    evicted = await ask("POST", "pods/a/eviction", body)
+
+    assert (evicted.status, (await ask("GET", "pods/a")).status) == (201, 404)
