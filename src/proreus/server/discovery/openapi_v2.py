@@ -17,6 +17,7 @@ from proreus.server.discovery.openapi.about import about
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
 from proreus.server.discovery.openapi.parameters import Parameter
 from proreus.server.discovery.openapi.schemas import REF, SchemaSource, closure
+from proreus.server.discovery.openapi.shared_parameters import SharedParameters
 from proreus.server.discovery.openapi_v3 import SECURITY, extensions, schema_names
 from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.discovery.version import GIT_VERSION
@@ -55,10 +56,13 @@ class OpenApiV2:
             items += resource_paths(resource, self._source.name_of)
         items.sort(key=lambda item: item.path)
         schemas = closure(schema_names(items), self._source)
+        shared = SharedParameters()
+        paths = {item.path: _path_item(item, shared) for item in items}
         return {
             "swagger": "2.0",
             "info": {"title": "Kubernetes", "version": GIT_VERSION},
-            "paths": {item.path: _path_item(item) for item in items},
+            "paths": paths,
+            "parameters": shared.in_order(),
             "definitions": {name: _definition(name, schema) for name, schema in schemas.items()},
             "securityDefinitions": SECURITY,
             "security": [{"BearerToken": []}],
@@ -94,20 +98,21 @@ def _schema(schema: Any) -> Any:
     return found
 
 
-def _path_item(item: PathItem) -> dict[str, Any]:
-    found: dict[str, Any] = {op.method: _operation(op) for op in item.operations}
+def _path_item(item: PathItem, shared: SharedParameters) -> dict[str, Any]:
+    found: dict[str, Any] = {op.method: _operation(op, shared) for op in item.operations}
     if item.parameters:
-        found["parameters"] = [_parameter(parameter) for parameter in item.parameters]
+        found["parameters"] = [_parameter(parameter, shared) for parameter in item.parameters]
     return found
 
 
-def _operation(operation: Operation) -> dict[str, Any]:
+def _operation(operation: Operation, shared: SharedParameters) -> dict[str, Any]:
     parameters: list[dict[str, Any]] = []
     if operation.body is not None:
         body: dict[str, Any] = {"name": "body", "in": "body"}
         body |= {"required": True} if operation.body_required else {}
-        parameters.append({**body, "schema": {"$ref": f"{_REF_V2}{operation.body}"}})
-    parameters += [_parameter(parameter) for parameter in operation.parameters]
+        body["schema"] = {"$ref": f"{_REF_V2}{operation.body}"}
+        parameters.append(shared.place(body))
+    parameters += [_parameter(parameter, shared) for parameter in operation.parameters]
     found: dict[str, Any] = {
         "description": operation.summary,
         "consumes": list(operation.consumes),
@@ -128,7 +133,8 @@ def _response(code: str, answer: str | None) -> dict[str, Any]:
     return {"description": _CODES[code], "schema": shape}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter, shared: SharedParameters) -> dict[str, Any]:
     found: dict[str, Any] = {"uniqueItems": True, "type": parameter.type}
     found |= {"description": parameter.description, "name": parameter.name, "in": parameter.where}
-    return {**found, "required": True} if parameter.where == "path" else found
+    found |= {"required": True} if parameter.where == "path" else {}
+    return shared.place(found, parameter.hash)

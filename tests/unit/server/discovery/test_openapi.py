@@ -203,9 +203,31 @@ def one(message: bytes, *numbers: int) -> bytes:
     return message
 
 
+def fields_of(message: bytes) -> set[int]:
+    return {number for number, _ in fields(message)}
+
+
 def named(message: bytes, number: int) -> dict[str, bytes]:
     pairs = [dict(fields(value)) for found, value in fields(message) if found == number]
     return {pair[1].decode(): pair[2] for pair in pairs}
+
+
+def test_parameters_of_version_two_that_belong_to_no_kind_stand_once_under_a_hash() -> None:
+    found = old()
+    item = found["paths"]["/api/v1/namespaces/{namespace}/configmaps/{name}"]
+    deletes = {
+        parameter.get("$ref", parameter.get("name")) for parameter in item["delete"]["parameters"]
+    }
+    assert deletes >= {"#/parameters/body-2Y1dVQaQ", "#/parameters/propagationPolicy-6jk3prlO"}
+    assert "dryRun" in deletes
+    assert [p.get("$ref", p.get("name")) for p in item["put"]["parameters"]] == [
+        "body",
+        "dryRun",
+        "#/parameters/fieldManager-Qy4HdaTW",
+        "fieldValidation",
+    ]
+    assert found["parameters"]["namespace-vgWSWtn3"]["in"] == "path"
+    assert list(found["parameters"]) == sorted(found["parameters"])
 
 
 def test_version_two_in_protobuf_has_the_kinds_and_their_fields() -> None:
@@ -228,9 +250,13 @@ def test_operations_in_protobuf_have_their_parameters() -> None:
     patch = one(item, 8)
     assert one(patch, 5) == b"patchCoreV1NamespacedPod"
     parameters = [value for number, value in fields(patch) if number == 8]
-    body, *queries = (one(parameter, 1) for parameter in parameters)
-    assert one(body, 1, 2) == b"body"
-    assert b"fieldValidation" in {one(query, 2, 3, 4) for query in queries}
+    shared = [one(value, 2, 1).decode() for value in parameters if fields_of(value) == {2}]
+    own = [one(value, 1, 2, 3, 4) for value in parameters if fields_of(value) == {1}]
+    assert shared[0] == "#/parameters/body-78PwaGsr"
+    assert own == [b"dryRun", b"fieldValidation"]
+    targets = named(one(message, 10), 1)
+    assert {f"#/parameters/{name}" for name in targets} >= set(shared)
+    assert one(targets["body-78PwaGsr"], 1, 2) == b"body"
     assert set(named(one(patch, 9), 1)) == {"200", "201", "401"}
 
 

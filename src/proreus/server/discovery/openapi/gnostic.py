@@ -108,10 +108,11 @@ def _requirement(number: int, value: Mapping[str, list[str]]) -> bytes:
 _DOCUMENT_V2, _INFO_V2, _PATH_ITEM_V2 = _Message(16), _Message(7), _Message(10)
 _OPERATION_V2, _BODY_V2, _QUERY_V2, _PATH_V2 = (_Message(n) for n in (13, 6, 23, 22))
 _RESPONSE_V2, _SCHEMA_V2, _API_KEY_V2 = _Message(5), _Message(31), _Message(5)
+_REFERENCE_V2 = _Message()
 
 
 def _parameter_v2(number: int, value: Mapping[str, Any]) -> bytes:
-    """ParametersItem › Parameter › body, or › NonBodyParameter › query or path."""
+    """Parameter › body, or › NonBodyParameter › query or path."""
     match value["in"]:
         case "body":
             parameter = _BODY_V2(1, value)
@@ -119,7 +120,10 @@ def _parameter_v2(number: int, value: Mapping[str, Any]) -> bytes:
             parameter = _field(2, _PATH_V2(4, value))
         case _:
             parameter = _field(2, _QUERY_V2(3, value))
-    return _field(number, _field(1, parameter))
+    return _field(number, parameter)
+
+
+_parameter_item_v2 = _either(_inside(_REFERENCE_V2, 2), _inside(_parameter_v2))
 
 
 def _additional_v2(number: int, value: Any) -> bytes:
@@ -135,6 +139,7 @@ _SHAPE_V2: dict[str, tuple[int, _Write]] = {
     "properties": (25, _named(_SCHEMA_V2)),
 }  # fmt: skip
 _SCHEMA_V2.fields = _SHAPE_V2
+_REFERENCE_V2.fields = {"$ref": (1, _text)}
 _INFO_V2.fields = {"title": (1, _text), "version": (2, _text), "description": (3, _text)}
 _BODY_V2.fields = {
     "description": (1, _text), "name": (2, _text), "in": (3, _text), "required": (4, _flag),
@@ -152,20 +157,21 @@ _RESPONSE_V2.fields = {"description": (1, _text), "schema": (2, _inside(_SCHEMA_
 _OPERATION_V2.fields = {
     "tags": (1, _each(_text)), "summary": (2, _text), "description": (3, _text),
     "operationId": (5, _text), "produces": (6, _each(_text)), "consumes": (7, _each(_text)),
-    "parameters": (8, _each(_parameter_v2)), "responses": (9, _named(_inside(_RESPONSE_V2))),
+    "parameters": (8, _each(_parameter_item_v2)), "responses": (9, _named(_inside(_RESPONSE_V2))),
     "schemes": (10, _each(_text)), "deprecated": (11, _flag),
 }  # fmt: skip
 _PATH_ITEM_V2.fields = {
     "get": (2, _OPERATION_V2), "put": (3, _OPERATION_V2), "post": (4, _OPERATION_V2),
     "delete": (5, _OPERATION_V2), "options": (6, _OPERATION_V2), "head": (7, _OPERATION_V2),
-    "patch": (8, _OPERATION_V2), "parameters": (9, _each(_parameter_v2)),
+    "patch": (8, _OPERATION_V2), "parameters": (9, _each(_parameter_item_v2)),
 }  # fmt: skip
 _API_KEY_V2.fields = {
     "type": (1, _text), "name": (2, _text), "in": (3, _text), "description": (4, _text),
 }  # fmt: skip
 _DOCUMENT_V2.fields = {
     "swagger": (1, _text), "info": (2, _INFO_V2), "paths": (8, _named(_PATH_ITEM_V2, 2)),
-    "definitions": (9, _named(_SCHEMA_V2)), "security": (12, _each(_requirement)),
+    "definitions": (9, _named(_SCHEMA_V2)), "parameters": (10, _named(_parameter_v2)),
+    "security": (12, _each(_requirement)),
     "securityDefinitions": (13, _named(_inside(_API_KEY_V2, 2))),
 }  # fmt: skip
 
