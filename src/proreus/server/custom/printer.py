@@ -25,6 +25,7 @@ class ColumnPrinter:
     """One version's columns. If one path cannot be read, only the name is shown."""
 
     null_when_empty = False
+    order = None  # as listed
 
     def __init__(self, columns: Sequence[Mapping[str, Any]]) -> None:
         given = columns or (_AGE,)

@@ -45,13 +45,26 @@ def _fill_policy_binding(obj: Object, now: float) -> Cells:
 
 
 def _parameters(spec: Object) -> str:
-    ref = spec.get("paramRef")
-    if not ref:
-        return UNSET
-    if ref.get("selector") is not None:
-        return "*"
-    where = f"{ref['namespace']}/" if ref.get("namespace") else "*/"
-    return f"{where}{ref.get('name', '')}"
+    ref = spec.get("paramRef") or {}
+    if ref.get("name"):
+        return f"{ref.get('namespace') or '*'}/{ref['name']}"
+    chosen = ref.get("selector")
+    return UNSET if chosen is None else _selector_in_go(chosen)
+
+
+def _selector_in_go(chosen: Object) -> str:
+    """The way Go prints its selectors; Kubernetes does not write this one as people do."""
+    labels = chosen.get("matchLabels") or {}
+    pairs = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
+    terms = "".join(
+        f"LabelSelectorRequirement{{Key:{term.get('key', '')},Operator:{term.get('operator', '')},"
+        f"Values:[{' '.join(term.get('values') or ())}],}},"
+        for term in chosen.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{terms}}},}}"
+    )
 
 
 def _fill_flow_schema(obj: Object, now: float) -> Cells:
@@ -68,12 +81,15 @@ def _fill_flow_schema(obj: Object, now: float) -> Cells:
     ]
 
 
+def _by_precedence(obj: Object) -> tuple[int, str]:
+    return number((obj.get("spec") or {}).get("matchingPrecedence")), name_of(obj)
+
+
 def _fill_priority_level(obj: Object, now: float) -> Cells:
     spec = obj.get("spec") or {}
-    limited = spec.get("limited")
-    exempt = spec.get("exempt") or {}
-    shares = (limited or exempt).get("nominalConcurrencyShares")
-    queuing = ((limited or {}).get("limitResponse") or {}).get("queuing")
+    limited = spec.get("limited") or {}  # the shares of an exempt level are not shown
+    shares = limited.get("nominalConcurrencyShares")
+    queuing = (limited.get("limitResponse") or {}).get("queuing")
     queues = [queuing.get(key) for key in _QUEUING] if queuing else ["<none>"] * len(_QUEUING)
     return [
         name_of(obj),
@@ -107,15 +123,16 @@ PRINTERS: dict[tuple[str, str], Printer] = {
     (_ADMISSION, "MutatingAdmissionPolicyBinding"): _BINDINGS,
     (_FLOW, "FlowSchema"): Printer(
         columns(
-            "Name", "PriorityLevel", "MatchingPrecedence:integer", "DistinguisherMethod", "Age",
+            "Name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age",
             "MissingPL",
         ),
         _fill_flow_schema,
+        order=_by_precedence,
     ),
     (_FLOW, "PriorityLevelConfiguration"): Printer(
         columns(
-            "Name", "Type", "NominalConcurrencyShares:integer", "Queues:integer",
-            "HandSize:integer", "QueueLengthLimit:integer", "Age",
+            "Name", "Type", "NominalConcurrencyShares", "Queues", "HandSize", "QueueLengthLimit",
+            "Age",
         ),
         _fill_priority_level,
     ),

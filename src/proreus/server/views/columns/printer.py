@@ -31,12 +31,16 @@ def _no_conditions(_: Object) -> Sequence[Mapping[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Printer:
-    """``null_when_empty``: a table without rows has null for them (custom resources)."""
+    """``null_when_empty``: a table without rows has null for them (custom resources).
+
+    ``order`` sorts the rows of a list where they do not stay in the order of names.
+    """
 
     columns: tuple[Column, ...]
     cells: Fill
     conditions: Callable[[Object], Sequence[Mapping[str, str]]] = _no_conditions
     null_when_empty: bool = False
+    order: Callable[[Object], tuple[int, str]] | None = None
 
     def definitions(self) -> list[dict[str, Any]]:
         """The columns as the wire has them. Those of metadata are described as the schema does."""
@@ -61,19 +65,19 @@ def _from_metadata(column: Column) -> dict[str, str]:
 def columns(*texts: str) -> tuple[Column, ...]:
     """Column definitions from short texts: ``Name``, ``Ready:integer``, ``IP*`` (wide only).
 
-    A column called Name always has the format ``name``.
+    A column called Name has the format ``name``, others none; ``Attacher:string:name`` says it.
     """
     return tuple(_column(text) for text in texts)
 
 
 def _column(text: str) -> Column:
-    name, _, kind = text.partition(":")
+    name, *said = text.split(":")
     wide = name.endswith("*")
     name = name.rstrip("*")
     return Column(
         name=name,
-        type=kind or "string",
-        format="name" if name == "Name" else "",
+        type=said[0] if said else "string",
+        format=said[1] if len(said) > 1 else "name" if name == "Name" else "",
         priority=1 if wide else 0,
         description="" if name in _METADATA_FIELDS else _described(name),
     )

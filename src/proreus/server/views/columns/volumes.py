@@ -153,7 +153,8 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         columns("Name", "DriverName", "Age"), _fill_attributes_class
     ),
     ("storage.k8s.io", "VolumeAttachment"): Printer(
-        columns("Name", "Attacher", "PV", "Node", "Attached:boolean", "Age"), _fill_attachment
+        columns("Name", "Attacher:string:name", "PV", "Node", "Attached:boolean", "Age"),
+        _fill_attachment,
     ),
     ("storage.k8s.io", "CSIDriver"): Printer(
         columns(

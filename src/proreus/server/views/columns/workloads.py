@@ -272,6 +272,6 @@ PRINTERS: dict[tuple[str, str], Printer] = {
         _fill_autoscaler,
     ),
     ("autoscaling", "Scale"): Printer(
-        columns("Name", "Desired:integer", "Available:integer", "Age"), _fill_scale
+        columns("Name:string:", "Desired:integer", "Available:integer", "Age"), _fill_scale
     ),
 }  # fmt: skip
