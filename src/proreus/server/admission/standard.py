@@ -14,6 +14,7 @@ from proreus.server.admission.plugins.namespace_lifecycle import NamespaceLifecy
 from proreus.server.admission.plugins.pod_classes import PodClasses
 from proreus.server.admission.plugins.resource_quota import ResourceQuota
 from proreus.server.admission.plugins.service_addresses import ServiceAddresses
+from proreus.server.admission.plugins.signing_requests import SigningRequests
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.write import Admission
 from proreus.server.storage.factory import StorageFactory
@@ -28,6 +29,7 @@ def standard_admission(collections: Collections, stores: StorageFactory, clock: 
         named("scheduling.k8s.io", "v1", "priorityclasses"),
         named("node.k8s.io", "v1", "runtimeclasses"),
     )
+    signing = SigningRequests(clock)
     limits = LimitRanger(named("", "v1", "limitranges"))
     quota = ResourceQuota(named("", "v1", "resourcequotas"))
     addresses = ServiceAddresses(
@@ -38,6 +40,6 @@ def standard_admission(collections: Collections, stores: StorageFactory, clock: 
         clock,
     )
     return chain(
-        mutating=[lifecycle.admit, classes.admit, limits.set_defaults],
+        mutating=[lifecycle.admit, classes.admit, signing.admit, limits.set_defaults],
         validating=[limits.check_bounds, quota.admit, addresses.admit],
     )

@@ -150,6 +150,7 @@ def _resource(
         rules=rules.rules(),
         custom=True,
         tracks_generation=True,
+        status_only=True,
         unconditional_update=False,
         printer=ColumnPrinter(version.get("additionalPrinterColumns") or ()),
         scale=rules.scale,

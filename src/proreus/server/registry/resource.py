@@ -88,8 +88,11 @@ class Resource:
     rules: Rules = PLAIN
     custom: bool = False  # list items carry kind and apiVersion; no strategic merge, no protobuf
     # behaviour of the verbs
-    tracks_generation: bool = False
+    tracks_generation: bool = False  # 1 when created, one more with each change of the content
+    generation_starts: bool = True  # CSI drivers have none before their first change
+    generation_grows: bool = True  # priority classes stay at 1
     generation_on_annotations: bool = False  # deployments
+    status_only: bool = False  # a write of the status leaves all metadata as it was
     unconditional_update: bool = True  # PUT without resourceVersion overwrites
     create_on_update: bool = False
     returns_deleted: bool = False  # DELETE answers with the object instead of a Status

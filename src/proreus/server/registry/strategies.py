@@ -9,12 +9,13 @@ from proreus.server.registry import metadata
 from proreus.server.registry.resource import Resource
 from proreus.server.registry.strategy import (
     UpdateStrategy,
+    keep_metadata,
     main_strategy,
     restore,
     restore_content,
     status_strategy,
 )
-from proreus.server.schema.kinds import pod_parts
+from proreus.server.schema.kinds import certificates, pod_parts
 from proreus.server.schema.rules import JsonObject, ValidateUpdate
 
 Reset = Callable[[JsonObject, JsonObject], None]  # new, old
@@ -28,9 +29,9 @@ def strategy_for(resource: Resource, subresource: str) -> UpdateStrategy:
         case "status":
             return status_strategy(resource)
         case "finalize":
-            return _only(resource, _finalize)
+            return _only(resource, _finalize, resource.rules.validate_status)
         case "approval":
-            return _only(resource, _approval)
+            return _only(resource, _approval, certificates.approval_update)
         case "ephemeralcontainers":
             return _pod_part(resource, _ephemeral_containers, pod_parts.ephemeral_update)
         case "resize":
@@ -39,15 +40,14 @@ def strategy_for(resource: Resource, subresource: str) -> UpdateStrategy:
             return main_strategy(resource)
 
 
-def _only(resource: Resource, reset: Reset) -> UpdateStrategy:
-    """Change what ``reset`` leaves; the kind's main rules still hold."""
+def _only(resource: Resource, reset: Reset, validate: ValidateUpdate) -> UpdateStrategy:
+    """Change what ``reset`` leaves."""
     main = main_strategy(resource)
     return UpdateStrategy(
         reset=reset,
         prepare=lambda new, old: None,
-        validate=resource.rules.validate_status,
+        validate=validate,
         may_end_deletion=main.may_end_deletion,
-        is_main=False,
     )
 
 
@@ -63,7 +63,6 @@ def _pod_part(resource: Resource, reset: Reset, validate: ValidateUpdate) -> Upd
         prepare=prepare,
         validate=validate,
         may_end_deletion=main.may_end_deletion,
-        is_main=False,
     )
 
 
@@ -90,7 +89,7 @@ def _approval(new: JsonObject, old: JsonObject) -> None:
 
 
 def _ephemeral_containers(new: JsonObject, old: JsonObject) -> None:
-    _keep_metadata(new, old)
+    keep_metadata(new, old)
     added = (new.get("spec") or {}).get("ephemeralContainers")
     restore_content(new, old, keep=())
     new["spec"] = {**(old.get("spec") or {})}
@@ -100,7 +99,7 @@ def _ephemeral_containers(new: JsonObject, old: JsonObject) -> None:
 
 def _resize(new: JsonObject, old: JsonObject) -> None:
     """Only the resources of containers that are there."""
-    _keep_metadata(new, old)
+    keep_metadata(new, old)
     wanted = new.get("spec") or {}
     restore_content(new, old, keep=())
     new["spec"] = {**(old.get("spec") or {})}
@@ -120,11 +119,3 @@ def _resized(container: JsonObject, wanted: JsonObject | None) -> JsonObject:
     for field in ("resources", "resizePolicy"):
         restore(changed, wanted, field)
     return changed
-
-
-def _keep_metadata(new: JsonObject, old: JsonObject) -> None:
-    version = metadata.of(new).get("resourceVersion")
-    fields = metadata.of(new).get("managedFields")
-    new["metadata"] = {**old["metadata"], "resourceVersion": version or ""}
-    if fields is not None:
-        new["metadata"]["managedFields"] = fields

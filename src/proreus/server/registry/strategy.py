@@ -21,18 +21,16 @@ Validate = Callable[[JsonObject, JsonObject], list[FieldError]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateStrategy:
-    """``is_main``: the resource itself, where the rules on unconditional updates hold."""
-
     reset: Change
     prepare: Change
     validate: Validate
     may_end_deletion: Callable[[JsonObject, JsonObject], bool] = metadata.goes_with_last_finalizer
-    is_main: bool = True
 
 
 def main_strategy(resource: Resource) -> UpdateStrategy:
     has_status = resource.has_status
     rules = resource.rules
+    counts = resource.tracks_generation and resource.generation_grows
 
     def reset(new: JsonObject, old: JsonObject) -> None:
         if has_status:
@@ -40,7 +38,7 @@ def main_strategy(resource: Resource) -> UpdateStrategy:
 
     def prepare(new: JsonObject, old: JsonObject) -> None:
         rules.prepare_update(new, old)
-        if resource.tracks_generation and (
+        if counts and (
             metadata.spec_changed(new, old)
             or (resource.generation_on_annotations and _annotations(new) != _annotations(old))
         ):
@@ -55,24 +53,28 @@ def main_strategy(resource: Resource) -> UpdateStrategy:
 
 
 def status_strategy(resource: Resource) -> UpdateStrategy:
-    """Only status changes; of built-in kinds labels, annotations and finalizers too."""
+    """Only status changes; of most built-in kinds labels, annotations and finalizers too."""
 
     def reset(new: JsonObject, old: JsonObject) -> None:
         restore_content(new, old, keep=("status",))
-        if resource.custom:
-            fields = metadata.of(new).get("managedFields")
-            version = metadata.of(new).get("resourceVersion")
-            new["metadata"] = {**old["metadata"], "resourceVersion": version or ""}
-            if fields is not None:
-                new["metadata"]["managedFields"] = fields
+        if resource.status_only:
+            keep_metadata(new, old)
 
     return UpdateStrategy(
         reset=reset,
         prepare=resource.rules.prepare_status,
         validate=resource.rules.validate_status,
         may_end_deletion=_ends_namespace if is_namespaces(resource) else _ends,
-        is_main=resource.custom,
     )
+
+
+def keep_metadata(new: JsonObject, old: JsonObject) -> None:
+    """Undo any change of metadata; which object was meant, and who changed it, still counts."""
+    version = metadata.of(new).get("resourceVersion")
+    fields = metadata.of(new).get("managedFields")
+    new["metadata"] = {**old["metadata"], "resourceVersion": version or ""}
+    if fields is not None:
+        new["metadata"]["managedFields"] = fields
 
 
 def restore(new: JsonObject, old: JsonObject, field: str) -> None:

@@ -21,7 +21,7 @@ from proreus.server.http.services import Services
 from proreus.server.registry import metadata
 from proreus.server.registry.strategies import strategy_for
 from proreus.server.registry.subresources.binding import bind
-from proreus.server.registry.subresources.eviction import evict
+from proreus.server.registry.subresources.eviction import Ambiguous, evict
 from proreus.server.registry.subresources.scale import SCALE, scale_of, scaled
 from proreus.server.registry.verbs.update import Make, Updating
 from proreus.server.registry.write import Write
@@ -113,7 +113,12 @@ async def create_eviction(services: Services, exchange: Exchange, route: Resourc
     write = begin_write(services, exchange, route, options)
     if deletion.is_dry_run:
         write.dry_run = True
-    await evict(write, services.collections.named("policy", "v1", "poddisruptionbudgets"), deletion)
+    budgets = services.collections.named("policy", "v1", "poddisruptionbudgets")
+    try:
+        await evict(write, budgets, deletion)
+    except Ambiguous as why:
+        failed = {**_DONE, "status": "Failure", "message": str(why), "code": 500}
+        return status_answer(exchange, failed, 201)
     return status_answer(exchange, _DONE, 201)
 
 

@@ -15,6 +15,7 @@ def _configuration(kind: str, plural: str, *, status: bool = False) -> Resource:
         namespaced=False,
         categories=("api-extensions",),
         status=status,
+        status_only=True,
         tracks_generation=True,
         unconditional_update=False,
     )

@@ -14,6 +14,7 @@ RESOURCES: tuple[Resource, ...] = (
         namespaced=False,
         categories=("api-extensions",),
         status=True,
+        status_only=True,
         storage_prefix="apiregistration.k8s.io/apiservices",
         unconditional_update=False,
         name_rule="path-segment",

@@ -9,7 +9,12 @@ _V1 = Group("flowcontrol.apiserver.k8s.io", "v1")
 
 RESOURCES: tuple[Resource, ...] = (
     _V1.resource(
-        "FlowSchema", "flowschemas", namespaced=False, status=True, tracks_generation=True
+        "FlowSchema",
+        "flowschemas",
+        namespaced=False,
+        status=True,
+        tracks_generation=True,
+        status_only=True,
     ),
     _V1.resource(
         "PriorityLevelConfiguration",
@@ -17,5 +22,6 @@ RESOURCES: tuple[Resource, ...] = (
         namespaced=False,
         status=True,
         tracks_generation=True,
+        status_only=True,
     ),
 )

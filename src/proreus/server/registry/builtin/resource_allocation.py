@@ -21,11 +21,17 @@ RESOURCES: tuple[Resource, ...] = (
         "devicetaintrules",
         namespaced=False,
         status=True,
+        status_only=True,
         tracks_generation=True,
         returns_deleted=True,
     ),
     _V1.resource(
-        "ResourceClaim", "resourceclaims", namespaced=True, status=True, returns_deleted=True
+        "ResourceClaim",
+        "resourceclaims",
+        namespaced=True,
+        status=True,
+        status_only=True,
+        returns_deleted=True,
     ),
     _V1.resource(
         "ResourceClaimTemplate", "resourceclaimtemplates", namespaced=True, returns_deleted=True

@@ -14,5 +14,6 @@ RESOURCES: tuple[Resource, ...] = (
         namespaced=False,
         short_names=("pc",),
         tracks_generation=True,
+        generation_grows=False,
     ),
 )

@@ -13,7 +13,8 @@ from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.verbs.delete import delete_object
+from proreus.server.registry.failures import told_as
+from proreus.server.registry.verbs.delete import check_preconditions, delete_object
 from proreus.server.registry.write import Write
 from proreus.server.schema.rules import JsonObject
 from proreus.server.storage.interface import StoredValue
@@ -24,10 +25,26 @@ _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 _RETRY_S = 10
 _DISRUPTED_MAX = 2000
 _ATTEMPTS = 3
+_EVICTED = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "EvictionByEvictionAPI",
+    "message": "Eviction API: evicting",
+}
+
+
+class Ambiguous(Exception):
+    """More than one budget counts the pod; answered as the result of a request that succeeded."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource "
+            "does not support."
+        )
 
 
 async def evict(write: Write, budgets: Collection, options: DeleteOptions) -> None:
-    """Raises TooManyRequests while a budget forbids it, NotFound, InternalError."""
+    """Raises TooManyRequests while a budget forbids it, Ambiguous, NotFound, InternalError."""
     collection = write.collection
     for attempt in range(_ATTEMPTS):
         stored = await collection.store.get(collection.key(write.namespace, write.name))
@@ -37,7 +54,8 @@ async def evict(write: Write, budgets: Collection, options: DeleteOptions) -> No
         if not _ignores_budgets(pod):
             await _ask_budgets(write, budgets, pod)
         # The pod that was asked about must be the one that goes.
-        pinned = replace(options, uid=options.uid or pod["metadata"].get("uid"))
+        pinned = options if write.dry_run else await _say_why(write, options)
+        pinned = replace(pinned, uid=pinned.uid or pod["metadata"].get("uid"))
         try:
             await delete_object(replace(write, subresource=""), pinned)
         except Conflict:
@@ -55,16 +73,43 @@ def _ignores_budgets(pod: Mapping[str, Any]) -> bool:
     )
 
 
+async def _say_why(write: Write, options: DeleteOptions) -> DeleteOptions:
+    """Whoever looks at the pod while it ends sees that it was evicted. What then is to be met."""
+    collection = write.collection
+    resource = collection.resource.group_resource
+
+    def mark(current: StoredValue | None) -> Update:
+        assert current is not None, "a missing key is an error before"
+        pod = collection.decode(current)
+        check_preconditions(options, pod["metadata"], resource, write.name)
+        _set_condition(pod.setdefault("status", {}), format_time(write.now))
+        return Update(splice.stored_from_object(pod))
+
+    key = collection.key(write.namespace, write.name)
+    with told_as(resource, write.name, "update"):
+        marked = await collection.store.guaranteed_update(key, mark)
+    if options.resource_version is None:
+        return options
+    return replace(options, resource_version=str(marked.new.revision))
+
+
+def _set_condition(status: JsonObject, now: str) -> None:
+    conditions = status.setdefault("conditions", [])
+    kept = next((c for c in conditions if c.get("type") == _EVICTED["type"]), None)
+    if kept is None:
+        conditions.append({**_EVICTED, "lastProbeTime": None, "lastTransitionTime": now})
+    else:
+        turned = kept.get("status") != _EVICTED["status"]
+        kept.update(_EVICTED, **({"lastTransitionTime": now} if turned else {}))
+
+
 async def _ask_budgets(write: Write, budgets: Collection, pod: JsonObject) -> None:
     query = ListQuery(Selection(namespace=write.namespace))
     listing = await budgets.cache.list(query)
     found = [splice.decode_item(obj.item) for obj in listing.objects]
     matching = list(_matching(found, pod))
     if len(matching) > 1:
-        raise InternalError.of(
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource "
-            "does not support."
-        )
+        raise Ambiguous
     if not matching:
         return
     budget = matching[0]

@@ -71,7 +71,7 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
         meta["name"] = metadata.generate_name(meta["generateName"])
     if resource.has_status and not rules.keeps_status:
         stored.pop("status", None)
-    if resource.tracks_generation:
+    if resource.tracks_generation and resource.generation_starts:
         meta["generation"] = 1
     rules.prepare_create(stored)
     errors = metadata_rules.violations(meta, resource)

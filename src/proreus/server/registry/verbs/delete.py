@@ -131,8 +131,10 @@ class Deleting:
 
     def _judge(self, obj: JsonObject) -> _Grace:
         """Check the preconditions; say what grace the object gets."""
-        self._check_preconditions(obj)
         resource, meta = self.write.collection.resource, obj["metadata"]
+        # Kubernetes names the Kind here where it names the resource everywhere else.
+        kind = GroupResource(resource.group, resource.kind)
+        check_preconditions(self.options, meta, kind, self.write.name)
         asked = self.options.grace_period_seconds
         if asked is not None and asked < 0:
             asked = 1
@@ -148,29 +150,30 @@ class Deleting:
             return _Grace(None, is_pending=True)
         return _Grace(asked)
 
-    def _check_preconditions(self, obj: JsonObject) -> None:
-        meta, resource = obj["metadata"], self.write.collection.resource
-        # Kubernetes names the Kind here where it names the resource everywhere else.
-        kind = GroupResource(resource.group, resource.kind)
-        uid, version = self.options.uid, self.options.resource_version
-        if uid is not None and uid != meta.get("uid"):
-            raise Conflict.of(
-                kind,
-                self.write.name,
-                f"the UID in the precondition ({uid}) does not match the UID in record "
-                f"({meta.get('uid')}). The object might have been deleted and then recreated",
-            )
-        if version is not None and version != meta.get("resourceVersion"):
-            raise Conflict.of(
-                kind,
-                self.write.name,
-                f"the ResourceVersion in the precondition ({version}) does not match the "
-                f"ResourceVersion in record ({meta.get('resourceVersion')}). "
-                "The object might have been modified",
-            )
-
     def _preconditions(self) -> Preconditions:
         return Preconditions(self.options.uid, self.options.resource_version)
+
+
+def check_preconditions(
+    options: DeleteOptions, meta: Mapping[str, Any], told: GroupResource, name: str
+) -> None:
+    """Raises Conflict, which calls the object ``told``."""
+    uid, version = options.uid, options.resource_version
+    if uid is not None and uid != meta.get("uid"):
+        raise Conflict.of(
+            told,
+            name,
+            f"the UID in the precondition ({uid}) does not match the UID in record "
+            f"({meta.get('uid')}). The object might have been deleted and then recreated",
+        )
+    if version is not None and version != meta.get("resourceVersion"):
+        raise Conflict.of(
+            told,
+            name,
+            f"the ResourceVersion in the precondition ({version}) does not match the "
+            f"ResourceVersion in record ({meta.get('resourceVersion')}). "
+            "The object might have been modified",
+        )
 
 
 class _Marking:

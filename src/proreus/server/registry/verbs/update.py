@@ -180,7 +180,7 @@ class Updating:
         except RevisionError as error:
             raise PlainError(error.why) from error
         if wanted == 0:
-            if resource.unconditional_update or not self.strategy.is_main:
+            if resource.unconditional_update:
                 return
             kind = GroupKind(resource.group, resource.plural)
             rule = field_error.invalid(

@@ -21,6 +21,7 @@ _USAGES = frozenset(
 )  # fmt: skip
 _VERDICTS = ("Approved", "Denied")
 _MIN_S = 600
+_CONDITIONS = "status.conditions"
 
 
 def _validate_request(obj: JsonObject) -> list[FieldError]:
@@ -64,7 +65,7 @@ def _check_signer(found: Findings, at: str, name: str) -> None:
 
 
 def _check_conditions(found: Findings, obj: Json) -> None:
-    at = "status.conditions"
+    at = _CONDITIONS
     seen: set[str] = set()
     kinds = [c.get("type") for c in (obj.get("status") or {}).get("conditions") or ()]
     for where, condition in items((obj.get("status") or {}).get("conditions"), at):
@@ -86,18 +87,21 @@ def _check_conditions(found: Findings, obj: Json) -> None:
 
 
 def _check_kept(found: Findings, new: Json, old: Json) -> None:
-    def kinds(obj: Json) -> list[str]:
-        return [c.get("type") or "" for c in (obj.get("status") or {}).get("conditions") or ()]
-
-    after = kinds(new)
     for kind in (*_VERDICTS, "Failed"):
-        if kind in kinds(old) and kind not in after:
-            found.forbid(
-                "status.conditions", f'updates may not remove a condition of type "{kind}"'
-            )
+        if len(_of_kind(new, kind)) < len(_of_kind(old, kind)):
+            found.forbid(_CONDITIONS, f'updates may not remove a condition of type "{kind}"')
 
 
 def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """Whoever signs does not decide."""
+    found = Findings(approval_update(new, old))
+    for kind in _VERDICTS:
+        if len(_of_kind(new, kind)) > len(_of_kind(old, kind)):
+            found.forbid(_CONDITIONS, f'updates may not add a condition of type "{kind}"')
+    return found
+
+
+def approval_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
     _check_conditions(found, new)
     _check_kept(found, new, old)
@@ -110,9 +114,7 @@ def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
         )
     before = (old.get("status") or {}).get("certificate")
     if before and certificate != before:
-        found.forbid(
-            "status.certificate", "updates may not set certificate content to a different value"
-        )
+        found.forbid("status.certificate", "updates may not modify existing certificate content")
     return found
 
 
@@ -124,8 +126,24 @@ def _prepare_request_update(new: JsonObject, old: JsonObject) -> None:
     new["spec"] = old["spec"]  # nobody signs what was changed after it was asked for
 
 
+def _keep_verdict(new: JsonObject, old: JsonObject) -> None:
+    """A verdict that stands is not changed by whoever signs."""
+    for kind in _VERDICTS:
+        before, after = _of_kind(old, kind), _of_kind(new, kind)
+        if len(before) == len(after):
+            for kept, changed in zip(before, after, strict=True):
+                changed.clear()
+                changed.update(kept)
+
+
+def _of_kind(obj: Json, kind: str) -> list[JsonObject]:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return [condition for condition in conditions if condition.get("type") == kind]
+
+
 CERTIFICATE_SIGNING_REQUEST = Rules(
     prepare_update=_prepare_request_update,
+    prepare_status=_keep_verdict,
     validate=_validate_request,
     validate_update=_request_update,
     validate_status=_validate_status,

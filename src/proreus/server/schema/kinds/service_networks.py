@@ -97,6 +97,19 @@ def _default_api_service(obj: JsonObject) -> None:
         service.setdefault("port", 443)
 
 
+def _prepare_api_service(obj: JsonObject) -> None:
+    """What this server serves itself is there from the beginning."""
+    if obj["spec"].get("service") is None:
+        available = {
+            "type": "Available",
+            "status": "True",
+            "lastTransitionTime": obj["metadata"]["creationTimestamp"],
+            "reason": "Local",
+            "message": "Local APIServices are always available",
+        }
+        obj["status"] = {"conditions": [available]}
+
+
 def _validate_api_service(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     group, version = spec.get("group") or "", spec.get("version") or ""
@@ -143,6 +156,7 @@ def _check_backend(found: Findings, spec: JsonObject) -> None:
 
 API_SERVICE = Rules(
     default=_default_api_service,
+    prepare_create=_prepare_api_service,
     validate=_validate_api_service,
     validate_update=lambda new, _: _validate_api_service(new),
 )

@@ -1,0 +1,150 @@
+"""What single kinds do otherwise than most: generations, status writes, certificates, evictions."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+
+PEM = b"-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+
+@pytest_asyncio.fixture
+async def ask() -> AsyncIterator[Asking]:
+    async with asking() as ready:
+        yield ready
+
+
+async def generations(ask: Asking, path: str, body: Any, change: Any) -> list[int | None]:
+    name = body["metadata"]["name"]
+    made = await ask("POST", path, body)
+    changed = await ask("PATCH", f"{path}/{name}", change, kind=MERGE)
+    return [answer.body["metadata"].get("generation") for answer in (made, changed)]
+
+
+async def test_priority_classes_stay_at_their_first_generation(ask: Asking) -> None:
+    body = {"metadata": {"name": "a"}, "value": 1}
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    assert await generations(ask, path, body, {"description": "x"}) == [1, 1]
+
+
+async def test_storage_drivers_have_a_generation_once_they_are_changed(ask: Asking) -> None:
+    path, body = "/apis/storage.k8s.io/v1/csidrivers", {"metadata": {"name": "a"}, "spec": {}}
+
+    change = {"spec": {"requiresRepublish": True}}
+
+    assert await generations(ask, path, body, change) == [None, 1]
+
+
+@pytest.mark.parametrize(
+    ("path", "spec"),
+    [
+        (
+            "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
+            {"priorityLevelConfiguration": {"name": "a"}, "matchingPrecedence": 5},
+        ),
+        (
+            "/apis/storage.k8s.io/v1/volumeattachments",
+            {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}},
+        ),
+    ],
+)
+async def test_some_kinds_keep_their_metadata_when_their_status_is_written(
+    ask: Asking, path: str, spec: Any
+) -> None:
+    await ask("POST", path, {"metadata": {"name": "a"}, "spec": spec})
+
+    change = {"metadata": {"labels": {"x": "y"}, "finalizers": ["a.example/b"]}}
+    written = await ask("PATCH", f"{path}/a/status", change, kind=MERGE)
+
+    assert written.status == 200
+    assert not written.body["metadata"].keys() & {"labels", "finalizers"}
+
+
+async def test_a_status_needs_a_revision_where_the_object_does(ask: Asking) -> None:
+    await ask("POST", BUDGETS, {"metadata": {"name": "a"}, "spec": {"minAvailable": 1}})
+
+    blind = await ask("PUT", f"{BUDGETS}/a/status", {"metadata": {"name": "a"}})
+
+    assert blind.status == 422
+    assert "metadata.resourceVersion" in blind.body["message"]
+
+
+async def test_a_signing_request_says_who_asked_and_when_it_was_decided(ask: Asking) -> None:
+    spec = {
+        "request": base64.b64encode(PEM).decode(),
+        "signerName": "example.com/x",
+        "usages": ["client auth"],
+    }
+    false = {"username": "someone-else", "uid": "7"}
+
+    made = await ask("POST", REQUESTS, {"metadata": {"name": "a"}, "spec": {**spec, **false}})
+    verdict = [{"type": "Approved", "status": "True", "reason": "r"}]
+    approval = {"status": {"conditions": verdict}}
+    refused = await ask("PATCH", f"{REQUESTS}/a/status", approval, kind=MERGE)
+    approved = await ask("PATCH", f"{REQUESTS}/a/approval", approval, kind=MERGE)
+    repeated = await ask("PATCH", f"{REQUESTS}/a/status", approval, kind=MERGE)
+
+    assert made.body["spec"]["username"] == "kubernetes-admin"
+    assert "system:masters" in made.body["spec"]["groups"]
+    assert "uid" not in made.body["spec"]
+    assert refused.body["details"]["causes"][0]["message"] == (
+        'Forbidden: updates may not add a condition of type "Approved"'
+    )
+    [condition] = approved.body["status"]["conditions"]
+    assert condition["lastUpdateTime"] and condition["lastTransitionTime"]
+    assert repeated.body["status"] == approved.body["status"]
+
+
+async def test_what_the_server_serves_itself_is_available(ask: Asking) -> None:
+    path = "/apis/apiregistration.k8s.io/v1/apiservices"
+    spec = {"group": "a.example", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+
+    made = await ask("POST", path, {"metadata": {"name": "v1.a.example"}, "spec": spec})
+
+    [condition] = made.body["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("True", "Local")
+
+
+async def running_pod(ask: Asking) -> None:
+    containers = [{"name": "c", "image": "i"}]
+    spec = {"containers": containers, "nodeName": "n"}
+    await ask("POST", "pods", {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": spec})
+    await ask("PATCH", "pods/p/status", {"status": {"phase": "Running"}}, kind=MERGE)
+
+
+async def test_an_evicted_pod_says_so_while_it_ends(ask: Asking) -> None:
+    await running_pod(ask)
+
+    other = {"metadata": {"name": "p"}, "deleteOptions": {"preconditions": {"uid": "x"}}}
+    refused = await ask("POST", "pods/p/eviction", other)
+    await ask("POST", "pods/p/eviction", {"metadata": {"name": "p"}})
+
+    assert (refused.status, refused.body["details"]["kind"]) == (409, "pods")
+    ending = (await ask("GET", "pods/p")).body
+    assert ending["metadata"]["deletionTimestamp"]
+    [condition] = ending["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == (
+        "DisruptionTarget",
+        "EvictionByEvictionAPI",
+    )
+
+
+async def test_two_budgets_for_one_pod_are_a_failure_in_a_created_answer(ask: Asking) -> None:
+    await running_pod(ask)
+    for name in ("a", "b"):
+        spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b"}}}
+        await ask("POST", BUDGETS, {"metadata": {"name": name}, "spec": spec})
+
+    answered = await ask("POST", "pods/p/eviction", {"metadata": {"name": "p"}})
+
+    assert answered.status == 201
+    assert (answered.body["status"], answered.body["code"]) == ("Failure", 500)
