@@ -160,6 +160,7 @@ DaemonSet spec status
 DaemonSetSpec updateStrategy
 Deployment spec status
 DeploymentSpec strategy
+DeviceClass spec
 Endpoint conditions
 EndpointSlice endpoints ports
 EphemeralContainer resources
@@ -168,6 +169,7 @@ FlowSchema spec status
 FlowSchemaSpec matchingPrecedence
 HorizontalPodAutoscaler spec status
 HorizontalPodAutoscalerStatus currentMetrics
+IPAddress spec
 Ingress spec status
 IngressClass spec
 IngressStatus loadBalancer
@@ -176,6 +178,8 @@ JobTemplateSpec spec
 Lease spec
 LimitRange spec
 LocalSubjectAccessReview status
+MutatingAdmissionPolicy spec
+MutatingAdmissionPolicyBinding spec
 Namespace spec status
 NetworkPolicy spec
 NetworkPolicySpec podSelector
@@ -186,6 +190,7 @@ PersistentVolume spec status
 PersistentVolumeClaim spec status
 PersistentVolumeClaimSpec resources
 Pod spec status
+PodCertificateRequest status
 PodDisruptionBudget spec status
 PodDisruptionBudgetStatus currentHealthy desiredHealthy disruptionsAllowed expectedPods
 PodTemplate template
@@ -197,7 +202,8 @@ QueuingConfiguration handSize queueLengthLimit queues
 ReplicaSet spec status
 ReplicaSetSpec template
 ReplicationController spec status
-ResourceClaim status
+ResourceClaim spec status
+ResourceClaimTemplate spec
 ResourceFieldSelector divisor
 ResourceQuota spec status
 Role rules
@@ -207,6 +213,7 @@ SelfSubjectReview status
 SelfSubjectReviewStatus userInfo
 SelfSubjectRulesReview status
 Service spec status
+ServiceCIDR spec status
 ServiceStatus loadBalancer
 StatefulSet spec status
 StatefulSetOrdinals start
@@ -219,6 +226,7 @@ TokenReviewStatus user
 TypedLocalObjectReference apiGroup
 TypedObjectReference apiGroup
 ValidatingAdmissionPolicy spec status
+ValidatingAdmissionPolicyBinding spec
 VolumeAttachment status
 VolumeError time
 """)

@@ -148,3 +148,19 @@ async def test_two_budgets_for_one_pod_are_a_failure_in_a_created_answer(ask: As
 
     assert answered.status == 201
     assert (answered.body["status"], answered.body["code"]) == ("Failure", 500)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/apis/networking.k8s.io/v1/servicecidrs", 422),
+        ("/apis/networking.k8s.io/v1/ipaddresses", 422),
+        ("/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", 201),
+    ],
+)
+async def test_an_object_that_is_nothing_but_a_name_is_judged(
+    ask: Asking, path: str, status: int
+) -> None:
+    answered = await ask("POST", path, {"metadata": {"name": "a"}})
+
+    assert answered.status == status
