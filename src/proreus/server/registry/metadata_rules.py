@@ -140,11 +140,10 @@ def _owner_violations(owners: Any) -> list[FieldError]:
     controller = ""
     for index, owner in enumerate(owners):
         at = f"metadata.ownerReferences[{index}]"
-        if not (owner.get("apiVersion") or "").rpartition("/")[2]:
+        version = owner.get("apiVersion") or ""
+        if not version.rpartition("/")[2] or version.count("/") > 1:
             found.append(
-                field_error.invalid(
-                    f"{at}.apiVersion", owner.get("apiVersion") or "", "version must not be empty"
-                )
+                field_error.invalid(f"{at}.apiVersion", version, "version must not be empty")
             )
         for name in ("kind", "name", "uid"):
             if not owner.get(name):
@@ -154,8 +153,7 @@ def _owner_violations(owners: Any) -> list[FieldError]:
                 field_error.invalid(
                     at,
                     owner,
-                    f"{owner['apiVersion']}, Kind={owner['kind']} is disallowed "
-                    "from being an owner",
+                    f"/{version}, Kind={owner['kind']} is disallowed from being an owner",
                 )
             )
         if owner.get("controller"):

@@ -164,3 +164,49 @@ async def test_an_object_that_is_nothing_but_a_name_is_judged(
     answered = await ask("POST", path, {"metadata": {"name": "a"}})
 
     assert answered.status == status
+
+
+@pytest.mark.parametrize(
+    ("owner", "field", "text"),
+    [
+        (
+            {"apiVersion": "a/b/c", "kind": "A", "name": "a", "uid": "u"},
+            "metadata.ownerReferences[0].apiVersion",
+            'Invalid value: "a/b/c": version must not be empty',
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "u"},
+            "metadata.ownerReferences[0]",
+            "/v1, Kind=Event is disallowed from being an owner",
+        ),
+    ],
+)
+async def test_owners_that_cannot_be(ask: Asking, owner: Any, field: str, text: str) -> None:
+    body = {"metadata": {"name": "a", "ownerReferences": [owner]}}
+
+    refused = await ask("POST", "configmaps", body)
+
+    [cause] = refused.body["details"]["causes"]
+    assert cause["field"] == field
+    assert cause["message"].endswith(text)
+
+
+async def test_the_first_precedence_belongs_to_the_exempt_schema(ask: Asking) -> None:
+    path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
+    spec = {"priorityLevelConfiguration": {"name": "exempt"}, "matchingPrecedence": 1}
+
+    refused = await ask("POST", path, {"metadata": {"name": "a"}, "spec": spec})
+
+    assert refused.status == 422
+    assert "only the schema named 'exempt'" in refused.body["message"]
+
+
+async def test_the_name_of_a_driver_is_told_as_it_was_given(ask: Asking) -> None:
+    path, name = "/apis/storage.k8s.io/v1/volumeattachments", "A" * 64 + "_"
+    spec = {"attacher": name, "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+
+    refused = await ask("POST", path, {"metadata": {"name": "a"}, "spec": spec})
+
+    long, odd = refused.body["details"]["causes"]
+    assert long["message"] == "Too long: may not be more than 63 bytes"
+    assert odd["message"].startswith(f'Invalid value: "{name}": ')

@@ -33,6 +33,9 @@ def _validate_schema(obj: JsonObject) -> list[FieldError]:
         found.invalid(at, precedence, "must be a positive value")
     if precedence > _PRECEDENCE_MAX:
         found.invalid(at, precedence, f"must not be greater than {_PRECEDENCE_MAX}")
+    if precedence == 1 and obj["metadata"].get("name") != "exempt":
+        why = "only the schema named 'exempt' may have matchingPrecedence 1"
+        found.invalid(at, precedence, why)
     if (method := spec.get("distinguisherMethod")) is not None:
         kinds = ("ByNamespace", "ByUser")
         if method.get("type") not in kinds:

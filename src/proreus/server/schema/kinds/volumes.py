@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from proreus.api import field_error
 from proreus.api.values import names, quantity
 from proreus.server.schema.kinds.claims import check_claim_spec
 from proreus.server.schema.kinds.environment import (
@@ -98,8 +99,9 @@ def check_driver(found: Findings, at: str, driver: str) -> None:
     if not found.require(at, driver):
         return
     if len(driver) > 63:
-        found.invalid(at, driver, "must be no more than 63 characters")
-    found.name(at, driver.lower())
+        found.append(field_error.too_long(at, 63))
+    for why in names.dns_subdomain(driver.lower()):
+        found.invalid(at, driver, why)
 
 
 def _check_ephemeral(found: Findings, at: str, source: Json) -> None:
