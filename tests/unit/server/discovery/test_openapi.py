@@ -230,6 +230,29 @@ def test_parameters_of_version_two_that_belong_to_no_kind_stand_once_under_a_has
     assert list(found["parameters"]) == sorted(found["parameters"])
 
 
+def test_logs_and_connections_name_their_parameters() -> None:
+    paths = document("api/v1")["paths"]
+    pod = "/api/v1/namespaces/{namespace}/pods/{name}"
+
+    def names(path: str) -> set[str]:
+        return {parameter["name"] for parameter in paths[path]["parameters"]}
+
+    assert names(f"{pod}/exec") == {
+        *("command", "container", "name", "namespace", "stderr", "stdin", "stdout", "tty"),
+    }
+    assert {"follow", "tailLines", "pretty"} <= names(f"{pod}/log")
+    log = paths[f"{pod}/log"]["get"]["responses"]["200"]["content"]
+    assert log["text/plain"] == {"schema": {"type": "string"}}
+    assert names("/api/v1/nodes/{name}/proxy/{path}") == {"name", "path"}
+    identifiers = {
+        operation["operationId"]
+        for method, operation in paths[f"{pod}/proxy/{{path}}"].items()
+        if method != "parameters"
+    }
+    assert "connectCoreV1HeadNamespacedPodProxyWithPath" in identifiers
+    assert len(identifiers) == 7
+
+
 def test_version_two_in_protobuf_has_the_kinds_and_their_fields() -> None:
     message = OpenApiV2(catalog(), Definitions.load()).protobuf()
     assert one(message, 1) == b"2.0"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.server.discovery.openapi import connections
 from proreus.server.discovery.openapi import parameters as use
 from proreus.server.discovery.openapi.parameters import Parameter
 from proreus.server.registry.resource import Resource, Subresource
@@ -109,7 +110,8 @@ class _Writer:
             found.append(self._item(verbs))
         if self.resource.namespaced and "list" in verbs:
             found.append(self._everywhere())
-        found += [self._subresource(sub) for sub in self.resource.subresources]
+        for sub in self.resource.subresources:
+            found += self._connections(sub) if sub.name in _CONNECTS else [self._subresource(sub)]
         if "watch" in verbs:
             found += self._watches()
         return [path for path in found if path.operations]
@@ -274,13 +276,18 @@ class _Writer:
         return kind, sub.kind, self.schema_name(sub.kind)
 
     def _subresource(self, sub: Subresource) -> PathItem:
-        if sub.name in _CONNECTS:
-            return self._connect(sub)
         make = {"get": self._read, "update": self._replace, "patch": self._patch}
         operations = [make[verb](sub) for verb in sub.verbs if verb in make]
         if "create" in sub.verbs:
             operations.append(self._create_sub(sub))
+        if sub.name == "log":
+            return self._log(operations)
         return self._path(f"{self.item}/{sub.name}", list(operations))
+
+    def _log(self, operations: list[Operation]) -> PathItem:
+        """Said to be of the kind it is read from, but text."""
+        told = [replace(one, answer=None, produces=("text/plain", *PLAIN)) for one in operations]
+        return self._path(f"{self.item}/log", list(told), *connections.LOG)
 
     def _create_sub(self, sub: Subresource) -> Operation:
         kind, gvk, schema = self._names(sub)
@@ -298,22 +305,37 @@ class _Writer:
             produces=self.plain,
         )
 
-    def _connect(self, sub: Subresource) -> PathItem:
+    def _connections(self, sub: Subresource) -> list[PathItem]:
+        """A proxy has a second path, whose end is what to ask for."""
+        tail = f"{self.item}/{sub.name}"
+        options = connections.BY_KIND[sub.kind.kind]
+        if sub.name != "proxy":
+            return [self._connection(sub, tail, ("get", "post"), options)]
+        methods = connections.PROXY_METHODS
+        return [
+            self._connection(sub, tail, methods, options),
+            self._connection(sub, f"{tail}/{{path}}", methods, (connections.PATH, *options)),
+        ]
+
+    def _connection(
+        self, sub: Subresource, tail: str, methods: tuple[str, ...], more: tuple[Parameter, ...]
+    ) -> PathItem:
         kind, gvk, _ = self._names(sub)
+        ending = "WithPath" if tail.endswith("{path}") else ""
         operations: list[Operation | None] = [
             Operation(
                 method=method,
                 action="connect",
-                identifier=f"connect{self.home}{method.capitalize()}{self.scope}{kind}",
+                identifier=f"connect{self.home}{method.capitalize()}{self.scope}{kind}{ending}",
                 summary=f"Connect to the {sub.name} of a {self.resource.kind}.",
                 tag=self.tag,
                 gvk=gvk,
                 produces=("*/*",),
             )
-            for verb, method in _CONNECT_METHODS.items()
-            if verb in sub.verbs
+            for method in methods
         ]
-        return self._path(f"{self.item}/{sub.name}", operations)
+        item = self._path(tail, operations, *more)
+        return replace(item, parameters=tuple(p for p in item.parameters if p != use.PRETTY))
 
     def _watches(self) -> list[PathItem]:
         kind, scope = self.resource.kind, self.scope
@@ -341,10 +363,3 @@ class _Writer:
 
 
 _CONNECTS = frozenset({"attach", "exec", "portforward", "proxy"})
-_CONNECT_METHODS = {
-    "get": "get",
-    "update": "put",
-    "create": "post",
-    "delete": "delete",
-    "patch": "patch",
-}
