@@ -15,7 +15,7 @@ from proreus.server.registry.strategy import (
     restore_content,
     status_strategy,
 )
-from proreus.server.schema.kinds import certificates, pod_parts
+from proreus.server.schema.kinds import certificates, namespaces, pod_parts
 from proreus.server.schema.rules import JsonObject, ValidateUpdate
 
 Reset = Callable[[JsonObject, JsonObject], None]  # new, old
@@ -29,7 +29,7 @@ def strategy_for(resource: Resource, subresource: str) -> UpdateStrategy:
         case "status":
             return status_strategy(resource)
         case "finalize":
-            return _only(resource, _finalize, resource.rules.validate_status)
+            return _only(resource, _finalize, namespaces.finalize_update)
         case "approval":
             return _only(resource, _approval, certificates.approval_update)
         case "ephemeralcontainers":
@@ -90,11 +90,10 @@ def _approval(new: JsonObject, old: JsonObject) -> None:
 
 def _ephemeral_containers(new: JsonObject, old: JsonObject) -> None:
     keep_metadata(new, old)
-    added = (new.get("spec") or {}).get("ephemeralContainers")
+    wanted = new.get("spec") or {}
     restore_content(new, old, keep=())
     new["spec"] = {**(old.get("spec") or {})}
-    if added:
-        new["spec"]["ephemeralContainers"] = added
+    restore(new["spec"], wanted, "ephemeralContainers")
 
 
 def _resize(new: JsonObject, old: JsonObject) -> None:

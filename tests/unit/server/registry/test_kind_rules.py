@@ -210,3 +210,30 @@ async def test_the_name_of_a_driver_is_told_as_it_was_given(ask: Asking) -> None
     long, odd = refused.body["details"]["causes"]
     assert long["message"] == "Too long: may not be more than 63 bytes"
     assert odd["message"].startswith(f'Invalid value: "{name}": ')
+
+
+async def test_finalizers_and_phase_of_a_namespace_are_checked(ask: Asking) -> None:
+    path = "/api/v1/namespaces"
+    await ask("POST", path, {"metadata": {"name": "a"}})
+
+    unqualified = {"metadata": {"name": "a"}, "spec": {"finalizers": ["bad"]}}
+    odd = await ask("PUT", f"{path}/a/finalize", unqualified)
+    going = {"status": {"phase": "Terminating"}}
+    early = await ask("PATCH", f"{path}/a/status", going, kind=MERGE)
+
+    assert odd.body["details"]["causes"][0]["field"] == "spec.finalizers[0]"
+    assert early.body["details"]["causes"][0]["message"] == (
+        "Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"
+    )
+
+
+async def test_ephemeral_containers_stay(ask: Asking) -> None:
+    await running_pod(ask)
+    added = {"spec": {"ephemeralContainers": [{"name": "e", "image": "i"}]}}
+    await ask("PATCH", "pods/p/ephemeralcontainers", added, kind=MERGE)
+
+    without = {"spec": {"ephemeralContainers": None}}
+    removed = await ask("PATCH", "pods/p/ephemeralcontainers", without, kind=MERGE)
+
+    assert removed.status == 422
+    assert "may not be removed" in removed.body["message"]

@@ -15,6 +15,7 @@ from proreus.server.schema.rules import JsonObject, Rules
 Json = Mapping[str, Any]
 _NAME_LABEL = "kubernetes.io/metadata.name"
 _FINALIZER = "kubernetes"
+_STANDARD_FINALIZERS = (_FINALIZER, "orphan", "foregroundDeletion")
 
 
 def _default_namespace(obj: JsonObject) -> None:
@@ -44,10 +45,30 @@ def _validate_namespace(obj: JsonObject) -> list[FieldError]:
 
 def check_finalizer(found: Findings, at: str, name: str) -> None:
     found.name(at, name, names.qualified_name)
-    if "/" not in name and name != _FINALIZER:
+    if "/" not in name and name not in _STANDARD_FINALIZERS:
         found.invalid(
             at, name, "name is neither a standard finalizer name nor is it fully qualified"
         )
+
+
+def finalize_update(new: JsonObject, _: JsonObject) -> list[FieldError]:
+    found = Findings()
+    for where, finalizer in items((new.get("spec") or {}).get("finalizers"), "spec.finalizers"):
+        check_finalizer(found, where, finalizer)
+    return found
+
+
+def _namespace_status(new: JsonObject, _: JsonObject) -> list[FieldError]:
+    """The phase says whether the namespace is going, and nothing else."""
+    found, phase = Findings(), (new.get("status") or {}).get("phase") or ""
+    if new["metadata"].get("deletionTimestamp"):
+        if phase != "Terminating":
+            why = "may only be 'Terminating' if `deletionTimestamp` is not empty"
+            found.invalid("status.Phase", phase, why)
+    elif phase != "Active":
+        why = "may only be 'Active' if `deletionTimestamp` is empty"
+        found.invalid("status.Phase", phase, why)
+    return found
 
 
 NAMESPACE = Rules(
@@ -56,6 +77,7 @@ NAMESPACE = Rules(
     prepare_update=_prepare_namespace_update,
     validate=_validate_namespace,
     validate_update=lambda new, _: _validate_namespace(new),
+    validate_status=_namespace_status,
 )
 
 
