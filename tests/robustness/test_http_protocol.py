@@ -99,6 +99,31 @@ async def test_a_broken_chunk_stores_nothing(server: ApiServer, what: str) -> No
     await assert_alive(server)
 
 
+ENDLESS = {
+    "an extension": (b"2;", b"x" * 1024),
+    "a size": (b"0", b"0" * 1024),
+    "a later extension": (b"2\r\n{}\r\n2;", b"x" * 1024),
+    "trailers": (b"2\r\n{}\r\n0\r\n", b"A: b\r\n" * 200),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_a_chunk_line_without_end_is_refused_long_before_the_deadline(
+    server: ApiServer, what: str
+) -> None:
+    """The client neither stops nor hangs up; it listens less long than a request may take."""
+    start, more = ENDLESS[what]
+    async with connected(server) as connection:
+        await connection.send(connection.head("POST", CONFIG_MAPS, CHUNKED) + start)
+        for _ in range(1_000):
+            await connection.send(more)
+        answer = await connection.answer()
+
+    assert answer.code == 400
+    assert await names(server) == []
+    await assert_alive(server)
+
+
 async def test_a_chunked_body_is_put_together(server: ApiServer) -> None:
     body = config_map("a", x="y")
     async with connected(server) as connection:

@@ -41,6 +41,27 @@ class _StreamedBody:
             raise BodyUnreadable(str(error)) from error
 
 
+class _Incoming:
+    """The body that is being received. The parser reads on for ever where no byte of it comes: in
+    the line that begins a chunk, and behind the last one."""
+
+    def __init__(self, body: StreamReader = EMPTY_PAYLOAD) -> None:
+        self._body = body
+        self._size = 0
+        self._beside_bytes = 0  # received since it last grew
+
+    def came_on(self, received: int) -> bool:
+        """Whether it may go on; if not, who waits for the body is told."""
+        if self._body.is_eof() or self._body.total_bytes > self._size:
+            self._size, self._beside_bytes = self._body.total_bytes, 0
+            return True
+        self._beside_bytes += received
+        if self._beside_bytes <= HEAD_BYTES_MAX:
+            return True
+        self._body.set_exception(RequestPayloadError("a chunk begins with a line without end"))
+        return False
+
+
 class AnyConnection(HttpConnection):
     """To the parser and its streams it is the protocol they pause and resume."""
 
@@ -56,6 +77,7 @@ class AnyConnection(HttpConnection):
             payload_exception=RequestPayloadError,
             max_msg_queue_size=PIPELINED_MAX,
         )
+        self._incoming = _Incoming()
         self._receive: Callable[[bytes], object] | None = None
         self._is_upgraded = False
         self._tail = b""
@@ -83,6 +105,10 @@ class AnyConnection(HttpConnection):
             return
         for message, body in messages:
             self.requested(_head(message), _body(body))
+            self._incoming = _Incoming(body)
+        if not self._incoming.came_on(len(data)):
+            self.broken()
+            return
         if len(self.waiting) >= PIPELINED_MAX:
             self._hold()
         self._is_upgraded = upgraded
