@@ -233,6 +233,7 @@ async def test_a_body_that_comes_too_slowly_is_given_up(server: ApiServer) -> No
 async def test_headers_that_never_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library counts real time here, so the test has less patience than the server."""
     monkeypatch.setattr(http_server, "_KEEPALIVE_S", 0.05)
+    monkeypatch.setattr(http_server, "_LOOK_S", 0.05)
 
     async def never(request: Request) -> Response:
         raise AssertionError("no request has come")
