@@ -199,10 +199,11 @@ class Invalid(ApiError):
 
     @classmethod
     def of(cls, kind: GroupKind, name: str, errors: Iterable[FieldError]) -> Invalid:
-        """Every violated rule of an object is a cause; the message says equal ones once."""
+        """Every violated rule of an object is a cause, of very many the first are; the message
+        says equal ones once."""
         found = list(errors)
         details = _without_empty({"name": name, "group": kind.group, "kind": kind.kind})
-        details["causes"] = [error.cause() for error in found]
+        details["causes"] = [error.cause() for error in found[: field_error.FAULTS_MAX]]
         return cls(f'{kind} "{name}" is invalid: {field_error.join(found)}', details=details)
 
 

@@ -13,6 +13,11 @@ def encode(value: Any) -> bytes:
     return orjson.dumps(value)
 
 
+def canonical(value: Any) -> bytes:
+    """Equal for equal values, however their keys are ordered: to find one among many."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
 def encode_pretty(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2)
 

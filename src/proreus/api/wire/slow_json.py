@@ -15,6 +15,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
+from proreus.api.field_error import FAULTS_MAX
+
 KEPT_DEPTH = 254  # what the encoder writes
 
 # The text is known to be valid: a token is what it begins with.
@@ -44,7 +46,8 @@ TOO_DEEP: Final = _TooDeep()
 
 @dataclass(frozen=True, slots=True)
 class SlowlyRead:
-    """``duplicates``: the paths of keys given twice, such as ``spec.containers[0].image``."""
+    """``duplicates``: the paths of keys given twice, such as ``spec.containers[0].image``; of very
+    many only the first."""
 
     value: Any
     duplicates: tuple[str, ...]
@@ -118,7 +121,8 @@ class _Reader:
         key, here.key = here.key, None
         assert key is not None, "the syntax was checked: a value in an object has a key"
         if key in here.container:
-            self.found[self._path(key)] = None
+            if len(self.found) <= FAULTS_MAX:
+                self.found[self._path(key)] = None
             value = _merged(here.container[key], value) if self._merge else value
         here.container[key] = value
 
@@ -157,12 +161,12 @@ def holds_too_deep(value: Any) -> bool:
 
 
 def _merged(first: Any, second: Any) -> Any:
+    """Into the first itself: a copy for each of very many duplicates would take for ever."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
-    merged = dict(first)
     for key, value in second.items():
-        merged[key] = _merged(merged[key], value) if key in merged else value
-    return merged
+        first[key] = _merged(first[key], value) if key in first else value
+    return first
 
 
 def _unescaped(raw: str) -> str:

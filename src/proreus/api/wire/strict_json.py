@@ -19,9 +19,10 @@ from typing import Any
 
 from proreus.api.wire import json
 from proreus.api.wire.json_syntax import explain
-from proreus.api.wire.slow_json import KEPT_DEPTH, NumberTooLarge, SlowlyRead, read_slowly
+from proreus.api.wire.slow_json import NumberTooLarge, SlowlyRead, read_slowly
 
 _KEY = re.compile(rb'"[ \t\r\n]*:')
+_STEP = re.compile(r"[.\[]")  # in a path
 _SPACED = (b" :", b"\t:", b"\r:", b"\n:")
 
 
@@ -30,7 +31,14 @@ class JsonError(ValueError):
 
 
 class JsonTooDeep(JsonError):
-    """JSON that nests deeper than values are kept, though not deeper than Go reads."""
+    """JSON that nests deeper than values are kept, though not deeper than Go reads.
+
+    ``read`` is what could be kept of it.
+    """
+
+    def __init__(self, read: SlowlyRead) -> None:
+        super().__init__("exceeded max depth")
+        self.read = read
 
 
 def decode_strict(data: bytes, *, merge_duplicates: bool = True) -> tuple[Any, tuple[str, ...]]:
@@ -48,7 +56,7 @@ def decode_strict(data: bytes, *, merge_duplicates: bool = True) -> tuple[Any, t
         pass  # no JSON, no UTF-8 or very deep: read again, slowly
     read = decode_deep(data, merge_duplicates=merge_duplicates)
     if read.is_cut:
-        raise JsonTooDeep(explain(data, max_depth=KEPT_DEPTH))
+        raise JsonTooDeep(read)
     return read.value, read.duplicates
 
 
@@ -67,7 +75,8 @@ def decode_deep(data: bytes, *, merge_duplicates: bool = True) -> SlowlyRead:
 def in_document_order(value: Any, paths: Iterable[str]) -> list[str]:
     """Sort field paths by where they stand in the document, unknown ones last."""
     wanted = set(paths)
-    found = (path for path in _walk(value, "") if path in wanted)
+    ways = {path[: step.start()] for path in wanted for step in _STEP.finditer(path)}
+    found = (path for path in _walk(value, "", ways) if path in wanted)
     rank = {path: index for index, path in enumerate(found)}
     return sorted(paths, key=lambda path: rank.get(path, len(rank)))
 
@@ -85,15 +94,18 @@ def _keys(text: bytes) -> int:
     return len(_KEY.findall(unescaped))
 
 
-def _walk(value: Any, path: str) -> Iterator[str]:
+def _walk(value: Any, path: str, ways: set[str]) -> Iterator[str]:
+    """The paths in the document, into nothing but what lies on one of the ways."""
     if path:
         yield path
+        if path not in ways:
+            return
     if isinstance(value, dict):
         for key, child in value.items():
-            yield from _walk(child, f"{path}.{key}" if path else key)
+            yield from _walk(child, f"{path}.{key}" if path else key, ways)
     elif isinstance(value, list):
         for index, child in enumerate(value):
-            yield from _walk(child, f"{path}[{index}]")
+            yield from _walk(child, f"{path}[{index}]", ways)
 
 
 def _replace_each_byte(error: UnicodeError) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proreus.api import field_error
-from proreus.api.field_error import FieldError, Reason
+from proreus.api.field_error import Faults, FieldError, Reason
 from proreus.api.patch.json_patch import same
 from proreus.server.custom import bounds
 from proreus.server.custom.former import former_items
@@ -23,7 +23,7 @@ def validate(
     value: Any, schema: Structural, old: Any = MISSING, *, at: str = ""
 ) -> list[FieldError]:
     """Violations of a value. ``at`` is where it stands; messages name places inside of it."""
-    found: list[FieldError] = []
+    found = Faults()
     _Walk(at, found).value(value, schema, "", old)
     return found
 
@@ -32,7 +32,7 @@ def validate_object(
     obj: Mapping[str, Any], schema: Structural, old: Mapping[str, Any] | Any = MISSING
 ) -> list[FieldError]:
     """Violations of a whole object; of its metadata only what the schema says about it."""
-    found: list[FieldError] = []
+    found = Faults()
     walk = _Walk("", found)
     if old is not MISSING and same(obj, old):
         return found

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.values.timestamp import format_time, parse_time
+from proreus.api.wire import json
 from proreus.server.schema.rules import JsonObject
 
 ORPHAN = "orphan"
@@ -152,14 +153,15 @@ def unique_owner_references(obj: JsonObject) -> list[str]:
     owners = of(obj).get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
-    kept: list[Any] = []
+    kept: dict[bytes, Any] = {}
     doubled: dict[str, None] = {}
     for owner in owners:
-        if owner in kept:
+        known = json.canonical(owner)
+        if known in kept:
             doubled[owner.get("uid") or ""] = None
         else:
-            kept.append(owner)
-    of(obj)["ownerReferences"] = kept
+            kept[known] = owner
+    of(obj)["ownerReferences"] = list(kept.values())
     return sorted(doubled)
 
 

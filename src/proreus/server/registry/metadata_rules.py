@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from proreus.api import field_error
-from proreus.api.field_error import FieldError
+from proreus.api.field_error import Faults, FieldError, first_faults
 from proreus.api.values import names
 from proreus.server.registry.metadata import FOREGROUND, ORPHAN
 from proreus.server.registry.resource import Resource
@@ -26,7 +26,17 @@ _NO_OWNERS = {("v1", "Event")}  # kinds that may not own anything
 
 
 def violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
-    found = _name_violations(metadata, resource)
+    return first_faults(lambda: _violations(metadata, resource))
+
+
+def update_violations(
+    metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource
+) -> list[FieldError]:
+    return first_faults(lambda: _update_violations(metadata, old, resource))
+
+
+def _violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
+    found = Faults(_name_violations(metadata, resource))
     if isinstance(generation := metadata.get("generation"), int) and generation < 0:
         found.append(
             field_error.invalid(
@@ -40,10 +50,10 @@ def violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldErr
     return found
 
 
-def update_violations(
+def _update_violations(
     metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource
 ) -> list[FieldError]:
-    found: list[FieldError] = []
+    found = Faults()
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
         added = [name for name in metadata.get("finalizers") or () if name not in before]
@@ -77,7 +87,7 @@ def update_violations(
 def label_violations(labels: Mapping[str, str], field: str) -> list[FieldError]:
     if all(map(_is_good_label, labels.items())):
         return []
-    found: list[FieldError] = []
+    found = Faults()
     for key in sorted(labels):
         found += [field_error.invalid(field, key, why) for why in names.qualified_name(key)]
         value = labels[key]
@@ -97,7 +107,7 @@ def _good(key: str, value: str) -> bool:
 
 
 def annotation_violations(annotations: Mapping[str, str], field: str) -> list[FieldError]:
-    found: list[FieldError] = []
+    found = Faults()
     size = 0
     for key, value in annotations.items():
         found += [field_error.invalid(field, key, why) for why in names.qualified_name(key.lower())]
@@ -136,7 +146,7 @@ def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[Fi
 
 
 def _owner_violations(owners: Any) -> list[FieldError]:
-    found: list[FieldError] = []
+    found = Faults()
     controller = ""
     for index, owner in enumerate(owners):
         at = f"metadata.ownerReferences[{index}]"
@@ -173,11 +183,11 @@ def _owner_violations(owners: Any) -> list[FieldError]:
 
 def _finalizer_violations(finalizers: Any, resource: Resource) -> list[FieldError]:
     field = "metadata.finalizers"
-    found = [
+    found = Faults(
         field_error.invalid(field, name, why)
         for name in finalizers
         for why in names.qualified_name(name)
-    ]
+    )
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         found.append(
             field_error.invalid(
@@ -186,7 +196,7 @@ def _finalizer_violations(finalizers: Any, resource: Resource) -> list[FieldErro
                 "finalizer orphan and foregroundDeletion cannot be both set",
             )
         )
-    found += [
+    found += (
         field_error.invalid(
             f"{field}[{index}]",
             name,
@@ -194,5 +204,5 @@ def _finalizer_violations(finalizers: Any, resource: Resource) -> list[FieldErro
         )
         for index, name in enumerate(finalizers)
         if "/" not in name and name not in _STANDARD_FINALIZERS and not resource.custom
-    ]
+    )
     return found

@@ -13,9 +13,11 @@ made of new dicts and lists, so the input may be shared. A pod of 3.7 kB takes a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
+from proreus.api.field_error import FAULTS_MAX
 from proreus.api.typed import Shape, TypeNode
 from proreus.server.schema import scalars
 from proreus.server.schema.decode_error import DecodeError, element_of, mismatch_text
@@ -30,7 +32,8 @@ Walk = Callable[[Any, Seen], Any]
 
 class Checked(NamedTuple):
     value: dict[str, Any]
-    unknown_fields: list[str]  # paths in the order of the body, e.g. spec.containers[0].imag
+    # Paths in the order of the body, e.g. spec.containers[0].imag; of very many only the first.
+    unknown_fields: list[str]
 
 
 def check(node: TypeNode, value: Any, raw: bytes = b"") -> Checked:
@@ -56,35 +59,30 @@ def zero(node: TypeNode) -> dict[str, Any]:
     return result
 
 
-def unknown_fields(node: TypeNode, value: Any, path: str = "") -> list[str]:
-    """The paths of all fields the shape does not declare, in the order of the body."""
+def unknown_fields(node: TypeNode, value: Any) -> list[str]:
+    """The paths of the fields the shape does not declare, in the order of the body; of more than
+    are told only the first."""
+    return list(islice(_unknown(node, value, ""), FAULTS_MAX + 1))
+
+
+def _unknown(node: TypeNode, value: Any, path: str) -> Iterator[str]:
     match node.shape, value:
         case Shape.OBJECT, dict():
-            found: list[str] = []
             for key, item in value.items():
                 below = f"{path}.{key}" if path else key
                 field = node.field_of(key)
-                if field is None:
-                    found += [] if node.preserve_unknown else [below]
-                else:
-                    found += unknown_fields(field, item, below)
-            return found
+                if field is not None:
+                    yield from _unknown(field, item, below)
+                elif not node.preserve_unknown:
+                    yield below
         case Shape.MAP, dict():
             inner = element_of(node)
-            return [
-                path_
-                for key, item in value.items()
-                for path_ in unknown_fields(inner, item, f"{path}[{key}]")
-            ]
+            for key, item in value.items():
+                yield from _unknown(inner, item, f"{path}[{key}]")
         case Shape.LIST, list():
             inner = element_of(node)
-            return [
-                path_
-                for index, item in enumerate(value)
-                for path_ in unknown_fields(inner, item, f"{path}[{index}]")
-            ]
-        case _:
-            return []
+            for index, item in enumerate(value):
+                yield from _unknown(inner, item, f"{path}[{index}]")
 
 
 # --- compiling
@@ -127,13 +125,13 @@ def _object(node: TypeNode) -> Walk:
     def prepare() -> None:
         nonlocal always
         properties = node.properties() if node.properties else {}
-        for key, field in properties.items():
-            fields[key] = _field_walk(node, key, field)
+        walks = {key: _field_walk(node, key, field) for key, field in properties.items()}
         always = tuple(
             (key, _nothing if is_null_when_missing(node, key) else _maker(field))
             for key, field in properties.items()
             if presence(node, key, field) is Presence.ALWAYS
         )
+        fields.update(walks)  # at once: long bodies are walked beside the loop
 
     def walk(value: Any, seen: Seen) -> Any:
         if value.__class__ is not dict:

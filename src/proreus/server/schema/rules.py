@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from proreus.api.field_error import FieldError
+from proreus.api.field_error import FieldError, TooManyFaults
 
 JsonObject = dict[str, Any]
 
@@ -31,12 +31,24 @@ class Laborious(Exception):
         self.finish = finish
 
 
-async def judged(judgement: Callable[[], list[FieldError]]) -> list[FieldError]:
-    """What a ``validate_*`` says, however long it takes."""
+Judgement = Callable[[], list[FieldError]]
+
+
+async def at_once(judgement: Judgement) -> list[FieldError]:
+    return judgement()
+
+
+async def judged(
+    judgement: Judgement, do: Callable[[Judgement], Awaitable[list[FieldError]]] = at_once
+) -> list[FieldError]:
+    """What a ``validate_*`` says, however long it takes and however much it would be."""
     try:
-        return judgement()
-    except Laborious as more:
-        return await more.finish()
+        try:
+            return await do(judgement)
+        except Laborious as more:
+            return await more.finish()
+    except TooManyFaults as many:
+        return many.found
 
 
 def _nothing(*_: object) -> None:

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proreus.api.wire import json, strict_json
+from proreus.api.field_error import FAULTS_MAX
+from proreus.api.wire import json, json_syntax, strict_json
 from proreus.api.wire.slow_json import holds_too_deep
 from proreus.api.wire.strict_json import JsonError, JsonTooDeep, decode_deep, decode_strict
+from tests.growth import grows_with_its_square
 
 JSON = st.recursive(
     st.none()
@@ -139,7 +141,7 @@ def test_deep_documents_with_duplicates_are_refused_not_crashed_on() -> None:
 def test_what_is_deeper_than_values_are_kept_is_refused_or_marked(depth: int) -> None:
     deep = b'{"a":1,"b":' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"}"
 
-    with pytest.raises(JsonTooDeep, match=r"invalid character '\[' exceeded max depth"):
+    with pytest.raises(JsonTooDeep, match="exceeded max depth"):
         decode_strict(deep)
     read = decode_deep(deep)
     assert read.is_cut and holds_too_deep(read.value)
@@ -186,3 +188,60 @@ def test_faults_of_two_sources_are_sorted_by_place() -> None:
         "spec.list[0].foo",
         "gone",
     ]
+
+
+def test_a_fault_behind_many_deep_values_is_found_in_few_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = 0
+    value = json_syntax._value
+
+    def counted(data: bytes, at: int, stack: bytearray, max_depth: int) -> Any:
+        nonlocal steps
+        steps += 1
+        return value(data, at, stack, max_depth)
+
+    monkeypatch.setattr(json_syntax, "_value", counted)
+    for deep in (b"[[[1]]]", b'{"a":{"b":[{"c":[1, 2]}]}}', b"[" * 300 + b"]" * 300):
+        with pytest.raises(JsonError, match="looking for beginning of value"):
+            decode_strict(b"[" + (deep + b",") * 3_000 + b"]")
+
+    assert steps < 100
+
+
+NESTED = st.recursive(
+    st.sampled_from([1, -2.5, "a", '"]}[{\\', True, None]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab"), inner, max_size=3),
+)
+
+
+@given(NESTED, st.integers(0), st.sampled_from(list('[]{},:"1 x')), st.sampled_from([4, 10_000]))
+def test_steps_that_pass_over_much_find_the_same_fault(
+    value: Any, at: int, wrong: str, depth: int
+) -> None:
+    text = json.encode(value)
+    at %= len(text) + 1
+    text = text[:at] + wrong.encode() + text[at:]
+    step_by_step = json_syntax.explain(text, max_depth=depth)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(json_syntax, "_LONG", 0)
+        assert json_syntax.explain(text, max_depth=depth) == step_by_step
+
+
+def test_of_very_many_duplicates_the_first_are_named() -> None:
+    body = ",".join(f'"{n}":1,"{n}":1' for n in range(2_000))
+
+    _, duplicates = decode_strict(f"{{{body}}}".encode())
+
+    assert duplicates[:3] == ("0", "1", "2")
+    assert len(duplicates) == FAULTS_MAX + 1
+
+
+def test_duplicate_objects_are_merged_in_linear_time() -> None:
+    def merge(size: int) -> None:
+        large = ",".join(f'"{n}":1' for n in range(size))
+        body = f'{{"a":{{{large}}},' + ",".join(['"a":{}'] * size) + "}"
+        assert len(decode_strict(body.encode())[0]["a"]) == size
+
+    assert not grows_with_its_square(merge, 500)

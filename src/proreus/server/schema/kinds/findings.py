@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from proreus.api import field_error
-from proreus.api.field_error import FieldError
+from proreus.api.field_error import Faults
 from proreus.api.values import names
+from proreus.api.wire import json
 
 NameRule = Callable[[str], list[str]]
 
@@ -19,7 +20,7 @@ NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 
 
-class Findings(list[FieldError]):
+class Findings(Faults):
     """Collects violations in Kubernetes' order of checks."""
 
     def invalid(self, at: str, value: object, why: str) -> None:
@@ -93,11 +94,11 @@ class Findings(list[FieldError]):
 
     def unique(self, at: str, values: Iterable[Any]) -> None:
         """Each value once; ``at`` is the list's path."""
-        seen: list[Any] = []
+        seen: set[bytes] = set()
         for index, value in enumerate(values):
-            if value in seen:
+            if (known := json.canonical(value)) in seen:
                 self.duplicate(f"{at}[{index}]", value)
-            seen.append(value)
+            seen.add(known)
 
 
 def items(value: Sequence[Any] | None, at: str) -> Sequence[tuple[str, Any]]:

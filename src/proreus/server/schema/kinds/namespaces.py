@@ -7,6 +7,7 @@ from typing import Any
 
 from proreus.api.field_error import FieldError, Reason, quote
 from proreus.api.values import names
+from proreus.api.wire import json
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.resources import check_amount
 from proreus.server.schema.kinds.scheduling import TAINT_EFFECTS
@@ -145,12 +146,12 @@ def _check_sizes(found: Findings, status: Json) -> None:
 
 
 def _check_addresses(found: Findings, status: Json) -> None:
-    seen: list[Json] = []
+    seen: set[bytes] = set()
     for where, address in items(status.get("addresses"), "status.addresses"):
-        if address in seen:
+        if (known := json.canonical(address)) in seen:
             shown = {"Type": address.get("type"), "Address": address.get("address")}
             found.duplicate(where, shown)
-        seen.append(address)
+        seen.add(known)
 
 
 def _check_networks(found: Findings, networks: list[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from proreus.api.field_error import FieldError
 from proreus.api.pod_qos import qos_class
 from proreus.api.values import names
+from proreus.api.wire import json
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.pod_defaults import default_pod, default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_pod_spec, check_pod_template
@@ -150,21 +151,25 @@ def _without_changeable(spec: JsonObject, before: JsonObject) -> JsonObject:
         for new, old in zip(kept.get(key) or (), before.get(key) or (), strict=True):
             _restore(new, old, "image")
     _restore(kept, before, "activeDeadlineSeconds")
-    tolerations = kept.get("tolerations") or []
-    if all(entry in tolerations for entry in before.get("tolerations") or ()):
+    if _are_among(before.get("tolerations"), kept.get("tolerations")):
         _restore(kept, before, "tolerations")
     if (before.get("terminationGracePeriodSeconds") or 0) < 0 and kept.get(
         "terminationGracePeriodSeconds"
     ) == 1:
         _restore(kept, before, "terminationGracePeriodSeconds")
     gates = before.get("schedulingGates") or []
-    if all(gate in gates for gate in kept.get("schedulingGates") or ()):
+    if _are_among(kept.get("schedulingGates"), gates):
         _restore(kept, before, "schedulingGates")
         if gates:
             # A pod that is not let to the scheduler yet may still narrow its choice.
             _restore(kept, before, "nodeSelector")
             _restore(kept, before, "affinity")
     return kept
+
+
+def _are_among(these: list[JsonObject] | None, those: list[JsonObject] | None) -> bool:
+    known = set(map(json.canonical, those or ()))
+    return all(json.canonical(one) in known for one in these or ())
 
 
 def _restore(new: JsonObject, old: JsonObject, key: str) -> None:

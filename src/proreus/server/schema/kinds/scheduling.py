@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proreus.api.values import names
@@ -59,8 +59,8 @@ def _check_term(found: Findings, at: str, term: Json) -> None:
 
 
 def check_spread(found: Findings, at: str, constraints: list[Json] | None) -> None:
-    pairs: list[tuple[str, str]] = []
-    for where, constraint in items(constraints, at):
+    places = _last_places(constraints or ())
+    for index, (where, constraint) in enumerate(items(constraints, at)):
         skew = constraint.get("maxSkew") or 0
         if skew <= 0:
             found.invalid(f"{where}.maxSkew", skew, "must be greater than zero")
@@ -68,31 +68,20 @@ def check_spread(found: Findings, at: str, constraints: list[Json] | None) -> No
         found.require(f"{where}.topologyKey", key, "can not be empty")
         action = constraint.get("whenUnsatisfiable") or ""
         found.one_of(f"{where}.whenUnsatisfiable", action, _UNSATISFIABLE)
-        _check_repeated(found, at, (key, action), pairs, constraints or [])
-        pairs.append((key, action))
+        if places[key, action] > index:
+            # Kubernetes compares with the later ones, so the first of two equal ones is named.
+            found.duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}")
         _check_min_domains(found, f"{where}.minDomains", constraint.get("minDomains"), action)
         for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             found.one_of(f"{where}.{policy}", constraint.get(policy), ("Honor", "Ignore"))
         check_selector(found, f"{where}.labelSelector", constraint.get("labelSelector"))
 
 
-def _check_repeated(
-    found: Findings,
-    at: str,
-    pair: tuple[str, str],
-    before: list[tuple[str, str]],
-    constraints: list[Json],
-) -> None:
-    """Kubernetes compares with the later ones, so the first of two equal ones is named."""
-    index = len(before)
-    later = [
-        (other.get("topologyKey") or "", other.get("whenUnsatisfiable") or "")
-        for other in constraints[index + 1 :]
-    ]
-    if pair in later:
-        found.duplicate(
-            f"{at}[{index}].{{topologyKey, whenUnsatisfiable}}", f"{{{pair[0]}, {pair[1]}}}"
-        )
+def _last_places(constraints: Sequence[Json]) -> dict[tuple[str, str], int]:
+    return {
+        (one.get("topologyKey") or "", one.get("whenUnsatisfiable") or ""): index
+        for index, one in enumerate(constraints)
+    }
 
 
 def _check_min_domains(found: Findings, at: str, value: int | None, action: str) -> None:
