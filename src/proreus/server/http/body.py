@@ -23,6 +23,7 @@ from proreus.net.http_request import BodyTooLarge, BodyUnreadable
 from proreus.server.http.body_syntax import (
     PARSE_ERROR,
     Parsed,
+    ParsedAside,
     Unreadable,
     is_long,
     parse,
@@ -101,12 +102,26 @@ class ObjectDecoder:
         """Beside the loop, one at a time: every thread that works takes its turns from the loop."""
         return await asyncio.get_running_loop().run_in_executor(self._aside, work)
 
-    def decode(
+    async def decode(
         self, exchange: Exchange, body: bytes, expected: GroupVersionKind, validation: str
     ) -> JsonObject:
         """Raises BadRequest. ``validation``: Strict, Warn or "" (warn), Ignore."""
+        if isinstance(body, ParsedAside):
+            return await self.aside(
+                partial(self._decode, exchange, body, expected, validation, None)
+            )
+        parts = split(body, expected) if input_media(exchange) is Media.JSON else None
+        return self._decode(exchange, body, expected, validation, parts)
+
+    def _decode(
+        self,
+        exchange: Exchange,
+        body: bytes,
+        expected: GroupVersionKind,
+        validation: str,
+        parts: Split | None,
+    ) -> JsonObject:
         media = input_media(exchange)
-        parts = split(body, expected) if media is Media.JSON else None
         if parts is not None and (known := self._with_known_spec(parts, expected)) is not None:
             return known
         try:
@@ -211,7 +226,8 @@ def _check_custom_kind(gvk: GroupVersionKind, expected: GroupVersionKind, value:
 
 def _in_given_order(parsed: Parsed, unknown: list[str]) -> list[str]:
     words = [f'duplicate field "{path}"' for path in parsed.duplicates]
-    return [*parsed.faults, *words, *(f'unknown field "{path}"' for path in unknown)]
+    words += [f'unknown field "{path}"' for path in unknown[: field_error.FAULTS_MAX + 1]]
+    return [*parsed.faults, *words]
 
 
 def _declared(value: Any, expected: GroupVersionKind) -> GroupVersionKind:
@@ -240,16 +256,17 @@ def _faults(value: Any, parsed: Parsed, unknown: list[str]) -> list[str]:
     words = {path: f'unknown field "{path}"' for path in unknown}
     words |= {path: f'duplicate field "{path}"' for path in parsed.duplicates}
     # Both lists are in the order of the body; only together must they be put in order.
-    ordered = strict_json.in_document_order(value, words) if unknown else list(words)
+    are_mixed = unknown and parsed.duplicates
+    ordered = strict_json.in_document_order(value, words) if are_mixed else list(words)
     return [*parsed.faults, *(words[path] for path in ordered)]
 
 
 def _joined(faults: list[str], parsed: Parsed) -> str:
     if not parsed.faults:
-        return ", ".join(faults)
-    lines = "".join(f"\n  {fault}" for fault in parsed.faults)
+        return ", ".join(field_error.told(faults))
+    lines = "".join(f"\n  {fault}" for fault in field_error.told(list(parsed.faults)))
     rest = faults[len(parsed.faults) :]
-    return ", ".join([f"yaml: unmarshal errors:{lines}", *rest])
+    return ", ".join([f"yaml: unmarshal errors:{lines}", *field_error.told(rest)])
 
 
 def _cannot(gvk: GroupVersionKind, kind: str, why: str) -> BadRequest:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from proreus.api.wire import json, strict_json
 from proreus.server.http.negotiation import Media
+from proreus.server.registry.write import LONG_BYTES
 
 # A pod of YAML takes 1.5 ms; what is longer than a few of them is parsed beside the loop.
 YAML_BYTES_MAX = 16 * 1024
-JSON_BYTES_MAX = 256 * 1024
+JSON_BYTES_MAX = LONG_BYTES
 _NESTED_MAX = 500  # brackets; their cost in YAML grows with the square of their depth
 PARSE_ERROR = "couldn't get version/kind; json parse error: "
 
@@ -76,9 +77,8 @@ def _json(body: bytes) -> Parsed:
     try:
         try:
             value, duplicates = strict_json.decode_strict(body)
-        except strict_json.JsonTooDeep:
-            read = strict_json.decode_deep(body)
-            return Parsed(read.value, body, read.duplicates, is_cut=True)
+        except strict_json.JsonTooDeep as deep:
+            return Parsed(deep.read.value, body, deep.read.duplicates, is_cut=True)
         return Parsed(value, body, duplicates)
     except strict_json.JsonError as error:
         raise Unreadable(PARSE_ERROR + str(error)) from error

@@ -19,7 +19,7 @@ _JSON = ("Content-Type", "application/json")
 _NO_CACHE = ("Cache-Control", "no-cache, private")
 _WARNING_BUDGET = 4096
 _WARNING_SHORT = 256
-_WARNINGS_MAX = _WARNING_BUDGET  # more would never be sent: none is empty
+_WARNINGS_MAX = _WARNING_BUDGET // 8  # more would never be sent: none is so short
 # A warning that holds one is not sent at all, as Kubernetes does.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 

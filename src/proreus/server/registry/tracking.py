@@ -25,11 +25,13 @@ _VOLATILE = ("managedFields", "resourceVersion")
 def track(write: Write, live: JsonObject | None, stored: JsonObject) -> Awaitable[None] | None:
     """Note in ``stored`` what its writer changed. Both are in the stored version.
 
-    Something to wait for is returned only where a webhook must convert.
+    Something to wait for is returned only where a webhook must convert, and for what is long.
     """
     versions = write.collection.resource.versions
     if versions is not None:
         return answered(versions, lambda: _track(write, live, stored))
+    if write.is_long:
+        return write.done(lambda: _track(write, live, stored))
     _track(write, live, stored)
     return None
 

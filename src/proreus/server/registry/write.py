@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -14,7 +14,7 @@ from proreus.server.registry.user import User
 from proreus.server.schema.rules import JsonObject
 from proreus.server.watch_cache.object import CachedObject
 
-_WARNINGS_MAX = 4096
+_WARNINGS_MAX = 512
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
 
@@ -32,6 +32,18 @@ class Attributes:
     obj: JsonObject | None = None
     old: JsonObject | None = None
     options: Any = None
+
+
+# Work on what is longer is done beside the loop: it would keep everybody else waiting.
+LONG_BYTES = 256 * 1024
+
+T = TypeVar("T")
+
+
+class Aside(Protocol):
+    """Does a work beside the loop."""
+
+    async def __call__(self, work: Callable[[], T]) -> T: ...
 
 
 # What has nothing to wait for, which is nearly always, returns None.
@@ -60,7 +72,10 @@ class Admission:
 
 @dataclass(slots=True, kw_only=True)
 class Write:
-    """The circumstances of one write; ``warnings`` fills up on the way."""
+    """The circumstances of one write; ``warnings`` fills up on the way.
+
+    ``is_long``: its object is; then its parts that only compute are done ``aside``.
+    """
 
     collection: Collection
     namespace: str
@@ -72,6 +87,14 @@ class Write:
     subresource: str = ""
     dry_run: bool = False
     warnings: list[str] = field(default_factory=list)
+    is_long: bool = False
+    aside: Aside | None = None
+
+    async def done(self, work: Callable[[], T]) -> T:
+        """The outcome of work that nobody else touches meanwhile."""
+        if self.is_long and self.aside is not None:
+            return await self.aside(work)
+        return work()
 
     def warn(self, text: str) -> None:
         if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:

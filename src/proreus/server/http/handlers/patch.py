@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from proreus.api.field_error import told
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.patch.errors import PatchError, UndecodablePatch
 from proreus.net.http_request import Answer
@@ -58,7 +59,7 @@ async def begin_patch(
         document = await services.decoder.aside(read) if is_long(body, syntax) else read()
     except PatchError as error:
         raise error.to_status() from error
-    return document, begin_write(services, exchange, route, options), validation
+    return document, begin_write(services, exchange, route, options, body=body), validation
 
 
 def patched(write: Write, document: Patch, gvk: GroupVersionKind, validation: str) -> Make:
@@ -67,11 +68,16 @@ def patched(write: Write, document: Patch, gvk: GroupVersionKind, validation: st
 
     async def make(live: JsonObject | None) -> JsonObject:
         try:
-            result = await answered(versions, lambda: document.apply(write, live, gvk))
-            obj, unknown = decode_patched(result, gvk, write.collection.node_of)
+            if versions is None:
+                result = await write.done(lambda: document.apply(write, live, gvk))
+            else:
+                result = await answered(versions, lambda: document.apply(write, live, gvk))
+            obj, unknown = await write.done(
+                lambda: decode_patched(result, gvk, write.collection.node_of)
+            )
             faults = [*result.faults, *unknown]
             if faults and validation == "Strict":
-                text = f"strict decoding error: {', '.join(faults)}"
+                text = f"strict decoding error: {', '.join(told(faults))}"
                 raise UndecodablePatch(result.shown, text)
         except PatchError as error:
             raise error.to_status() from error

@@ -31,7 +31,7 @@ async def create_review(services: Services, exchange: Exchange, route: ResourceR
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
-    review = services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
+    review = await services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
     match resource.kind:
         case "SelfSubjectReview":
             answer = _myself(exchange, services.clock.now())

@@ -51,7 +51,7 @@ async def put_scale(services: Services, exchange: Exchange, route: ResourceRoute
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "UpdateOptions")
-    scale = services.decoder.decode(exchange, body, SCALE, options.field_validation)
+    scale = await services.decoder.decode(exchange, body, SCALE, options.field_validation)
     check_name(scale, route.name)
     write = begin_write(services, exchange, route, options)
     return await _rescale(services, exchange, route, write, fresh_copy(scale))
@@ -87,7 +87,7 @@ async def create_binding(services: Services, exchange: Exchange, route: Resource
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
-    binding = services.decoder.decode(exchange, body, _BINDING, options.field_validation)
+    binding = await services.decoder.decode(exchange, body, _BINDING, options.field_validation)
     name = metadata.of(binding).get("name") or ""
     if route.name and name != route.name:
         raise BadRequest("name in URL does not match name in Binding object")
@@ -103,7 +103,7 @@ async def create_eviction(services: Services, exchange: Exchange, route: Resourc
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
-    eviction = services.decoder.decode(exchange, body, _EVICTION, options.field_validation)
+    eviction = await services.decoder.decode(exchange, body, _EVICTION, options.field_validation)
     name = metadata.of(eviction).get("name") or route.name
     if name != route.name:
         raise BadRequest("name in URL does not match name in Eviction object")

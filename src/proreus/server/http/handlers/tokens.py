@@ -30,7 +30,7 @@ async def create_token(services: Services, exchange: Exchange, route: ResourceRo
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
-    request = services.decoder.decode(exchange, body, _REQUEST, options.field_validation)
+    request = await services.decoder.decode(exchange, body, _REQUEST, options.field_validation)
     given = metadata.of(request).get("name")
     if given and given != route.name:
         raise BadRequest(

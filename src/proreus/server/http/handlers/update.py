@@ -23,9 +23,9 @@ async def update(services: Services, exchange: Exchange, route: ResourceRoute) -
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "UpdateOptions")
-    obj = services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
+    obj = await services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
     check_name(obj, route.name)
-    write = begin_write(services, exchange, route, options)
+    write = begin_write(services, exchange, route, options, body=body)
 
     updating = Updating(
         write=write,

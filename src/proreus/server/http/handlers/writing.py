@@ -11,7 +11,7 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.write import Write
+from proreus.server.registry.write import LONG_BYTES, Write
 
 _MANAGER_MAX = 128
 
@@ -32,6 +32,8 @@ def begin_write(
     route: ResourceRoute,
     options: WriteOptions,
     collection: Collection | None = None,
+    *,
+    body: bytes = b"",
 ) -> Write:
     return Write(
         collection=collection or services.collection(route.resource),
@@ -44,6 +46,8 @@ def begin_write(
         subresource=route.subresource.name if route.subresource else "",
         dry_run=options.is_dry_run,
         warnings=exchange.warnings,
+        is_long=len(body) > LONG_BYTES,
+        aside=services.decoder.aside,
     )
 
 

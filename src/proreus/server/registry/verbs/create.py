@@ -55,8 +55,7 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     """
     collection = write.collection
     resource, rules = collection.resource, collection.resource.rules
-    stored = collection.to_stored(obj)
-    rules.default(stored)
+    stored = await write.done(lambda: _defaulted(write, obj))
     if tracks and (pending := track(write, None, stored)) is not None:
         await pending
     meta = metadata.of(stored)
@@ -74,14 +73,20 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     if resource.tracks_generation and resource.generation_starts:
         meta["generation"] = 1
     rules.prepare_create(stored)
-    errors = metadata_rules.violations(meta, resource)
-    errors += await judged(lambda: rules.validate(stored))
+    errors = await write.done(lambda: metadata_rules.violations(meta, resource))
+    errors += await judged(lambda: rules.validate(stored), write.done)
     if errors:
         raise Invalid.of(resource.stored_gvk.group_kind, meta.get("name") or "", errors)
-    for warning in rules.warnings(stored):
+    for warning in await write.done(lambda: rules.warnings(stored)):
         write.warn(warning)
     if (pending := write.admission.validating(attributes)) is not None:
         await pending
+    return stored
+
+
+def _defaulted(write: Write, obj: JsonObject) -> JsonObject:
+    stored = write.collection.to_stored(obj)
+    write.collection.resource.rules.default(stored)
     return stored
 
 

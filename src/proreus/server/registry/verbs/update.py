@@ -24,7 +24,7 @@ from proreus.server.registry.failures import told_as
 from proreus.server.registry.strategy import UpdateStrategy
 from proreus.server.registry.tracking import is_unchanged, track
 from proreus.server.registry.verbs import create as creation
-from proreus.server.registry.write import UPDATE, Outcome, Write
+from proreus.server.registry.write import LONG_BYTES, UPDATE, Outcome, Write
 from proreus.server.schema.rules import JsonObject, judged
 from proreus.server.storage.interface import KeyNotFound, PreconditionFailed, StoredValue
 from proreus.server.storage.resource_store import Preconditions, Update
@@ -90,6 +90,7 @@ class Updating:
             self._check_uid("")
             return await self._create()
         self.is_created = False
+        self.write.is_long = self.write.is_long or len(current.value) > LONG_BYTES
         live = await collection.load(current)
         self._check_uid(live["metadata"].get("uid") or "")
         wanted = await self.make(collection.to_served(live))
@@ -114,10 +115,14 @@ class Updating:
         self, stored: JsonObject, live: JsonObject, current: StoredValue
     ) -> bool:
         collection = self.write.collection
-        if not is_unchanged(stored, live) or collection.is_written_anew(current):
+        done = self.write.done
+        if collection.is_written_anew(current):
+            return False
+        if not await done(lambda: is_unchanged(stored, live)):
             return False
         # What was made of ``live`` may share parts with it: only what is stored can tell.
-        return is_unchanged(stored, await collection.load(current))
+        again = await collection.load(current)
+        return await done(lambda: is_unchanged(stored, again))
 
     def _finished(self, value: bytes, current: StoredValue) -> Update:
         if self.write.dry_run:
@@ -141,7 +146,7 @@ class Updating:
         write, strategy = self.write, self.strategy
         resource = write.collection.resource
         creation.check_namespace(write, stored)
-        resource.rules.default(stored)
+        await write.done(lambda: resource.rules.default(stored))
         strategy.reset(stored, live)
         metadata.keep_server_fields(stored, live)
         if self.tracks and (pending := track(write, live, stored)) is not None:
@@ -152,14 +157,14 @@ class Updating:
         if (pending := write.admission.mutating(attributes)) is not None:
             await pending
         self._check_revision(stored, live)
-        strategy.prepare(stored, live)
-        errors = self._metadata_violations(stored, live)
-        errors += await judged(lambda: strategy.validate(stored, live))
+        await write.done(lambda: strategy.prepare(stored, live))
+        errors = await write.done(lambda: self._metadata_violations(stored, live))
+        errors += await judged(lambda: strategy.validate(stored, live), write.done)
         if refused := [error for error in errors if not error.is_tolerated]:
             raise Invalid.of(resource.stored_gvk.group_kind, write.name, refused)
         for error in errors:
             write.warn(str(error))
-        for warning in resource.rules.warnings(stored):
+        for warning in await write.done(lambda: resource.rules.warnings(stored)):
             write.warn(warning)
         if (pending := write.admission.validating(attributes)) is not None:
             await pending

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from threading import Lock
 from typing import Any
 
 import orjson
@@ -26,6 +27,7 @@ class KnownGood:
         self._texts: dict[bytes, bool] = {}  # whether there is nothing to warn about either
         self._bytes = 0
         self._bytes_max = bytes_max
+        self._changing = Lock()  # long objects are judged on another thread
 
     @staticmethod
     def text(spec: Mapping[str, Any]) -> bytes:
@@ -40,17 +42,19 @@ class KnownGood:
         return self._texts.get(text, False)
 
     def add(self, text: bytes) -> None:
-        self._texts[text] = False
-        self._bytes += len(text)
-        while self._bytes > self._bytes_max:
-            oldest = next(iter(self._texts))
-            del self._texts[oldest]
-            self._bytes -= len(oldest)
+        with self._changing:
+            self._bytes += 0 if text in self._texts else len(text)
+            self._texts[text] = False
+            while self._bytes > self._bytes_max:
+                oldest = next(iter(self._texts))
+                del self._texts[oldest]
+                self._bytes -= len(oldest)
 
     def add_quiet(self, text: bytes) -> None:
         """What is good gives no warnings; what is not known to be good is not remembered."""
-        if text in self._texts:
-            self._texts[text] = True
+        with self._changing:
+            if text in self._texts:
+                self._texts[text] = True
 
 
 POD_SPECS = KnownGood()
