@@ -293,6 +293,7 @@ COPIES = [
         for n in range(40)
     ),
 ]
+TOWER = [{"op": "add", "path": "/x" * height, "value": {}} for height in range(1, 300)]
 PATCHES = {
     "empty": (JSON_PATCH, b"", 400),
     "no list": (JSON_PATCH, b"{}", 400),
@@ -307,6 +308,7 @@ PATCHES = {
         json.dumps([{"op": "test", "path": "/data"}] * 10_001).encode(),
         413,
     ),
+    "operations that build something deep": (JSON_PATCH, json.dumps(TOWER).encode(), 400),
     "deep JSON patch": (JSON_PATCH, b"[" * 9_000 + b"]" * 9_000, 400),
     "no merge patch": (MERGE, b"[]", 400),
     "deep merge patch": (MERGE, b'{"a":' * 9_000 + b"1" + b"}" * 9_000, 400),

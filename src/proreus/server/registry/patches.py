@@ -81,7 +81,7 @@ class JsonPatch:
         value = apply_json_patch(live, operations)
         faults = [f'json patch unknown field "{path}"' for path in unknown_members(operations)]
         faults += [f'json patch duplicate field "{path}"' for path in self.duplicates]
-        return Patched(value, json.encode(value).decode(), tuple(faults))
+        return Patched(value, _shown(value), tuple(faults))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class MergePatch:
             return Patched(value, go_text.plain(self.document), faults)
         check_merge_patch(self.document)
         value = apply_merge_patch(live, self.document)
-        return Patched(value, json.encode(value).decode(), faults)
+        return Patched(value, _shown(value), faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,15 @@ class ApplyPatch:
             subresource=write.subresource,
             endpoint=endpoint_of(write),
         )
-        return Patched(value, json.encode(value).decode(), self.faults)
+        return Patched(value, _shown(value), self.faults)
+
+
+def _shown(value: Any) -> str:
+    """Raises MalformedPatch: operations, each shallow, can build what is too deep to be written."""
+    try:
+        return json.encode(value).decode()
+    except TypeError as deep:
+        raise MalformedPatch("exceeded max depth") from deep
 
 
 def decode_patched(
