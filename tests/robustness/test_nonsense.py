@@ -10,6 +10,8 @@ import pytest
 
 from proreus.api.field_error import FAULTS_MAX, FieldError
 from proreus.server.app import ApiServer
+from proreus.server.http.body_syntax import is_long
+from proreus.server.http.negotiation import Media
 from proreus.server.registry import metadata, metadata_rules
 from tests.growth import grows_with_its_square
 from tests.robustness.wire import CONFIG_MAPS, ask, assert_alive, names
@@ -116,6 +118,11 @@ async def test_a_long_object_is_judged_beside_the_loop(
         assert (await ask(server, "POST", CONFIG_MAPS, body)).code == 201
 
     assert [thread is threading.main_thread() for thread in threads] == [True, False]
+
+
+@pytest.mark.parametrize("media", Media)
+def test_three_megabytes_are_parsed_beside_the_loop(media: Media) -> None:
+    assert is_long(bytes(3 * 1024 * 1024), media)
 
 
 def test_pods_with_many_spread_constraints_are_judged_in_linear_time() -> None:

@@ -1,7 +1,7 @@
 """A body's bytes → a decoded value, before anyone asks what kind it is.
 
-JSON, YAML or protobuf. What takes long is read beside the loop: long YAML, and JSON so long that
-the words for a fault in it may take seconds to find.
+JSON, YAML or protobuf. What takes long is read beside the loop: long YAML and protobuf, and JSON so
+long that the words for a fault in it may take seconds to find.
 """
 
 from __future__ import annotations
@@ -43,10 +43,8 @@ def is_long(body: bytes, media: Media) -> bool:
     match media:
         case Media.YAML:
             return len(body) > YAML_BYTES_MAX or body.count(b"[") + body.count(b"{") > _NESTED_MAX
-        case Media.JSON:
-            return len(body) > JSON_BYTES_MAX
         case _:
-            return False
+            return len(body) > JSON_BYTES_MAX
 
 
 def parse_aside(body: bytes, media: Media) -> ParsedAside:
