@@ -66,10 +66,12 @@ class Faults(list[FieldError]):
     Adding to it raises TooManyFaults, which ``first_faults`` ends.
     """
 
+    __slots__ = ("_chars",)
+
     def __init__(self, faults: Iterable[FieldError] = ()) -> None:
-        super().__init__()
         self._chars = 0
-        self.extend(faults)
+        if faults:
+            self.extend(faults)
 
     def append(self, fault: FieldError) -> None:
         super().append(fault)
@@ -82,7 +84,8 @@ class Faults(list[FieldError]):
             self.append(fault)
 
     def __iadd__(self, faults: Iterable[FieldError]) -> Self:  # type: ignore[misc, override]  # any
-        self.extend(faults)
+        if faults:  # as it seldom is
+            self.extend(faults)
         return self
 
 

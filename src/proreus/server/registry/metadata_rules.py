@@ -110,7 +110,8 @@ def annotation_violations(annotations: Mapping[str, str], field: str) -> list[Fi
     found = Faults()
     size = 0
     for key, value in annotations.items():
-        found += [field_error.invalid(field, key, why) for why in names.qualified_name(key.lower())]
+        for why in names.qualified_name(key.lower()):
+            found.append(field_error.invalid(field, key, why))
         size += len(key) + len(value)
         if not (key.isascii() and value.isascii()):
             size += len(key.encode()) + len(value.encode()) - len(key) - len(value)

@@ -157,7 +157,6 @@ class Updating:
         if (pending := write.admission.mutating(attributes)) is not None:
             await pending
         self._check_revision(stored, live)
-        await write.done(lambda: strategy.prepare(stored, live))
         errors = await write.done(lambda: self._metadata_violations(stored, live))
         errors += await judged(lambda: strategy.validate(stored, live), write.done)
         if refused := [error for error in errors if not error.is_tolerated]:
@@ -171,6 +170,8 @@ class Updating:
         return stored
 
     def _metadata_violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
+        """Of the object as it will be, its generation included."""
+        self.strategy.prepare(stored, live)
         resource = self.write.collection.resource
         found = metadata_rules.update_violations(stored["metadata"], live["metadata"], resource)
         if resource.custom:
