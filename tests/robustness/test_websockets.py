@@ -88,6 +88,15 @@ async def test_a_bad_handshake_is_refused_and_leaves_no_watch(server: ApiServer,
     await assert_alive(server)
 
 
+async def test_a_token_among_the_protocols_is_not_the_one_chosen(server: ApiServer) -> None:
+    token = "base64url.bearer.authorization.k8s.io.dG9rZW4"
+
+    answer = await shake(server, {"Sec-WebSocket-Protocol": f"{token}, base64.binary.k8s.io"})
+
+    assert answer.code == 101, answer
+    assert answer.headers["sec-websocket-protocol"] == "base64.binary.k8s.io"
+
+
 @pytest.mark.parametrize("connection", [None, "close", "keep-alive"])
 async def test_an_upgrade_not_asked_for_on_the_connection_is_a_plain_watch(
     server: ApiServer, connection: str | None

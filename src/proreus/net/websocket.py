@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from proreus.api.wire.channels import BEARER_PROTOCOL
 from proreus.net.http_request import Request
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def is_upgrade(headers: Mapping[str, str]) -> bool:
 
 def accept_watch(request: Request) -> WebSocketStream:
     """Answer the handshake of a watch. Raises BadHandshake."""
-    offered = offered_protocols(request)
+    offered = [one for one in offered_protocols(request) if not one.startswith(BEARER_PROTOCOL)]
     if not request.headers.get("Origin") and _is_proper(request):
         raise BadHandshake(403, "null origin")
     if len(offered) > 1:

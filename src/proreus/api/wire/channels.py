@@ -19,7 +19,7 @@ from proreus.api.wire import json
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 CLOSE = 255
 # Not a protocol of the stream but a credential in its place; it is nobody's to choose.
-_BEARER = "base64url.bearer.authorization.k8s.io."
+BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
 class ChannelError(Exception):
@@ -95,7 +95,7 @@ FORWARD_PROTOCOLS = (SPDY_TUNNEL, V4, V4_BASE64, _UNNAMED_FORWARD)
 def choose(offered: Iterable[str], served: Sequence[ChannelProtocol]) -> ChannelProtocol | None:
     """The first one the client prefers; None if none of its own is served."""
     known: Mapping[str, ChannelProtocol] = {protocol.name: protocol for protocol in served}
-    wanted = [name for name in offered if not name.startswith(_BEARER)]
+    wanted = [name for name in offered if not name.startswith(BEARER_PROTOCOL)]
     if not wanted:
         return known.get("")
     return next((known[name] for name in wanted if name and name in known), None)

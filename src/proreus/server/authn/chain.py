@@ -6,17 +6,16 @@ Cost: a known token is one dictionary lookup, a certificate is read once per con
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.status import Unauthorized
+from proreus.api.wire.channels import BEARER_PROTOCOL
 from proreus.server.authn.certificates import user_of_certificate
 from proreus.server.registry.user import ANONYMOUS, User
 
 TokenCheck = Callable[[str], Awaitable[User | None]]
-_SOCKET_TOKEN = "base64url.bearer.authorization.k8s.io."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +64,23 @@ class Authentication:
 
 
 def bearer_token(credentials: Credentials) -> str:
-    """The token, "" if the header is of another kind or there is none."""
+    """The token, "" if the header is of another kind or there is none. Raises Unauthorized."""
     scheme, _, rest = credentials.authorization.strip().partition(" ")
     if scheme.lower() == "bearer":
         return rest.partition(" ")[0]
-    for protocol in credentials.socket_protocol.split(","):
-        name = protocol.strip()
-        if name.startswith(_SOCKET_TOKEN):
-            return _decoded(name.removeprefix(_SOCKET_TOKEN))
-    return ""
+    offered = [name.strip() for name in credentials.socket_protocol.split(",")]
+    tokens = [name for name in offered if name.startswith(BEARER_PROTOCOL)]
+    if not tokens:
+        return ""
+    if len(tokens) > 1 or len(offered) == 1:
+        # The server must choose one of the protocols, and a credential is nobody's to choose.
+        raise Unauthorized.default()
+    return _decoded(tokens[0].removeprefix(BEARER_PROTOCOL))
 
 
 def _decoded(text: str) -> str:
     try:
         padded = text + "=" * (-len(text) % 4)
-        return base64.urlsafe_b64decode(padded).decode()
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        return ""
+        return base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+    except ValueError as error:
+        raise Unauthorized.default() from error

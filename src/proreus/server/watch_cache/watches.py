@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import assert_never
 
-from proreus.api.status import ApiError, Expired, InternalError
+from proreus.api.status import ApiError, Expired, InternalError, ResourceVersionTooLarge
 from proreus.server.storage.interface import StorageError
 from proreus.server.watch_cache.catch_up import CatchUp
 from proreus.server.watch_cache.fan_out import FanOut
@@ -76,6 +76,8 @@ class Watches:
         """The revision to start after or from, 0 for none in particular."""
         if query.after is not None:
             return query.after
+        if not self._state.kind.cached and query.send_initial:
+            return await self._wait_until_current(query)
         match query.state:
             case Latest():
                 revision = await self._storage.current_revision()
@@ -87,6 +89,14 @@ class Watches:
                 assert_never(other)
         if query.send_initial:
             await self._freshness.wait_for(revision)
+        return revision
+
+    async def _wait_until_current(self, query: WatchQuery) -> int:
+        """Kubernetes reads the state of an uncached resource from storage: the newest, or none."""
+        revision = await self._storage.current_revision()
+        if isinstance(query.state, NotOlderThan) and query.state.revision > revision:
+            raise ResourceVersionTooLarge.of(query.state.revision, revision, retry_after_s=1)
+        await self._freshness.wait_for(revision)
         return revision
 
     def _first_phase(self, query: WatchQuery, subscriber: Subscriber, revision: int) -> Phase:
@@ -113,7 +123,8 @@ class Watches:
 
     def _register(self, subscriber: Subscriber, query: WatchQuery, began_s: float) -> None:
         subscriber.when_closed(lambda: self._forget(subscriber))
-        if query.timeout_s is not None:
+        # What is ending anyway keeps its last word, however long it waited to be fresh enough.
+        if query.timeout_s is not None and not isinstance(subscriber.phase, Ending):
             subscriber.deadline_s = began_s + query.timeout_s
             entry = self._agenda.at(subscriber.deadline_s, lambda: subscriber.end("deadline"))
             subscriber.when_closed(entry.cancel)

@@ -47,7 +47,16 @@ def test_a_browser_may_send_its_token_as_a_protocol() -> None:
     offered = f"x, base64url.bearer.authorization.k8s.io.{packed}"
 
     assert bearer_token(Credentials("", offered)) == "secret"
-    assert bearer_token(Credentials("", "base64url.bearer.authorization.k8s.io.!")) == ""
+
+
+@pytest.mark.parametrize(
+    "offered", ["{0}c2VjcmV0", "x, {0}!", "x, {0}c2VjcmV0, {0}c2VjcmV0", "x, {0}_w"]
+)
+def test_a_token_as_a_protocol_is_one_beside_another(offered: str) -> None:
+    offered = offered.format("base64url.bearer.authorization.k8s.io.")
+
+    with pytest.raises(Unauthorized):
+        bearer_token(Credentials("", offered))
 
 
 def test_a_tokens_file_names_users_and_groups(tmp_path: Path) -> None:

@@ -56,6 +56,16 @@ async def test_any_and_not_older_than_see_the_newest(cluster: Cluster) -> None:
         await cluster.delete("a/x")
 
 
+async def test_a_watch_of_a_state_to_come_is_refused_at_once(cluster: Cluster) -> None:
+    query = WatchQuery(state=NotOlderThan(99), send_initial=True, timeout_s=1)
+
+    watch = await cluster.watch(query)
+    await cluster.settle()
+
+    assert watch.told == ["ERROR 504 Timeout: Too large resource version: 99, current: 1"]
+    assert cluster.clock.monotonic() == 0
+
+
 async def test_a_watch_too_old_is_told_in_storages_words(cluster: Cluster) -> None:
     for n in range(110):
         await cluster.write("a/x", n=n)

@@ -193,6 +193,17 @@ async def test_the_deadline_ends_the_stream_without_an_error(cluster: Cluster) -
     assert repr(watch.subscriber) == "<Subscriber to everything: closed: deadline>"
 
 
+async def test_a_state_that_does_not_come_is_told_even_after_the_deadline(cluster: Cluster) -> None:
+    query = WatchQuery(state=NotOlderThan(99), send_initial=True, timeout_s=1)
+
+    starting = asyncio.create_task(cluster.watch(query))
+    await cluster.clock.advance(3.1)
+    watch = await starting
+    await cluster.settle()
+
+    assert watch.told == ["ERROR 504 Timeout: Too large resource version: 99, current: 1"]
+
+
 async def test_a_negative_timeout_ends_it_at_once(cluster: Cluster) -> None:
     watch = await cluster.watch(WatchQuery(state=Any(), timeout_s=-1))
 

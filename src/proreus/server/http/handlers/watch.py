@@ -106,7 +106,7 @@ def delivery(senders: Senders) -> Deliver:
 
 
 class MessageSink:
-    """One WebSocket message per event, without the line feed that ends a line in a stream.
+    """One WebSocket message per event; in JSON it ends with a line feed, as in a stream.
 
     Frames that come while the handshake is answered wait for it.
     """
@@ -130,7 +130,7 @@ class MessageSink:
             return
         for frame in burst.frames:
             # Protobuf frames begin with their length, which a message does not need.
-            payload = frame[4:] if self._binary else frame.removesuffix(b"\n")
+            payload = frame[4:] if self._binary else frame
             self._stream.write_message(payload, binary=self._binary)
 
     @property
