@@ -51,6 +51,7 @@ from proreus.server.http.health import Health
 from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.http.openapi import OpenApi
+from proreus.server.http.openid import OpenId
 from proreus.server.http.pipeline import Pipeline
 from proreus.server.http.representation import Representations
 from proreus.server.http.services import Services
@@ -246,6 +247,7 @@ class ApiServer:
             catalog=self.catalog,
             health=self._health(services.collections),
             openapi=OpenApi(self.catalog, self.clock, schemas),
+            openid=OpenId(services.service_accounts, self._address),
             metrics=self.metrics,
             address=self._address,
             legacy=Legacy(self.catalog),
@@ -272,7 +274,7 @@ class ApiServer:
             return "process is shutting down" if ending else ""
 
         # Whatever the store is, who asks about it calls it etcd.
-        alive = {"ping": fine, "etcd": fine}
+        alive = {"ping": fine, "log": fine, "etcd": fine}
         return Health(
             {
                 "healthz": alive,

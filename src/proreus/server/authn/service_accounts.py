@@ -11,6 +11,7 @@ import binascii
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 ISSUER = "https://kubernetes.default.svc"
-_HEADER = {"alg": "ES256", "typ": "JWT"}
+ALGORITHM = "ES256"
 _HALF = 32  # bytes of each of the two numbers of a signature
 _CLAIM = "kubernetes.io"
 
@@ -83,8 +84,28 @@ class ServiceAccountTokens:
             "jti": str(uuid.uuid4()),
             _CLAIM: about,
         }
-        signed = f"{_encoded(json.encode(_HEADER))}.{_encoded(json.encode(claims))}"
+        header = {"alg": ALGORITHM, "kid": self.jwk()["kid"]}
+        signed = f"{_encoded(json.encode(header))}.{_encoded(json.encode(claims))}"
         return f"{signed}.{_encoded(self._sign(signed.encode()))}"
+
+    def jwk(self) -> dict[str, str]:
+        """The public key as a JSON Web Key, known by the digest of its other form."""
+        from cryptography.hazmat.primitives import serialization
+
+        key = self._own_key().public_key()
+        numbers = key.public_numbers()
+        packed = key.public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        return {
+            "use": "sig",
+            "kty": "EC",
+            "kid": _encoded(sha256(packed).digest()),
+            "crv": "P-256",
+            "alg": ALGORITHM,
+            "x": _encoded(numbers.x.to_bytes(_HALF, "big")),
+            "y": _encoded(numbers.y.to_bytes(_HALF, "big")),
+        }
 
     async def check(self, token: str) -> User | None:
         """None for what is no token of ours, or of an account that is gone."""
@@ -111,7 +132,7 @@ class ServiceAccountTokens:
         if len(parts) != 3:
             return None
         try:
-            if json.decode(_decoded(parts[0])).get("alg") != "ES256":
+            if json.decode(_decoded(parts[0])).get("alg") != ALGORITHM:
                 return None
             claims = json.decode(_decoded(parts[1]))
             signature = _decoded(parts[2])

@@ -33,6 +33,7 @@ from proreus.server.http.negotiation import (
     negotiate,
 )
 from proreus.server.http.openapi import OpenApi
+from proreus.server.http.openid import OPENID_PATHS, OpenId
 from proreus.server.http.representation import encoded, is_pretty
 from proreus.server.registry.catalog import Catalog
 
@@ -47,6 +48,7 @@ class Documents:
     catalog: Catalog
     health: Health
     openapi: OpenApi
+    openid: OpenId
     metrics: CollectorRegistry
     address: Callable[[], str]
     legacy: Legacy
@@ -78,6 +80,8 @@ class Documents:
         """Outside the API a path is taken to the letter: a slash at its end names another page."""
         if parts[0] == "openapi":
             return await self.openapi.answer(exchange)
+        if parts[0] in ("openid", ".well-known"):
+            return self.openid.answer(exchange)
         if exchange.path.endswith("/"):
             return None
         if parts == ("metrics",):
@@ -127,7 +131,7 @@ class Documents:
 
     def _paths(self) -> Iterator[str]:
         yield from ("/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2")
-        yield from ("/openapi/v3", "/openapi/v3/", "/version")
+        yield from ("/openapi/v3", "/openapi/v3/", "/version", *OPENID_PATHS)
         for resource in self.catalog:
             if resource.group:
                 yield from (f"/apis/{resource.group}", resource.group_version.path)

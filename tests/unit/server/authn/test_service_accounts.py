@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from cryptography.hazmat.primitives.asymmetric import ec, utils
+from cryptography.hazmat.primitives.hashes import SHA256
 
 from proreus.api.wire import json
 from proreus.client import Client, Unauthorized
@@ -52,10 +55,39 @@ async def who(server: RunningServer, token: str) -> str:
     return str(answer["status"]["userInfo"]["username"])
 
 
+def _unpacked(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _is_signed(token: str, key: dict[str, str]) -> bool:
+    x, y = (int.from_bytes(_unpacked(key[axis]), "big") for axis in "xy")
+    signed, _, signature = token.rpartition(".")
+    packed = _unpacked(signature)
+    numbers = (int.from_bytes(half, "big") for half in (packed[:32], packed[32:]))
+    public = ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
+    # Raises if the signature is another's.
+    public.verify(utils.encode_dss_signature(*numbers), signed.encode(), ec.ECDSA(SHA256()))
+    return True
+
+
 async def test_a_token_stands_for_its_account(server: RunningServer, client: Client) -> None:
     token = await token_of(client, "bob")
 
     assert await who(server, token) == "system:serviceaccount:default:bob"
+
+
+async def test_others_can_check_a_token_by_the_published_key(client: Client) -> None:
+    token = await token_of(client, "bob")
+
+    told = await client.rest.get_json(Request("get", "GET", "/.well-known/openid-configuration"))
+    keys = await client.rest.get_json(Request("get", "GET", "/openid/v1/jwks"))
+
+    header, claims = (json.decode(_unpacked(part)) for part in token.split(".")[:2])
+    assert told["issuer"] == claims["iss"] == "https://kubernetes.default.svc"
+    assert told["jwks_uri"].endswith("/openid/v1/jwks")
+    assert told["id_token_signing_alg_values_supported"] == [header["alg"]] == ["ES256"]
+    assert [key["kid"] for key in keys["keys"]] == [header["kid"]]
+    assert _is_signed(token, keys["keys"][0])
 
 
 async def test_a_token_ends_with_its_time(
