@@ -53,6 +53,7 @@ from proreus.server.http.metrics import RequestMetrics
 from proreus.server.http.openapi import OpenApi
 from proreus.server.http.openid import OpenId
 from proreus.server.http.pipeline import Pipeline
+from proreus.server.http.process_metrics import register_process_metrics
 from proreus.server.http.representation import Representations
 from proreus.server.http.services import Services
 from proreus.server.opening import open_storage
@@ -78,6 +79,7 @@ class ApiServer:
         self.config = config or ServerConfig()
         self.clock: Clock = clock or SystemClock()
         self.metrics = CollectorRegistry()
+        register_process_metrics(self.metrics)
         self.catalog = Catalog(builtin_resources(event_ttl_s=self.config.event_ttl_s))
         self._running = AsyncExitStack()
         self._http: HttpServer | None = None

@@ -93,7 +93,7 @@ _COUNTERS = {
 _GAUGES = {
     "watch_cache_capacity": "Changes the history can hold now.",
     "apiserver_watch_cache_resource_version": "Revision the cache has reached.",
-    "apiserver_storage_objects": "Objects in the cache.",
+    "apiserver_resource_objects": "Objects in the cache.",
     "apiserver_watch_cache_watchers": "Watches that are open.",
 }
 
@@ -129,6 +129,7 @@ class WatchCacheMetrics(Collector):
         readings = [source.reading() for source in self._sources]
         yield from _counters(readings)
         yield from _gauges(readings)
+        yield _stored(readings)
         yield _sizes(readings)
 
     def describe(self) -> Iterable[Metric]:
@@ -160,6 +161,16 @@ def _gauges(readings: list[Reading]) -> Iterator[Metric]:
         for family, value in zip(families.values(), values, strict=True):
             family.add_metric(labels, value)
     yield from families.values()
+
+
+def _stored(readings: list[Reading]) -> Metric:
+    """The older name of the objects' number, where a resource and its group are one label."""
+    family = GaugeMetricFamily(
+        "apiserver_storage_objects", "Objects in the cache.", labels=("resource",)
+    )
+    for reading in readings:
+        family.add_metric((str(reading.counts.resource),), reading.objects)
+    return family
 
 
 def _sizes(readings: list[Reading]) -> Metric:

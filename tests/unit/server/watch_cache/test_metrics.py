@@ -47,12 +47,12 @@ async def test_a_scrape_tells_what_the_caches_have_done() -> None:
             assert read("apiserver_cache_list_fetched_objects_total") == 3
             assert read("apiserver_cache_list_returned_objects_total") == 1
             assert read("watch_cache_capacity") == 100
-            assert read("apiserver_storage_objects") == 3
+            assert read("apiserver_resource_objects") == 3
             labels = {"success": "true", "fallback": "false"}
             assert read("apiserver_watch_cache_consistent_read_total", **labels) == 1
 
             caches.remove(PREFIX)
-            assert b'apiserver_storage_objects{group="apps"' not in generate_latest(registry)
+            assert b'apiserver_resource_objects{group="apps"' not in generate_latest(registry)
 
 
 def test_two_servers_in_one_process_count_apart() -> None:
