@@ -19,6 +19,8 @@ from typing import Generic, TypeVar
 from proreus.api.selectors.errors import SelectorError
 
 _SPECIAL = "=!(),><"
+_SPACE = " \t\r\n"
+_NUL = "\0"
 _LONG_OPERATORS = ("==", "!=")
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _END = ""
@@ -126,18 +128,21 @@ def _tokens(text: str) -> list[str]:
     position = 0
     while position < len(text):
         character = text[position]
-        if character in " \t\r\n":
+        if character in _SPACE:
             position += 1
             continue
+        if character == _NUL:
+            break
         end = position + 1
         if character in _SPECIAL:
             if text[position : position + 2] in _LONG_OPERATORS:
                 end += 1
         else:
-            while end < len(text) and text[end] not in _SPECIAL and text[end] not in " \t\r\n":
+            while end < len(text) and text[end] not in _SPECIAL + _SPACE + _NUL:
                 end += 1
         tokens.append(text[position:end])
-        position = end
+        # A NUL ends a word and is passed over; where a word should begin it ends the selector.
+        position = end + 1 if text[end : end + 1] == _NUL else end
     return tokens
 
 

@@ -97,7 +97,8 @@ def _json_object(raw: bytes) -> dict[str, object]:
             f"continue key is not valid: json: cannot unmarshal {json_kind(value)} into Go value "
             "of type storage.continueToken"
         )
-    return value
+    # Go finds the fields of a struct whatever the case of their names; the last one counts.
+    return {name.casefold(): item for name, item in value.items()}
 
 
 def _typed(value: dict[str, object], field: str, wanted: type[_T], go_type: str) -> _T:

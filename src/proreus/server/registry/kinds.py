@@ -98,6 +98,8 @@ class KnownKinds:
             return True
         if gvk.kind in _OPTIONS:
             gvk = replace(gvk, kind="DeleteOptions")
-        if gvk.kind in _PAST_KINDS.get(gvk.api_version, ()):
+        past = _PAST_KINDS.get(gvk.api_version, frozenset())
+        kind = gvk.kind.removesuffix("List")
+        if gvk.kind in past or (kind in past and not kind.endswith("Review")):
             return True
         return self._catalog.of_kind(gvk) is not None or self.node(gvk) is not None

@@ -20,6 +20,8 @@ WEB = {"tier": "web", "n": "7", "empty": ""}
         ("!tier", WEB, False),
         ("!other", WEB, True),
         ("tier=web", WEB, True),
+        ("tier=web\0", WEB, True),
+        ("tier=web \0,tier=db", WEB, True),
         ("tier == web , n=7", WEB, True),
         ("tier!=web", WEB, False),
         ("other!=x", WEB, True),
@@ -53,6 +55,10 @@ def test_a_selector_picks_what_it_says(text: str, labels: dict[str, str], matche
         ("tier in (web))", "found ')', expected: ',' or 'end of string'"),
         (
             "tier web",
+            "unable to parse requirement: found 'web', expected: in, notin, =, ==, !=, gt, lt",
+        ),
+        (
+            "tier\0web",
             "unable to parse requirement: found 'web', expected: in, notin, =, ==, !=, gt, lt",
         ),
         ("(tier)", "found '(', expected: !, identifier, or 'end of string'"),

@@ -26,6 +26,10 @@ def test_a_token_comes_back_as_it_was(revision: int, start: str) -> None:
     assert ContinueToken.decode(made.encode()) == made
 
 
+def test_the_names_of_its_fields_are_read_in_any_case() -> None:
+    assert ContinueToken.decode(token(V="meta.k8s.io/v1", Rv=7, START="a")) == ContinueToken(7, "a")
+
+
 def test_unpinned_goes_on_at_the_same_key_in_the_newest_state() -> None:
     again = ContinueToken(7, "a\0").unpinned()
 

@@ -132,6 +132,15 @@ async def test_a_version_that_was_once_served_is_told_from_one_that_never_was(
     assert ("does not match the expected API version (batch/v1)" in told.body["message"]) is is_past
 
 
+async def test_the_list_of_a_version_once_served_is_known_as_another_kind(ask: Asking) -> None:
+    body = {"kind": "CronJobList", "apiVersion": "batch/v1beta1"}
+
+    told = await ask("POST", "/apis/batch/v1/namespaces/default/cronjobs", body)
+
+    why = "converting (v1beta1.CronJobList) to (batch.CronJob): unknown conversion"
+    assert told.body["message"].endswith(why)
+
+
 async def test_an_eviction_may_be_of_the_version_before(ask: Asking) -> None:
     await ask("POST", "pods", pod("a"))
     body = {"kind": "Eviction", "apiVersion": "policy/v1beta1", "metadata": {"name": "a"}}
