@@ -6,6 +6,7 @@ import datetime
 import ssl
 import stat
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -63,13 +64,17 @@ async def assert_alive(server: ApiServer) -> None:
 async def test_a_certificate_of_our_authority_says_who_asks(
     server: ApiServer, tmp_path: Path
 ) -> None:
-    context = with_certificate(server, issued(server, "jane"), tmp_path)
+    pair = issued(server, "jane")
+    context = with_certificate(server, pair, tmp_path)
 
     async with connected(server, context) as connection:
         path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
         answer = await connection.ask("POST", path, b"{}", NOBODY)
 
-    assert answer.json["status"]["userInfo"]["username"] == "jane"
+    who = answer.json["status"]["userInfo"]
+    digest = sha256(ssl.PEM_cert_to_DER_cert(pair.certificate.decode())).hexdigest()
+    assert who["username"] == "jane"
+    assert who["extra"] == {"authentication.kubernetes.io/credential-id": [f"X509SHA256={digest}"]}
 
 
 async def test_without_certificate_and_token_only_public_paths_answer(server: ApiServer) -> None:

@@ -17,6 +17,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any, NamedTuple, cast
 
 _RECORD_BYTES = 16 * 1024
@@ -93,7 +94,7 @@ class TlsTransport(asyncio.Transport):
             self._about |= {
                 "peername": self._socket.getpeername(),
                 "sockname": self._socket.getsockname(),
-                "peercert": self._socket.getpeercert(),
+                "peercert": _peer_certificate(self._socket),
                 "ssl_object": self._socket,
             }
         except ssl.SSLWantReadError:
@@ -312,3 +313,11 @@ class TlsTransport(asyncio.Transport):
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         self._protocol = protocol
+
+
+def _peer_certificate(connected: ssl.SSLSocket) -> dict[str, Any] | None:
+    """As ``ssl`` describes it, with its digest, by which it is told from others of its subject."""
+    described = connected.getpeercert()
+    if not described:
+        return None
+    return {**described, "sha256": sha256(connected.getpeercert(True) or b"").hexdigest()}

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.net.tls import subject_of
-from proreus.server.registry.user import AUTHENTICATED, User
+from proreus.server.registry.user import AUTHENTICATED, CREDENTIAL_ID, User
 
 
 def user_of_certificate(certificate: Mapping[str, Any]) -> User | None:
     name, groups = subject_of(certificate)
-    return User(name, (*groups, AUTHENTICATED)) if name else None
+    if not name:
+        return None
+    digest = certificate.get("sha256")
+    extra = {CREDENTIAL_ID: (f"X509SHA256={digest}",)} if digest else {}
+    return User(name, (*groups, AUTHENTICATED), extra=extra)

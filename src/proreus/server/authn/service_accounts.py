@@ -19,7 +19,7 @@ from proreus.aio.clock import Clock
 from proreus.api.wire import json
 from proreus.net.tls import write_private
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.user import AUTHENTICATED, User
+from proreus.server.registry.user import AUTHENTICATED, CREDENTIAL_ID, User
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -119,7 +119,7 @@ class ServiceAccountTokens:
         stored = await self._accounts.store.get(key)
         if stored is None or json.decode(stored.value)["metadata"].get("uid") != account.uid:
             return None
-        extra = {"authentication.kubernetes.io/credential-id": (f"JTI={claims.get('jti', '')}",)}
+        extra = {CREDENTIAL_ID: (f"JTI={claims.get('jti', '')}",)}
         return User(account.user_name, account.groups, account.uid, extra)
 
     def _is_in_time(self, claims: Mapping[str, Any]) -> bool:

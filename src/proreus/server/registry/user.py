@@ -9,6 +9,7 @@ ANONYMOUS_NAME = "system:anonymous"
 AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 MASTERS = "system:masters"
+CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 
 
 @dataclass(frozen=True, slots=True)
