@@ -39,6 +39,8 @@ from proreus.server.registry.catalog import Catalog
 
 _AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _PUBLIC = ("Cache-Control", "public")
+# Its group is routed as resources are; the other groups are pages the aggregator writes.
+_AGGREGATORS_OWN = "apiregistration.k8s.io"
 
 
 @dataclass(slots=True)
@@ -104,6 +106,8 @@ class Documents:
         return _shown(exchange, self.legacy.groups())
 
     def _group(self, exchange: Exchange, name: str) -> Answer:
+        if name == _AGGREGATORS_OWN:
+            _check_route(exchange)
         found = self.legacy.group(name)
         return _page_not_found(exchange) if found is None else _shown(exchange, found)
 
@@ -113,9 +117,7 @@ class Documents:
             if not self.catalog.has_builtin_group(group_version.group):
                 return _page_not_found(exchange)
             raise NotFound.path()
-        _get_only(exchange)
-        _check_content(exchange)
-        check_routed(exchange.headers.get("Accept", ""))
+        _check_route(exchange)
         return _shown(exchange, found)
 
     def _metrics(self, exchange: Exchange) -> Answer:
@@ -184,6 +186,13 @@ def _of_what(exchange: Exchange) -> Answer:
 
 def _page_not_found(exchange: Exchange) -> Answer:
     return exchange.text(404, "404 page not found\n")
+
+
+def _check_route(exchange: Exchange) -> None:
+    """What the router asks before it hands a request to a document."""
+    _get_only(exchange)
+    _check_content(exchange)
+    check_routed(exchange.headers.get("Accept", ""))
 
 
 def _get_only(exchange: Exchange) -> None:

@@ -104,6 +104,25 @@ async def test_what_is_no_resource_is_found_only_by_its_name(
     assert (await ask("GET", path, accept=accept)).status == status
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/apis", 200),
+        ("/apis/apps", 200),
+        ("/apis/apps/", 200),
+        ("/apis/apiregistration.k8s.io", 405),
+        ("/apis/apps/v1", 405),
+        ("/.well-known/openid-configuration", 405),
+        ("/openid/v1/jwks", 405),
+    ],
+)
+async def test_some_pages_answer_every_method_and_some_only_get(
+    ask: Asking, path: str, status: int
+) -> None:
+    assert (await ask("POST", path)).status == status
+    assert (await ask("GET", path)).status == 200
+
+
 async def test_discovery_of_all_groups_does_not_look_at_what_it_is_sent(ask: Asking) -> None:
     assert (await ask("GET", "/apis", b"x", kind="text/plain")).status == 200
     assert (await ask("GET", "/api", b"x", kind="text/plain")).status == 415
