@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 from collections.abc import AsyncIterator
@@ -95,6 +96,21 @@ async def test_a_token_among_the_protocols_is_not_the_one_chosen(server: ApiServ
 
     assert answer.code == 101, answer
     assert answer.headers["sec-websocket-protocol"] == "base64.binary.k8s.io"
+
+
+@pytest.mark.parametrize(("upgrade", "code"), [("websocket", 101), ("", 403)])
+async def test_a_token_among_the_protocols_counts_only_on_a_websocket(
+    server: ApiServer, upgrade: str, code: int
+) -> None:
+    token = base64.urlsafe_b64encode(server.token.encode()).decode().rstrip("=")
+    offered = f"base64url.bearer.authorization.k8s.io.{token}, a"
+
+    answer = await shake(
+        server,
+        {"Authorization": "", "Upgrade": upgrade or None, "Sec-WebSocket-Protocol": offered},
+    )
+
+    assert answer.code == code, answer
 
 
 @pytest.mark.parametrize("connection", [None, "close", "keep-alive"])

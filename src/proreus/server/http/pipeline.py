@@ -19,6 +19,7 @@ from proreus.api.values.duration import parse_duration
 from proreus.api.wire.path import ApiPath, BadPathEscape
 from proreus.api.wire.query import first
 from proreus.net.http_request import Answer, Request, Response
+from proreus.net.websocket import is_upgrade
 from proreus.server.authn.chain import Authentication, Credentials
 from proreus.server.authn.impersonation import IMPERSONATION_HEADERS, impersonated
 from proreus.server.authz.authorizer import Action, Authorization
@@ -145,7 +146,9 @@ class Pipeline:
     async def _authenticate(
         self, exchange: Exchange, authorization: str, certificate: Mapping[str, Any] | None
     ) -> None:
-        protocol = exchange.headers.get("Sec-WebSocket-Protocol", "")
+        protocol = ""
+        if is_upgrade(exchange.headers):
+            protocol = exchange.headers.get("Sec-WebSocket-Protocol", "")
         given = Credentials(authorization, protocol, certificate)
         exchange.user = await self.authentication.user(given)
 
