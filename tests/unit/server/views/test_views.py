@@ -117,6 +117,8 @@ def test_a_bookmark_of_a_typed_kind_shows_its_zero_fields() -> None:
             "status": {},
         },
     }
+    definition = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    assert b'"versions":null}' in zero_body(definition)
 
 
 def test_the_bookmark_that_ends_initial_events_is_marked() -> None:
