@@ -161,6 +161,7 @@ DaemonSetSpec updateStrategy
 Deployment spec status
 DeploymentSpec strategy
 DeviceClass spec
+DeviceTaintRule status
 Endpoint conditions
 EndpointSlice endpoints ports
 EphemeralContainer resources
@@ -203,7 +204,9 @@ ReplicaSet spec status
 ReplicaSetSpec template
 ReplicationController spec status
 ResourceClaim spec status
+ResourceClaimSpec devices
 ResourceClaimTemplate spec
+ResourceClaimTemplateSpec spec
 ResourceFieldSelector divisor
 ResourceQuota spec status
 Role rules

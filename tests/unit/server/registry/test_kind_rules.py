@@ -166,6 +166,17 @@ async def test_an_object_that_is_nothing_but_a_name_is_judged(
     assert answered.status == status
 
 
+async def test_a_claim_that_wants_no_device_shows_that_it_wants_none(ask: Asking) -> None:
+    body = {"metadata": {"name": "a"}, "spec": {}}
+
+    claim = await ask("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", body)
+    path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
+    template = await ask("POST", path, body)
+
+    assert claim.body["spec"] == {"devices": {}}
+    assert template.body["spec"] == {"metadata": {}, "spec": {"devices": {}}}
+
+
 @pytest.mark.parametrize(
     ("owner", "field", "text"),
     [
