@@ -107,8 +107,33 @@ def of_paths(paths: tuple[tuple[str, ...], ...]) -> Tree:
     return tree
 
 
+def includes(tree: Tree, part: Tree) -> bool:
+    """Whether every path of ``part`` is in ``tree``, and none ends in it that goes on there."""
+    for element, below in part.items():
+        known = tree.get(element)
+        if known is None or (not includes(known, below) if below else known):
+            return False
+    return True
+
+
+def meets(left: Tree, right: Tree) -> bool:
+    """Whether a path is in both: ``intersection``, not made."""
+    for element, below in right.items():
+        other = left.get(element)
+        if other is None:
+            continue
+        if not below or not other:
+            if has_self(below) and has_self(other):
+                return True
+        elif meets(other, below):
+            return True
+    return False
+
+
 def outside(tree: Tree, fields: Tree) -> Tree:
     """``tree`` without everything at or below a path in ``fields``."""
+    if fields.keys().isdisjoint(tree):
+        return tree
     kept: Tree = {}
     for element, under in tree.items():
         cut = fields.get(element)

@@ -17,6 +17,8 @@ from proreus.api.patch.shapes import everything
 from proreus.api.typed import TypeNode
 
 _ABSENT: Any = object()
+_MAP_OR_NONE = (dict, type(None))
+_LIST_OR_NONE = (list, type(None))
 
 
 class Comparison(NamedTuple):
@@ -120,9 +122,9 @@ class _Differences:
             self.modified[element] = EMPTY
             return
         inside = _Differences()
-        if isinstance(old, dict | None) and isinstance(new, dict | None):
+        if isinstance(old, _MAP_OR_NONE) and isinstance(new, _MAP_OR_NONE):
             inside.maps(old or {}, new or {}, plan)
-        elif plan.is_list and isinstance(old, list | None) and isinstance(new, list | None):
+        elif plan.is_list and isinstance(old, _LIST_OR_NONE) and isinstance(new, _LIST_OR_NONE):
             inside.lists(old or [], new or [], plan)
         else:
             self.modified[element] = EMPTY

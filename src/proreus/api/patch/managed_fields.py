@@ -110,7 +110,8 @@ def encode(managers: Owners) -> list[dict[str, Any]]:
 
 def with_owners(obj: Mapping[str, Any], managers: Owners) -> dict[str, Any]:
     """A copy of the object with these managers; without the field if there are none."""
-    metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}
+    metadata = {**(obj.get("metadata") or {})}
+    metadata.pop("managedFields", None)
     if managers:
         metadata["managedFields"] = encode(managers)
     return {**obj, "metadata": metadata}

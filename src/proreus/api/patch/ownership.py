@@ -11,10 +11,11 @@ from typing import Any
 
 from proreus.api.patch import field_sets, managed_fields
 from proreus.api.patch.errors import UnmappedPatchError
-from proreus.api.patch.field_sets import Tree, difference, union
+from proreus.api.patch.field_sets import Tree, difference, includes, meets, union
 from proreus.api.patch.field_walk import Comparison, compare
 from proreus.api.patch.managed_fields import (
     BEFORE_FIRST_APPLY,
+    MAX_UPDATERS,
     UNTRACKED,
     UPDATE,
     ManagedFieldsError,
@@ -47,6 +48,7 @@ class Endpoint:
     reset: tuple[tuple[str, ...], ...] = ()
     empty: Mapping[str, Any] = field(default_factory=lambda: {"metadata": {}})
     convert: Convert | None = None
+    reset_fields: Tree = field(init=False, compare=False, repr=False)
     zeros: Zeros = field(init=False, compare=False, repr=False)
     specs: KnownTexts = field(
         default_factory=lambda: KnownTexts("spec"), init=False, compare=False, repr=False
@@ -57,6 +59,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "zeros", Zeros(self.empty))
+        object.__setattr__(self, "reset_fields", field_sets.of_paths(self.reset))
 
 
 class Write:
@@ -75,7 +78,7 @@ class Write:
         self.subresource = subresource
         self.time = time
         self.endpoint = endpoint
-        self.reset = field_sets.of_paths(endpoint.reset)
+        self.reset = endpoint.reset_fields
 
     def updated(self, before: Object, after: Object, owners: Owners, name: str) -> Owners:
         """The owners once ``name`` has changed ``before`` into ``after``."""
@@ -86,6 +89,8 @@ class Write:
     ) -> Owners:
         """The same, where it is known what ``name`` has changed."""
         updater = Owner(name, UPDATE, self.api_version, self.subresource)
+        if change.modified and self._stays(owners, updater, change):
+            return {**owners, updater: owners[updater]._replace(time=self.time)}
         managers = self.without_changed(owners, before, after, change)
         taken = difference(union(change.added, change.modified), UNTRACKED)
         if taken:
@@ -93,6 +98,29 @@ class Write:
             fields = union(own.fields, taken) if own else taken
             managers[updater] = Owned(fields, self.api_version, self.time)
         return managed_fields.cap_updaters(managers)
+
+    def _stays(self, owners: Owners, updater: Owner, change: Comparison) -> bool:
+        """Whether no field changes hands: what was modified was the updater's, and only its.
+
+        So it is with nearly every update, and entries need not be taken apart to find it out.
+        """
+        own = owners.get(updater)
+        if own is None or change.added or meets(change.modified, UNTRACKED):
+            return False
+        if len(owners) > MAX_UPDATERS:
+            return False
+        if not includes(own.fields, change.modified) or meets(own.fields, change.removed):
+            return False
+        is_converted = self.endpoint.convert is not None  # other versions may see other changes
+        for manager, owned in owners.items():
+            fields = owned.fields
+            if not fields or (is_converted and owned.api_version != self.api_version):
+                return False
+            if manager != updater and (
+                meets(fields, change.modified) or meets(fields, change.removed)
+            ):
+                return False
+        return True
 
     def created(self, obj: Object, name: str) -> Owners:
         """The owners of an object that ``name`` has just made; no others are known.
@@ -180,7 +208,7 @@ def owners_before(live: Object | None, write: Write) -> Owners:
 def owners_for_update(live: Object | None, new: Object, subresource: str) -> Owners:
     """The writer's own list if it sends a readable one, else the stored; never by subresource."""
     given, kept = managed_fields.entries_of(new), managed_fields.entries_of(live)
-    if not subresource and given is not kept and given != kept:
+    if not subresource and given is not None and given != kept:
         if managed_fields.is_reset(given):
             return {}
         try:

@@ -105,7 +105,7 @@ class Plan:
     def step(self, key: str) -> tuple[str, Plan]:
         """The path element and plan of a dictionary's key."""
         if self.is_struct:
-            element, below, _ = self.steps[key]
+            element, below, _ = (self._steps or self.steps)[key]
             return element, below
         return f"f:{key}", self.inner
 

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proreus.api import status
-from proreus.api.patch import field_sets, managed_fields
-from proreus.api.patch.apply import server_side_apply, track_update
+from proreus.api.patch import field_sets, managed_fields, ownership
+from proreus.api.patch.apply import server_side_apply, track_update, write_at
 from proreus.api.patch.field_walk import compare, fields_of
+from proreus.api.patch.ownership import Endpoint
 from proreus.api.typed import ListType, Shape, TypeNode
+from proreus.api.wire.json import encode
 
 TEXT: TypeNode = TypeNode(Shape.STRING)
 TEXTS = TypeNode(Shape.MAP, element=lambda: TEXT)
@@ -206,3 +208,42 @@ def test_giving_up_a_field_leaves_it_to_the_other_owner(first: Any, second: Any)
 
     assert holds(left, first)
     assert not fields_by(left, "one")
+
+
+@settings(max_examples=150)
+@given(BODY, BODY, BODY, st.sampled_from(("one", "two", "three")))
+def test_owners_that_stay_are_those_the_long_way_finds(
+    first: Any, second: Any, third: Any, writer: str
+) -> None:
+    live = apply(update(None, first, "one"), second, "two", force=True)
+    live = update(live, {**live, **third}, "three")
+    after = ownership.without_owners(_with_other_words(live))
+    write = write_at(ROOT, "v1", "", 9.0, Endpoint())
+    before = ownership.without_owners(live)
+    before["metadata"]["resourceVersion"] = "7"  # which the writer leaves out
+    owners = managed_fields.decode(managed_fields.entries_of(live), stored=True)
+    change = write.change(before, after)
+
+    found = write.taken(before, after, owners, writer, change)
+
+    wanted = write.without_changed(owners, before, after, change)
+    taken = field_sets.union(change.added, change.modified)
+    updater = managed_fields.Owner(writer, managed_fields.UPDATE, "v1")
+    fields = field_sets.difference(taken, managed_fields.UNTRACKED)
+    if fields:
+        own = wanted[updater].fields if updater in wanted else field_sets.EMPTY
+        fields = field_sets.union(own, fields)
+        wanted[updater] = managed_fields.Owned(fields, "v1", write.time)
+    assert encode(managed_fields.encode(found)) == encode(managed_fields.encode(wanted))
+
+
+def _with_other_words(value: Any) -> Any:
+    """The same shape: every p has become a q, but for names and tags, which are paths."""
+    if isinstance(value, dict):
+        return {
+            key: below if key in ("metadata", "name", "tags") else _with_other_words(below)
+            for key, below in value.items()
+        }
+    if isinstance(value, list):
+        return [_with_other_words(item) for item in value]
+    return "q" if value == "p" else value

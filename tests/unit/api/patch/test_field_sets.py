@@ -12,7 +12,9 @@ from proreus.api.patch.field_sets import (
     FieldSetError,
     Tree,
     difference,
+    includes,
     intersection,
+    meets,
     outside,
     parse,
     union,
@@ -66,6 +68,21 @@ def test_trees_behave_as_sets_of_paths(left: frozenset[Path], right: frozenset[P
     assert union(one, two) == tree_of(left | right)
     assert difference(one, two) == tree_of(left - right)
     assert intersection(one, two) == tree_of(left & right)
+    assert meets(one, two) == bool(left & right)
+
+
+@given(PATHS, PATHS)
+def test_a_part_is_included_if_its_paths_are_there_and_end_there(
+    left: frozenset[Path], right: frozenset[Path]
+) -> None:
+    def goes_on(path: Path, paths: frozenset[Path]) -> bool:
+        return any(other[: len(path)] == path and other != path for other in paths)
+
+    everything = left | right
+    for part in (right, left & right):
+        ends_there = all(goes_on(p, part) or not goes_on(p, everything) for p in part)
+        assert includes(tree_of(everything), tree_of(part)) == ends_there
+        assert not includes(tree_of(left), tree_of(part)) or part <= left
 
 
 @given(PATHS, PATHS)
