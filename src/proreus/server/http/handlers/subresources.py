@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.status import BadRequest, NotFound
@@ -14,7 +15,7 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import document_answer, status_answer
 from proreus.server.http.handlers.get import read_object
 from proreus.server.http.handlers.patch import begin_patch, patched
-from proreus.server.http.handlers.update import check_name, fresh_copy
+from proreus.server.http.handlers.update import check_name, wanted_again
 from proreus.server.http.handlers.writing import begin_write, write_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
@@ -51,10 +52,11 @@ async def put_scale(services: Services, exchange: Exchange, route: ResourceRoute
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "UpdateOptions")
-    scale = await services.decoder.decode(exchange, body, SCALE, options.field_validation)
+    decoded = partial(services.decoder.decode, exchange, body, SCALE, options.field_validation)
+    scale = await decoded()
     check_name(scale, route.name)
     write = begin_write(services, exchange, route, options)
-    return await _rescale(services, exchange, route, write, fresh_copy(scale))
+    return await _rescale(services, exchange, route, write, wanted_again(scale, decoded))
 
 
 async def patch_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from proreus.api.status import BadRequest
-from proreus.api.wire import json
 from proreus.net.http_request import Answer
 from proreus.server.http.body import input_media
 from proreus.server.http.exchange import Exchange
@@ -23,13 +25,15 @@ async def update(services: Services, exchange: Exchange, route: ResourceRoute) -
     input_media(exchange)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "UpdateOptions")
-    obj = await services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
+    decoded = partial(
+        services.decoder.decode, exchange, body, resource.gvk, options.field_validation
+    )
+    obj = await decoded()
     check_name(obj, route.name)
     write = begin_write(services, exchange, route, options, body=body)
-
     updating = Updating(
         write=write,
-        make=fresh_copy(obj),
+        make=wanted_again(obj, decoded),
         strategy=strategy_for(resource, write.subresource),
         uid=metadata.of(obj).get("uid") or None,
         may_create=resource.create_on_update and not write.subresource,
@@ -40,18 +44,17 @@ async def update(services: Services, exchange: Exchange, route: ResourceRoute) -
     return object_answer(exchange, shown, await write.shown(outcome), code)
 
 
-def fresh_copy(obj: JsonObject) -> Make:
-    """The same wanted object for every attempt: each may change what it is given."""
-    text = json.encode(obj)
+def wanted_again(obj: JsonObject, decoded: Callable[[], Awaitable[JsonObject]]) -> Make:
+    """The same wanted object for every attempt: each may change what it is given.
+
+    A second one is rare, and only then the body is decoded again; warnings are still told once.
+    """
     first: JsonObject | None = obj
 
     async def make(_: JsonObject | None) -> JsonObject:
         nonlocal first
         given, first = first, None
-        if given is not None:
-            return given
-        again: JsonObject = json.decode(text)
-        return again
+        return await decoded() if given is None else given
 
     return make
 
