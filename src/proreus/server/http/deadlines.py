@@ -24,13 +24,16 @@ class Entry:
 
 
 class Deadlines:
+    """Made in the loop its requests run in, whose current task is then known without asking."""
+
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._loop = asyncio.get_running_loop()
         self._entries: dict[int, Entry] = {}
 
     def begin(self, limit_s: float) -> Entry:
         """From here on the current task has ``limit_s``; always ``end`` it."""
-        task = asyncio.current_task()
+        task = asyncio.current_task(self._loop)
         assert task is not None, "a request is handled in a task"
         entry = Entry(task, self._clock.monotonic() + limit_s)
         self._entries[id(entry)] = entry
