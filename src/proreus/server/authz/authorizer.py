@@ -9,14 +9,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+import msgspec
+
 from proreus.api.group_version import GroupResource
 from proreus.api.status import Forbidden
 from proreus.server.registry.user import User
 
 
-@dataclass(slots=True, kw_only=True)
-class Action:
-    """``path`` is set for what is no resource. One is made per request, so it is not frozen."""
+class Action(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """``path`` is set for what is no resource."""
 
     user: User
     verb: str

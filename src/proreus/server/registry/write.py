@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -18,8 +18,7 @@ _WARNINGS_MAX = 512
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
 
-@dataclass(slots=True, kw_only=True)
-class Attributes:
+class Attributes(msgspec.Struct, kw_only=True):
     """What admission is asked about. ``obj`` may be changed by the mutating half."""
 
     operation: str
@@ -70,8 +69,7 @@ class Admission:
             await pending
 
 
-@dataclass(slots=True, kw_only=True)
-class Write:
+class Write(msgspec.Struct, kw_only=True):
     """The circumstances of one write; ``warnings`` fills up on the way.
 
     ``is_long``: its object is; then its parts that only compute are done ``aside``.
@@ -86,7 +84,7 @@ class Write:
     admission: Admission
     subresource: str = ""
     dry_run: bool = False
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     is_long: bool = False
     aside: Aside | None = None
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -21,8 +20,7 @@ from proreus.api.wire import json, splice
 from proreus.server.storage.interface import StoredValue
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True, gc=False):
     """What selectors look at: the labels, and the kind's own selectable fields by name."""
 
     labels: Mapping[str, str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from proreus.api.group_version import GroupVersionKind
@@ -96,7 +95,8 @@ async def create_binding(services: Services, exchange: Exchange, route: Resource
     _check_namespace(binding, route.namespace)
     pods = services.collections.named("", "v1", "pods")
     at = route._replace(name=name)
-    write = replace(begin_write(services, exchange, at, options, pods), subresource="binding")
+    write = begin_write(services, exchange, at, options, pods)
+    write.subresource = "binding"
     await bind(write, binding)
     return status_answer(exchange, _DONE, 201)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import Conflict, InternalError, NotFound, TooManyRequests
@@ -57,7 +59,7 @@ async def evict(write: Write, budgets: Collection, options: DeleteOptions) -> No
         pinned = options if write.dry_run else await _say_why(write, options)
         pinned = replace(pinned, uid=pinned.uid or pod["metadata"].get("uid"))
         try:
-            await delete_object(replace(write, subresource=""), pinned)
+            await delete_object(msgspec.structs.replace(write, subresource=""), pinned)
         except Conflict:
             if attempt == _ATTEMPTS - 1:
                 raise
