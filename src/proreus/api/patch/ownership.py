@@ -187,8 +187,9 @@ class Write:
     def _tracked(self, found: Comparison) -> Comparison:
         if not self.reset:
             return found
-        parts = (found.added, found.modified, found.removed)
-        return Comparison(*(field_sets.outside(part, self.reset) for part in parts))
+        added, modified, removed = found
+        outside, reset = field_sets.outside, self.reset
+        return Comparison(outside(added, reset), outside(modified, reset), outside(removed, reset))
 
 
 def owners_before(live: Object | None, write: Write) -> Owners:

@@ -107,11 +107,10 @@ def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> None:
 
 def spec_changed(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     """Anything but metadata and status."""
-    return any(
-        new.get(key, _NOWHERE) != old.get(key, _NOWHERE)
-        for key in new.keys() | old.keys()
-        if key not in _NOT_CONTENT
-    )
+    for key in new.keys() | old.keys():
+        if key not in _NOT_CONTENT and new.get(key, _NOWHERE) != old.get(key, _NOWHERE):
+            return True
+    return False
 
 
 def is_deleting(obj: Mapping[str, Any]) -> bool:

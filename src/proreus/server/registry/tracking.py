@@ -102,7 +102,9 @@ def is_unchanged(new: JsonObject, old: JsonObject) -> bool:
 
 
 def _lasting(obj: JsonObject) -> JsonObject:
-    kept = {key: value for key, value in obj["metadata"].items() if key not in _VOLATILE}
+    kept = {**obj["metadata"]}
+    for key in _VOLATILE:
+        kept.pop(key, None)
     return {**obj, "metadata": kept}
 
 

@@ -125,7 +125,8 @@ class ResourceStore:
         """
 
         async def attempt(current: StoredValue | None) -> Update:
-            (preconditions or _NONE).check(self.prefix + key, current)
+            if preconditions is not None:
+                preconditions.check(self.prefix + key, current)
             result = update(current)
             return await result if isawaitable(result) else result
 
@@ -161,7 +162,8 @@ class ResourceStore:
 
         async def attempt(current: StoredValue | None) -> None:
             assert current is not None, "a missing key is an error before"
-            (preconditions or _NONE).check(self.prefix + key, current)
+            if preconditions is not None:
+                preconditions.check(self.prefix + key, current)
             verdict = validate(current) if validate else None
             if isawaitable(verdict):
                 await verdict
@@ -217,9 +219,6 @@ class ResourceStore:
 
     def __repr__(self) -> str:
         return f"<ResourceStore of {self.prefix} in {self._storage!r}>"
-
-
-_NONE = Preconditions()
 
 
 async def _suggest(
