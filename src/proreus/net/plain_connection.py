@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from proreus.net.http_connection import PIPELINED_MAX, HttpConnection
 from proreus.net.http_request import NO_BODY
-from proreus.net.plain_http import HEAD_BYTES_MAX
+from proreus.net.plain_http import HEAD_BYTES_MAX, HEAD_END
 
 if TYPE_CHECKING:
     from proreus.net.http_server import HttpServer
 
-_HEAD_END = b"\r\n\r\n"
 _BODY_BUFFER_BYTES = 128 * 1024
 
 
@@ -100,7 +99,7 @@ class PlainConnection(HttpConnection):
             if len(self.waiting) >= PIPELINED_MAX:
                 self.hold()
                 return
-            end = self._unread.find(_HEAD_END)
+            end = self._unread.find(HEAD_END)
             is_whole = 0 <= end <= HEAD_BYTES_MAX
             found = self._heads.read(self._unread, end + 4) if is_whole else None
             if found is None:

@@ -25,6 +25,7 @@ _KEEP = frozenset({"keep-alive", "close"})
 _UNUSUAL = ("Transfer-Encoding", "Upgrade", "Expect", "Content-Encoding", "Proxy-Connection")
 _ONCE = ("Content-Length", "Host", "Connection", "Content-Type")
 
+HEAD_END = b"\r\n\r\n"
 HEAD_BYTES_MAX = 64 * 1024
 _HEADERS_MAX = 200
 _REMEMBERED_MAX = 512
@@ -42,6 +43,8 @@ class PlainHeads:
 
     def find(self, data: bytes) -> Head | None:
         """The head that ``data`` is, if it is nothing else and its headers are known."""
+        if not data.endswith(HEAD_END):
+            return None
         line = _LINE.match(data)
         if line is None:
             return None
