@@ -89,6 +89,9 @@ class ChangeLog:
 
     def take(self, position: Position) -> ChangeBatch | None:
         """The next batch for a position the log holds; None if there is nothing to say yet."""
+        if position.after >= self.revision and not position.progress_due:
+            position.wake.clear()
+            return None
         first = bisect_right(self._changes, position.after, key=_revision)
         found = list(islice(self._changes, first, first + _BATCH_MAX))
         is_all = first + len(found) == len(self._changes)
