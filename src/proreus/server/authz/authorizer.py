@@ -1,11 +1,12 @@
 """The question every request is put to, and who answers it.
 
 An authorizer says yes, no, or nothing; nothing goes to the next one, and nothing at the end is no.
+None has anything to wait for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -50,7 +51,7 @@ class Denied(Forbidden):
     """Forbidden before anybody looked at the request's content."""
 
 
-Authorizer = Callable[[Action], Awaitable[Verdict]]
+Authorizer = Callable[[Action], Verdict]
 ALLOWED = Verdict(Decision.ALLOW)
 NO_OPINION = Verdict(Decision.NO_OPINION)
 
@@ -59,16 +60,16 @@ class Authorization:
     def __init__(self, authorizers: Sequence[Authorizer]) -> None:
         self._authorizers = tuple(authorizers)
 
-    async def judge(self, action: Action) -> Verdict:
+    def judge(self, action: Action) -> Verdict:
         for authorizer in self._authorizers:
-            verdict = await authorizer(action)
+            verdict = authorizer(action)
             if verdict.decision is not Decision.NO_OPINION:
                 return verdict
         return NO_OPINION
 
-    async def check(self, action: Action) -> None:
+    def check(self, action: Action) -> None:
         """Raises Forbidden."""
-        verdict = await self.judge(action)
+        verdict = self.judge(action)
         if verdict.decision is not Decision.ALLOW:
             raise forbidden(action, verdict.reason)
 

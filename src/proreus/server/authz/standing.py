@@ -11,15 +11,15 @@ from proreus.server.registry.user import AUTHENTICATED, MASTERS
 _FOR_ALL = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
 
 
-async def allow_masters(action: Action) -> Verdict:
+def allow_masters(action: Action) -> Verdict:
     return ALLOWED if MASTERS in action.user.groups else NO_OPINION
 
 
-async def allow_public(action: Action) -> Verdict:
+def allow_public(action: Action) -> Verdict:
     """Health and version tell nothing that needs hiding."""
     is_public = action.path in _FOR_ALL and action.verb == "get"
     return ALLOWED if is_public else NO_OPINION
 
 
-async def allow_authenticated(action: Action) -> Verdict:
+def allow_authenticated(action: Action) -> Verdict:
     return ALLOWED if AUTHENTICATED in action.user.groups else NO_OPINION

@@ -152,22 +152,22 @@ class Pipeline:
         given = Credentials(authorization, protocol, certificate)
         exchange.user = await self.authentication.user(given)
 
-    def impersonate(self, exchange: Exchange) -> Awaitable[None] | None:
+    def impersonate(self, exchange: Exchange) -> None:
         headers = exchange.headers
         for name in IMPERSONATION_HEADERS:
             if name in headers:
-                return self._impersonate(exchange)
-        return None
+                self._impersonate(exchange)
+                return
 
-    async def _impersonate(self, exchange: Exchange) -> None:
+    def _impersonate(self, exchange: Exchange) -> None:
         wanted = impersonated(exchange.request.headers.items())
         if wanted is not None:
             for action in _impersonations(exchange, wanted):
-                await self.authorization.check(action)
+                self.authorization.check(action)
             exchange.user = wanted
 
-    def authorize(self, exchange: Exchange) -> Awaitable[None]:
-        return self.authorization.check(action_of(exchange))
+    def authorize(self, exchange: Exchange) -> None:
+        self.authorization.check(action_of(exchange))
 
     def _measure(self, exchange: Exchange, answer: Answer, took: float) -> None:
         code = answer.status if isinstance(answer, Response) else 200

@@ -33,24 +33,24 @@ ALICE = User("alice", (AUTHENTICATED,))
         (User("nobody"), "/apis", False),
     ],
 )
-async def test_standing_alone_decides(user: User, path: str, allowed: bool) -> None:
+def test_standing_alone_decides(user: User, path: str, allowed: bool) -> None:
     authorization = Authorization([allow_masters, allow_public, allow_authenticated])
     action = Action(user=user, verb="get", path=path)
 
-    assert (await authorization.judge(action) == ALLOWED) is allowed
+    assert (authorization.judge(action) == ALLOWED) is allowed
 
 
-async def test_the_first_who_decides_is_heard() -> None:
-    async def silent(_: Action) -> Verdict:
+def test_the_first_who_decides_is_heard() -> None:
+    def silent(_: Action) -> Verdict:
         return NO_OPINION
 
-    async def stern(_: Action) -> Verdict:
+    def stern(_: Action) -> Verdict:
         return Verdict(Decision.DENY, "closed today")
 
     authorization = Authorization([silent, stern, allow_masters])
 
     with pytest.raises(Forbidden, match="closed today"):
-        await authorization.check(Action(user=ADMIN, verb="get", path="/"))
+        authorization.check(Action(user=ADMIN, verb="get", path="/"))
 
 
 @pytest.mark.parametrize(

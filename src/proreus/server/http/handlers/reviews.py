@@ -40,7 +40,7 @@ async def create_review(services: Services, exchange: Exchange, route: ResourceR
         case "SelfSubjectRulesReview":
             answer = _rules(review)
         case kind:
-            answer = await _access(services.authorization, exchange, route, review, kind)
+            answer = _access(services.authorization, exchange, route, review, kind)
     whole = {"kind": resource.kind, "apiVersion": resource.api_version, **answer}
     return document_answer(exchange, shown, whole, 201)
 
@@ -84,7 +84,7 @@ def _rules(review: JsonObject) -> JsonObject:
     }
 
 
-async def _access(
+def _access(
     authorization: Authorization,
     exchange: Exchange,
     route: ResourceRoute,
@@ -104,7 +104,7 @@ async def _access(
         # Kubernetes prints no kind here.
         raise Invalid.of(GroupKind("authorization.k8s.io", ""), "", errors)
     user = exchange.user if is_self else _asked_user(spec)
-    verdict = await authorization.judge(_action(user, spec))
+    verdict = authorization.judge(_action(user, spec))
     status: JsonObject = {"allowed": verdict.decision is Decision.ALLOW}
     if verdict.decision is Decision.DENY:
         status["denied"] = True
