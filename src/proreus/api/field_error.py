@@ -125,8 +125,8 @@ def duplicate(field: str, value: object) -> FieldError:
     return FieldError(field, Reason.DUPLICATE, f"Duplicate value: {quote(value)}")
 
 
-def not_found(field: str, value: object) -> FieldError:
-    return FieldError(field, Reason.NOT_FOUND, f"Not found: {quote(value)}")
+def not_found(field: str, value: object, detail: str = "") -> FieldError:
+    return FieldError(field, Reason.NOT_FOUND, f"Not found: {quote(value)}{_tail(detail)}")
 
 
 def too_long(field: str, limit: int, unit: str = "bytes") -> FieldError:

@@ -6,16 +6,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from proreus.api import field_error
 from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.mounts import check_relative_path
+from proreus.server.schema.kinds.windows_options import check_windows_options
 
 Json = Mapping[str, Any]
 _ID_MAX = 2**31 - 1
 _SYSCTL_TEXT = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 _SYSCTL = re.compile(_SYSCTL_TEXT, re.ASCII)
-_SECCOMP = ("Localhost", "RuntimeDefault", "Unconfined")
-_LINUX_POD = ("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup",
-              "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup", "supplementalGroups",
-              "supplementalGroupsPolicy")  # fmt: skip
+_PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
+_PROFILE_MAX = 4095  # the longest path of a file
+_SHARED_SYSCTLS = (
+    ("hostNetwork", ("net.",)),
+    ("hostIPC", ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")),
+)
+_OPTIONAL = ("hostUsers", "shareProcessNamespace")  # false is something to say, too
+_OF_SPEC = (*_OPTIONAL, "hostPID", "hostIPC")
+_LINUX_POD = ("appArmorProfile", "seLinuxOptions", "hostUsers", "hostPID", "hostIPC",
+              "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls",
+              "shareProcessNamespace", "runAsUser", "runAsGroup", "supplementalGroups",
+              "supplementalGroupsPolicy", "seLinuxChangePolicy")  # fmt: skip
 _LINUX_CONTAINER = ("appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities",
                     "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation",
                     "procMount", "runAsUser", "runAsGroup")  # fmt: skip
@@ -36,21 +47,20 @@ def check_pod_security(found: Findings, at: str, spec: Json) -> None:
             True,
             "ShareProcessNamespace and HostPID cannot both be enabled",
         )
-    for place, sysctl in items(context.get("sysctls"), f"{where}.sysctls"):
-        _check_sysctl(found, f"{place}.name", sysctl.get("name") or "")
-    found.unique(f"{where}.sysctls", [s.get("name") for s in context.get("sysctls") or ()])
+    _check_sysctls(found, f"{where}.sysctls", context.get("sysctls"), spec)
     found.one_of(
         f"{where}.fsGroupChangePolicy",
         context.get("fsGroupChangePolicy"),
         ("Always", "OnRootMismatch"),
     )
-    _check_profiles(found, where, context)
-    _check_windows(found, f"{where}.windowsOptions", context.get("windowsOptions"))
-    found.one_of(
-        f"{where}.supplementalGroupsPolicy",
-        context.get("supplementalGroupsPolicy"),
-        ("Merge", "Strict"),
-    )
+    _check_seccomp(found, f"{where}.seccompProfile", context.get("seccompProfile"))
+    check_windows_options(found, f"{where}.windowsOptions", context.get("windowsOptions"))
+    _check_app_armor(found, f"{where}.appArmorProfile", context.get("appArmorProfile"))
+    for key, allowed in (
+        ("supplementalGroupsPolicy", ("Merge", "Strict")),
+        ("seLinuxChangePolicy", ("MountOption", "Recursive")),
+    ):
+        found.one_of(f"{where}.{key}", context.get(key), allowed)
 
 
 def check_security_context(found: Findings, at: str, context: Json | None, spec: Json) -> None:
@@ -62,9 +72,10 @@ def check_security_context(found: Findings, at: str, context: Json | None, spec:
     found.one_of(f"{at}.procMount", context.get("procMount"), ("Default", "Unmasked"))
     if context.get("procMount") == "Unmasked" and spec.get("hostUsers", True):
         found.invalid(f"{at}.procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`")
-    _check_profiles(found, at, context)
+    _check_seccomp(found, f"{at}.seccompProfile", context.get("seccompProfile"))
     _check_escalation(found, at, context)
-    _check_windows(found, f"{at}.windowsOptions", context.get("windowsOptions"))
+    check_windows_options(found, f"{at}.windowsOptions", context.get("windowsOptions"))
+    _check_app_armor(found, f"{at}.appArmorProfile", context.get("appArmorProfile"))
 
 
 def _check_escalation(found: Findings, at: str, context: Json) -> None:
@@ -104,43 +115,59 @@ def _check_id(found: Findings, at: str, value: int | None) -> None:
     found.between(at, value, 0, _ID_MAX)
 
 
-def _check_sysctl(found: Findings, at: str, name: str) -> None:
-    if found.require(at, name) and (len(name) > 253 or not _SYSCTL.fullmatch(name)):
-        found.invalid(at, name, f"must have at most 253 characters and match regex {_SYSCTL_TEXT}")
+def _check_sysctls(found: Findings, at: str, sysctls: list[Json] | None, spec: Json) -> None:
+    seen: set[str] = set()
+    for where, sysctl in items(sysctls, at):
+        name, place = sysctl.get("name") or "", f"{where}.name"
+        if found.require(place, name):
+            if len(name) > 253 or not _SYSCTL.fullmatch(name):
+                why = f"must have at most 253 characters and match regex {_SYSCTL_TEXT}"
+                found.invalid(place, name, why)
+            elif name in seen:
+                found.duplicate(place, name)
+        for key, prefixes in _SHARED_SYSCTLS:
+            if spec.get(key) and name.replace("/", ".").startswith(prefixes):
+                found.invalid(place, name, f"may not be specified when '{key}' is true")
+        seen.add(name)
 
 
-def _check_profiles(found: Findings, at: str, context: Json) -> None:
-    if (profile := context.get("seccompProfile")) is not None:
-        _check_profile(found, f"{at}.seccompProfile", profile, "seccomp")
-    if (profile := context.get("appArmorProfile")) is not None:
-        _check_profile(found, f"{at}.appArmorProfile", profile, "AppArmor")
-
-
-def _check_profile(found: Findings, at: str, profile: Json, system: str) -> None:
+def _check_seccomp(found: Findings, at: str, profile: Json | None) -> None:
+    if profile is None:
+        return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
-    field = at.rpartition(".")[2]
-    if not kind:
-        found.require(f"{at}.type", kind, f"type is required when {field} is set")
-        return
-    if kind == "Localhost":
-        found.require(
-            f"{at}.localhostProfile", local, f"must be set when {system} type is Localhost"
-        )
-        if local and system == "seccomp" and (local.startswith("/") or ".." in local.split("/")):
-            found.invalid(f"{at}.localhostProfile", local, "must be a relative path")
-    elif local is not None:
-        shown: object = {"Type": kind, "LocalhostProfile": local} if system == "seccomp" else local
-        found.invalid(
-            f"{at}.localhostProfile", shown, f"can only be set when {system} type is Localhost"
-        )
-    found.one_of(f"{at}.type", kind, _SECCOMP)
+    if found.require(f"{at}.type", kind, "type is required when seccompProfile is set"):
+        found.one_of(f"{at}.type", kind, _PROFILES)
+    at = f"{at}.localhostProfile"
+    if kind != "Localhost":
+        if local is not None:
+            shown = {"Type": kind, "LocalhostProfile": local}
+            found.invalid(at, shown, "can only be set when seccomp type is Localhost")
+    elif local is None:
+        found.require(at, local, "must be set when seccomp type is Localhost")
+    else:
+        check_relative_path(found, at, local)
 
 
-def _check_windows(found: Findings, at: str, options: Json | None) -> None:
-    if options is None or (name := options.get("runAsUserName")) is None:
+def _check_app_armor(found: Findings, at: str, profile: Json | None) -> None:
+    if profile is None:
         return
-    if not name:
-        found.invalid(f"{at}.runAsUserName", name, "runAsUserName cannot be an empty string")
+    kind, local = profile.get("type") or "", profile.get("localhostProfile")
+    place = f"{at}.localhostProfile"
+    match kind:
+        case "Localhost":
+            if local and local != local.strip():
+                found.invalid(place, local, "must not be padded with whitespace")
+            else:
+                found.require(place, local, "must be set when AppArmor type is Localhost")
+            if len((local or "").encode()) > _PROFILE_MAX:
+                found.append(field_error.too_long(place, _PROFILE_MAX))
+        case "RuntimeDefault" | "Unconfined":
+            if local is not None:
+                found.invalid(place, local, "can only be set when AppArmor type is Localhost")
+        case "":
+            found.require(f"{at}.type", kind, "type is required when appArmorProfile is set")
+        case _:
+            found.one_of(f"{at}.type", kind, _PROFILES)
 
 
 def check_operating_system(found: Findings, at: str, spec: Json) -> None:
@@ -153,9 +180,9 @@ def check_operating_system(found: Findings, at: str, spec: Json) -> None:
         case "windows":
             _forbid_on_windows(found, at, spec)
         case "":
-            found.require(f"{at}.os.name", "")
+            found.require(f"{at}.os.name", "", "cannot be empty")
         case other:
-            found.one_of(f"{at}.os.name", other, ("linux", "windows"))
+            found.one_of(f"{at}.os", other, ("linux", "windows"))
 
 
 def _forbid_on_linux(found: Findings, at: str, spec: Json) -> None:
@@ -168,28 +195,22 @@ def _forbid_on_linux(found: Findings, at: str, spec: Json) -> None:
 
 
 def _forbid_on_windows(found: Findings, at: str, spec: Json) -> None:
-    for key in ("hostPID", "hostIPC"):
-        if spec.get(key):
-            found.forbid(f"{at}.{key}", NOT_ON_WINDOWS)
-    if spec.get("hostUsers") is not None:
-        found.forbid(f"{at}.hostUsers", NOT_ON_WINDOWS)
-    if spec.get("shareProcessNamespace") is not None:
-        found.forbid(f"{at}.shareProcessNamespace", NOT_ON_WINDOWS)
-    _forbid_all(found, f"{at}.securityContext", spec.get("securityContext"), _LINUX_POD)
+    context, where = spec.get("securityContext") or {}, f"{at}.securityContext"
+    for key in _LINUX_POD:
+        # Kubernetes looks at these together, though the host's are not of the context.
+        place, value = (at, spec.get(key)) if key in _OF_SPEC else (where, context.get(key))
+        if value is not None and (value is not False or key in _OPTIONAL):
+            found.forbid(f"{place}.{key}", NOT_ON_WINDOWS)
     for where, container in _containers(spec, at):
-        context = container.get("securityContext")
-        _forbid_all(found, f"{where}.securityContext", context, _LINUX_CONTAINER)
-
-
-def _forbid_all(found: Findings, at: str, context: Json | None, keys: tuple[str, ...]) -> None:
-    for key in keys:
-        if (context or {}).get(key) is not None:
-            found.forbid(f"{at}.{key}", NOT_ON_WINDOWS)
+        context = container.get("securityContext") or {}
+        for key in _LINUX_CONTAINER:
+            if context.get(key) is not None:
+                found.forbid(f"{where}.securityContext.{key}", NOT_ON_WINDOWS)
 
 
 def _containers(spec: Json, at: str) -> list[tuple[str, Json]]:
     return [
         entry
-        for key in ("containers", "initContainers", "ephemeralContainers")
+        for key in ("initContainers", "containers", "ephemeralContainers")
         for entry in items(spec.get(key), f"{at}.{key}")
     ]

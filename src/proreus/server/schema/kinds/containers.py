@@ -17,7 +17,8 @@ Json = Mapping[str, Any]
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
-_TERMINATION = ("FallbackToLogsOnError", "File")
+_TERMINATION = ("File", "FallbackToLogsOnError")
+_RESIZES = ("NotRequired", "RestartContainer")
 
 
 def check_containers(found: Findings, at: str, spec: Json, volumes: Mapping[str, Json]) -> None:
@@ -28,21 +29,47 @@ def check_containers(found: Findings, at: str, spec: Json, volumes: Mapping[str,
     seen: set[str] = set()
     for where, container in items(containers, f"{at}.containers"):
         check_container(found, where, container, spec, volumes)
-        if container.get("restartPolicy") is not None:
-            found.one_of(f"{where}.restartPolicy", container["restartPolicy"], RESTART_POLICIES)
-        check_lifecycle(found, f"{where}.lifecycle", container.get("lifecycle"))
-        check_probes(found, where, container)
+        found.one_of(f"{where}.restartPolicy", container.get("restartPolicy"), RESTART_POLICIES)
         _check_unique(found, where, container, seen)
+        check_lifecycle(found, f"{where}.lifecycle", container.get("lifecycle"), spec)
+        check_probes(found, where, container)
     _check_host_ports(found, f"{at}.containers", containers)
     _check_init_containers(found, at, spec, volumes, seen)
+    if spec.get("hostNetwork"):
+        _check_host_network(found, f"{at}.containers", containers)
 
 
 def _check_unique(found: Findings, at: str, container: Json, seen: set[str]) -> None:
+    """No name is a name too: the second container without one repeats the first."""
     name = container.get("name") or ""
     if name in seen:
         found.duplicate(f"{at}.name", name)
-    elif name:
-        seen.add(name)
+    seen.add(name)
+
+
+def check_images_of_pod(found: Findings, at: str, spec: Json) -> None:
+    """In a template spaces may stand for an image that somebody else fills in."""
+    for key in ("containers", "initContainers"):
+        for where, container in items(spec.get(key), f"{at}.{key}"):
+            check_image_of_pod(found, f"{where}.image", container.get("image") or "")
+
+
+def check_image_of_pod(found: Findings, at: str, image: str) -> None:
+    if image != image.strip():
+        found.invalid(at, image, "must not have leading or trailing whitespace")
+
+
+def _check_host_network(found: Findings, at: str, containers: list[Json]) -> None:
+    """The ports of a pod on its node's network are the node's; a template need not say so."""
+    for where, container in items(containers, at):
+        for place, port in items(container.get("ports"), f"{where}.ports"):
+            host_port = port.get("hostPort")
+            if host_port and host_port != port.get("containerPort"):
+                found.invalid(
+                    f"{place}.hostPort",
+                    host_port,
+                    "must match `containerPort` when `hostNetwork` is true",
+                )
 
 
 def _check_init_containers(
@@ -52,10 +79,12 @@ def _check_init_containers(
         check_container(found, where, container, spec, volumes)
         policy = container.get("restartPolicy")
         found.one_of(f"{where}.restartPolicy", policy, RESTART_POLICIES)
-        _check_unique(found, where, container, seen)
-        _check_host_ports(found, where.rpartition("[")[0], [container], where)
+        if container.get("name") or "" in seen:
+            _check_unique(found, where, container, seen)
+        # They run one by one, and Kubernetes names each of them as the first.
+        _check_host_ports(found, f"{at}.initContainers", [container])
         if policy == "Always":
-            check_lifecycle(found, f"{where}.lifecycle", container.get("lifecycle"))
+            check_lifecycle(found, f"{where}.lifecycle", container.get("lifecycle"), spec)
             check_probes(found, where, container)
             continue
         for key in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
@@ -72,27 +101,23 @@ def check_container(
     name = container.get("name") or ""
     if found.require(f"{at}.name", name):
         found.name(f"{at}.name", name, names.dns_label)
-    image = container.get("image") or ""
-    if image != image.strip():
-        found.invalid(f"{at}.image", image, "must not have leading or trailing whitespace")
-    else:
-        found.require(f"{at}.image", image)
+    found.require(f"{at}.image", container.get("image"))
     found.one_of(
         f"{at}.terminationMessagePolicy", container.get("terminationMessagePolicy"), _TERMINATION
     )
-    _check_ports(found, f"{at}.ports", container.get("ports"), spec)
+    _check_ports(found, f"{at}.ports", container.get("ports"))
     check_env(found, f"{at}.env", container.get("env"))
     check_env_from(found, f"{at}.envFrom", container.get("envFrom"))
     check_mounts(found, f"{at}.volumeMounts", container, volumes)
     check_devices(found, f"{at}.volumeDevices", container, volumes)
     found.one_of(f"{at}.imagePullPolicy", container.get("imagePullPolicy"), PULL_POLICIES)
-    _check_claims(found, at, container, spec)
     check_requirements(found, f"{at}.resources", container.get("resources") or {})
-    _check_resize_policy(found, f"{at}.resizePolicy", container.get("resizePolicy"))
+    _check_claims(found, f"{at}.resources.claims", container, spec)
+    _check_resize_policy(found, f"{at}.resizePolicy", container.get("resizePolicy"), spec)
     check_security_context(found, f"{at}.securityContext", container.get("securityContext"), spec)
 
 
-def _check_ports(found: Findings, at: str, ports: list[Json] | None, spec: Json) -> None:
+def _check_ports(found: Findings, at: str, ports: list[Json] | None) -> None:
     seen: set[str] = set()
     for where, port in items(ports, at):
         if name := port.get("name"):
@@ -107,30 +132,21 @@ def _check_ports(found: Findings, at: str, ports: list[Json] | None, spec: Json)
             found.port(f"{where}.containerPort", number)
         if host_port := port.get("hostPort"):
             found.port(f"{where}.hostPort", host_port)
-            if spec.get("hostNetwork") and host_port != number:
-                found.invalid(
-                    f"{where}.hostPort",
-                    host_port,
-                    "must match `containerPort` when `hostNetwork` is true",
-                )
         if found.require(f"{where}.protocol", port.get("protocol")):
             found.one_of(f"{where}.protocol", port.get("protocol"), PROTOCOLS)
 
 
-def _check_host_ports(
-    found: Findings, at: str, containers: list[Json], only: str | None = None
-) -> None:
+def _check_host_ports(found: Findings, at: str, containers: list[Json]) -> None:
     seen: set[str] = set()
     if not any(port.get("hostPort") for c in containers for port in c.get("ports") or ()):
         return  # nearly always
     for where, container in items(containers, at):
-        place = only or where
-        for port_at, port in items(container.get("ports"), f"{place}.ports"):
+        for place, port in items(container.get("ports"), f"{where}.ports"):
             if not port.get("hostPort"):
                 continue
             key = f"{port.get('protocol')}/{port.get('hostIP') or ''}/{port['hostPort']}"
             if key in seen:
-                found.duplicate(f"{port_at}.hostPort", key)
+                found.duplicate(f"{place}.hostPort", key)
             seen.add(key)
 
 
@@ -138,21 +154,36 @@ def _check_claims(found: Findings, at: str, container: Json, spec: Json) -> None
     claims = (container.get("resources") or {}).get("claims")
     if not claims:
         return
-    known = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
-    for where, claim in items(claims, f"{at}.resources.claims"):
-        name = claim.get("name") or ""
-        if found.require(f"{where}.name", name) and name not in known:
-            found.not_found(f"{where}.name", name)
-
-
-def _check_resize_policy(found: Findings, at: str, policies: list[Json] | None) -> None:
+    known = sorted({claim.get("name") or "" for claim in spec.get("resourceClaims") or ()} - {""})
+    wanted = "must be one of the names in pod.spec.resourceClaims"
+    wanted += ": " + ", ".join(known) if known else " which is empty"
     seen: set[str] = set()
-    for where, policy in items(policies, at):
-        name = policy.get("resourceName") or ""
+    for where, claim in items(claims, at):
+        name, request = claim.get("name") or "", claim.get("request") or ""
+        if not found.require(where, name):
+            continue
+        if request and name not in seen:
+            found.name(f"{where}.request", request, names.dns_label)
+        key = f"{name}/{request}" if request else name
+        if name in seen or key in seen:
+            found.duplicate(where, name if name in seen else key)
+        elif not request and any(other.startswith(f"{name}/") for other in seen):
+            found.duplicate(where, name)
+        seen.add(key)
+        if name not in known:
+            found.not_found(where, name, wanted)
+
+
+def _check_resize_policy(found: Findings, at: str, policies: list[Json] | None, spec: Json) -> None:
+    """But for one that is repeated, the messages name the list; so does Kubernetes."""
+    seen: set[str] = set()
+    for where, entry in items(policies, at):
+        name, policy = entry.get("resourceName") or "", entry.get("restartPolicy") or ""
         if name in seen:
             found.duplicate(where, name)
         seen.add(name)
-        if found.require(where, name):
-            found.one_of(where, name, ("cpu", "memory"))
-        if found.require(where, policy.get("restartPolicy")):
-            found.one_of(where, policy["restartPolicy"], ("NotRequired", "RestartContainer"))
+        found.required_one_of(at, name, ("cpu", "memory"))
+        found.required_one_of(at, policy, _RESIZES)
+        if spec.get("restartPolicy") == "Never" and policy != "NotRequired":
+            why = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            found.invalid(at, policy, why)

@@ -20,9 +20,10 @@ RESOURCES = ("limits.cpu", "limits.ephemeral-storage", "limits.memory", "request
              "requests.ephemeral-storage", "requests.memory")  # fmt: skip
 _SELECTABLE = frozenset(
     {"metadata.annotations", "metadata.labels", "spec.restartPolicy", "spec.schedulerName",
-     "status.phase", "spec.hostNetwork", "status.nominatedNodeName", "spec.host"}
+     "status.phase"}
 ) | frozenset(ENV_FIELDS)  # fmt: skip
-_SUBSCRIPT = re.compile(r"(metadata\.(?:labels|annotations))\['(.*)'\]")
+_OLD_NAMES = {"spec.host": "spec.nodeName"}
+_SUBSCRIPT = re.compile(r"([^\[]*)\['(.*)'\]")
 _HUGE_PAGES = re.compile(r"(?:limits|requests)\.hugepages-.+")
 _DIVISORS = {
     "cpu": ("1m", "1"),
@@ -55,7 +56,7 @@ def _check_value_from(found: Findings, at: str, source: Json, value: str | None)
     for key in ("configMapKeyRef", "secretKeyRef"):
         if key in given:
             where, reference = f"{at}.{key}", source[key]
-            found.require(f"{where}.name", reference.get("name"))
+            found.name(f"{where}.name", reference.get("name") or "")
             if found.require(f"{where}.key", reference.get("key")):
                 found.name(f"{where}.key", reference["key"], names.config_key)
     if not given:
@@ -75,31 +76,34 @@ def check_field_ref(found: Findings, at: str, reference: Json, allowed: tuple[st
         return
     if not found.require(at_path, path):
         return
-    if subscript := _SUBSCRIPT.fullmatch(path):
+    if fault := _fault_of_field(version, path):
+        found.invalid(at_path, path, f"error converting fieldPath: {fault}")
+    elif subscript := _SUBSCRIPT.fullmatch(path):
         key = subscript[2] if subscript[1] == "metadata.labels" else subscript[2].lower()
         found.name(at, key, names.qualified_name)
-        return
-    if version != "v1":
-        found.invalid(
-            at_path, path, f"error converting fieldPath: unsupported pod version: {version}"
-        )
-    elif path not in _SELECTABLE:
-        found.invalid(
-            at_path, path, f"error converting fieldPath: field label not supported: {path}"
-        )
     else:
-        found.one_of(at_path, path, allowed)
+        found.one_of(at_path, _OLD_NAMES.get(path, path), allowed)
+
+
+def _fault_of_field(version: str, path: str) -> str:
+    if version != "v1":
+        return f"unsupported pod version: {version}"
+    if subscript := _SUBSCRIPT.fullmatch(path):
+        if subscript[1] in ("metadata.labels", "metadata.annotations"):
+            return ""
+        return f"field label does not support subscript: {path}"
+    if path in _SELECTABLE or path in _OLD_NAMES:
+        return ""
+    return f"field label not supported: {path}"
 
 
 def check_resource_ref(
     found: Findings, at: str, reference: Json, *, in_volume: bool = False
 ) -> None:
     name = reference.get("resource") or ""
-    if in_volume:
-        found.require(f"{at}.containerName", reference.get("containerName"))
-    if not found.require(f"{at}.resource", name):
-        return
-    if not _HUGE_PAGES.fullmatch(name):
+    if in_volume and not reference.get("containerName"):
+        found.require(f"{at}.containerName", None)
+    elif found.require(f"{at}.resource", name) and not _HUGE_PAGES.fullmatch(name):
         found.one_of(f"{at}.resource", name, RESOURCES)
     _check_divisor(found, at, name, reference.get("divisor") or "0")
 
@@ -108,7 +112,7 @@ def _check_divisor(found: Findings, at: str, name: str, divisor: str) -> None:
     if quantity.amount(divisor) == 0 or (name not in RESOURCES and not _HUGE_PAGES.match(name)):
         return
     kind = "cpu" if name.endswith(".cpu") else "memory"
-    if quantity.amount(divisor) in {quantity.amount(text) for text in _DIVISORS[kind]}:
+    if divisor in _DIVISORS[kind]:
         return
     if kind == "cpu":
         why = "only divisor's values 1m and 1 are supported with the cpu resource"

@@ -39,8 +39,8 @@ class Findings(Faults):
     def duplicate(self, at: str, value: object) -> None:
         self.append(field_error.duplicate(at, value))
 
-    def not_found(self, at: str, value: object) -> None:
-        self.append(field_error.not_found(at, value))
+    def not_found(self, at: str, value: object, why: str = "") -> None:
+        self.append(field_error.not_found(at, value, why))
 
     def one_of(self, at: str, value: object, allowed: Sequence[str]) -> None:
         if value is not None and value not in allowed:

@@ -80,11 +80,14 @@ def check_node_selector(found: Findings, at: str, selector: Selector) -> None:
             check_node_selector_term(found, where, term)
 
 
-def check_node_selector_term(found: Findings, at: str, term: Mapping[str, Any]) -> None:
+def check_node_selector_term(
+    found: Findings, at: str, term: Mapping[str, Any], *, is_wish: bool = False
+) -> None:
+    """A wish may name values that no label can have; it is never granted."""
     for where, requirement in items(term.get("matchExpressions"), f"{at}.matchExpressions"):
         _check_node_requirement(found, where, requirement)
         found.name(f"{where}.key", requirement.get("key") or "", names.qualified_name)
-        if requirement.get("operator") in ("In", "NotIn"):
+        if not is_wish:
             for place, value in items(requirement.get("values"), f"{where}.values"):
                 found.name(place, value, names.label_value)
     for where, requirement in items(term.get("matchFields"), f"{at}.matchFields"):

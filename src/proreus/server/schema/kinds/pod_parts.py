@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.pod_qos import qos_class
-from proreus.server.schema.kinds.containers import check_container
+from proreus.server.schema.kinds.containers import check_container, check_image_of_pod
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.pod_spec import check_pod_spec
 from proreus.server.schema.rules import JsonObject
@@ -27,6 +27,7 @@ def check_ephemeral_containers(found: Findings, spec: Json, volumes: Mapping[str
     seen = set(others)
     for where, container in items(spec.get("ephemeralContainers"), "spec.ephemeralContainers"):
         check_container(found, where, container, spec, volumes)
+        check_image_of_pod(found, f"{where}.image", container.get("image") or "")
         name, target = container.get("name"), container.get("targetContainerName")
         if name in seen:
             found.duplicate(f"{where}.name", name)

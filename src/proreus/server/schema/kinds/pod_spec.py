@@ -20,10 +20,11 @@ from proreus.server.schema.kinds.scheduling import (
     check_tolerations,
 )
 from proreus.server.schema.kinds.volumes import check_volumes
+from proreus.server.schema.kinds.windows_options import check_host_processes
 
 Json = Mapping[str, Any]
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
-_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _INT32_MAX = 2**31 - 1
 _NAMESERVERS_MAX = 3
 _SEARCHES_MAX = 32
@@ -65,14 +66,13 @@ def check_every_rule(found: Findings, at: str, spec: Json) -> None:
     found.one_of(f"{at}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
     found.labels(f"{at}.nodeSelector", spec.get("nodeSelector"))
     check_pod_security(found, at, spec)
-    for where, reference in items(spec.get("imagePullSecrets"), f"{at}.imagePullSecrets"):
-        found.require(f"{where}.name", reference.get("name"))
     check_affinity(found, f"{at}.affinity", spec.get("affinity"))
     _check_dns_config(found, at, spec)
     for where, gate in items(spec.get("readinessGates"), f"{at}.readinessGates"):
         found.name(f"{where}.conditionType", gate.get("conditionType") or "", names.qualified_name)
     _check_scheduling_gates(found, f"{at}.schedulingGates", spec.get("schedulingGates"))
     check_spread(found, f"{at}.topologySpreadConstraints", spec.get("topologySpreadConstraints"))
+    check_host_processes(found, at, spec)
     _check_host_users(found, at, spec)
     _check_references(found, at, spec)
     check_tolerations(found, f"{at}.tolerations", spec.get("tolerations"))
@@ -83,7 +83,7 @@ def check_every_rule(found: Findings, at: str, spec: Json) -> None:
     found.one_of(
         f"{at}.preemptionPolicy",
         spec.get("preemptionPolicy"),
-        ("Never", "PreemptLowerPriority"),
+        ("PreemptLowerPriority", "Never"),
     )
     if spec.get("overhead") is not None:
         check_overhead(found, f"{at}.overhead", spec["overhead"])
@@ -109,22 +109,24 @@ def _check_resource_claims(found: Findings, at: str, claims: list[Json] | None) 
     for where, claim in items(claims, at):
         name = claim.get("name") or ""
         direct, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
-        if not found.require(f"{where}.name", name):
-            continue
         if name in seen:
             found.duplicate(f"{where}.name", name)
-        seen.add(name)
-        found.name(f"{where}.name", name, names.dns_label)
+        elif found.require(f"{where}.name", name):
+            seen.add(name)
+            found.name(f"{where}.name", name, names.dns_label)
         shown = {
             "Name": name,
             "ResourceClaimName": direct,
             "ResourceClaimTemplateName": template,
         }
-        both = "`resourceClaimName` or `resourceClaimTemplateName`"
         if direct is not None and template is not None:
-            found.invalid(where, shown, f"at most one of {both} may be specified")
+            why = (
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            )
+            found.invalid(where, shown, why)
         elif direct is None and template is None:
-            found.invalid(where, shown, f"must specify one of: {both}")
+            why = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            found.invalid(where, shown, why)
         found.name(f"{where}.resourceClaimName", direct)
         found.name(f"{where}.resourceClaimTemplateName", template)
 
@@ -142,6 +144,7 @@ def _check_dns_config(found: Findings, at: str, spec: Json) -> None:
                 None,
                 "must provide at least one DNS nameserver when `dnsPolicy` is None",
             )
+            return
     if config is None:
         return
     servers = config.get("nameservers") or []
@@ -161,7 +164,8 @@ def _check_dns_config(found: Findings, at: str, spec: Json) -> None:
         )
         found.invalid(f"{at}.searches", searches, why)
     for where, search in items(searches, f"{at}.searches"):
-        found.name(where, search.removesuffix(".") or search, names.dns_subdomain_with_underscore)
+        if search != ".":
+            found.name(where, search.removesuffix("."), names.dns_subdomain_with_underscore)
     for where, option in items(config.get("options"), f"{at}.options"):
         found.require(where, option.get("name"), "must not be empty")
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.pod_qos import qos_class
-from proreus.api.values import names
-from proreus.api.wire import json
-from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.pod_defaults import default_pod, default_pod_template
-from proreus.server.schema.kinds.pod_spec import check_pod_spec, check_pod_template
+from proreus.server.schema.kinds.pod_spec import check_pod_template
+from proreus.server.schema.kinds.pod_status import pod_status
+from proreus.server.schema.kinds.pod_updates import check_pod, pod_update
 from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
 from proreus.server.schema.kinds.scheduling import PREFERRED, REQUIRED
 from proreus.server.schema.rules import JsonObject, Rules
@@ -21,12 +20,6 @@ Json = Mapping[str, Any]
 _TOLERATED_S = 300
 _DEFAULT_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
-_MAY_CHANGE = (
-    "pod updates may not change fields other than `spec.containers[*].image`,"
-    "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
-    "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set "
-    "to 1 if it was previously negative)"
-)
 
 
 def _prepare_create(pod: JsonObject) -> None:
@@ -113,7 +106,7 @@ def _merge_keys(term: JsonObject, labels: Mapping[str, str]) -> None:
 def _validate(pod: JsonObject) -> list[FieldError]:
     found = Findings()
     spec = pod["spec"]
-    check_pod_spec(found, "spec", spec)
+    check_pod(found, pod)
     if spec.get("ephemeralContainers"):
         found.forbid("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
@@ -122,81 +115,10 @@ def _validate(pod: JsonObject) -> list[FieldError]:
     return found
 
 
-def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings()
-    check_pod_spec(found, "spec", new["spec"])
-    spec, before = new["spec"], old["spec"]
-    for key in ("containers", "initContainers"):
-        if len(spec.get(key) or ()) != len(before.get(key) or ()):
-            found.forbid(f"spec.{key}", "pod updates may not add or remove containers")
-            return found
-    _check_deadline(found, spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"))
-    if spec != before and _without_changeable(spec, before) != before:
-        found.forbid("spec", _MAY_CHANGE)
-    return found
-
-
-def _check_deadline(found: Findings, new: int | None, old: int | None) -> None:
-    at = "spec.activeDeadlineSeconds"
-    if new is not None and old is not None and new > old:
-        found.invalid(at, new, "must be less than or equal to previous value")
-    elif new is None and old is not None:
-        found.invalid(at, None, "must not update from a positive integer to nil value")
-
-
-def _without_changeable(spec: JsonObject, before: JsonObject) -> JsonObject:
-    """The new spec with everything that may change as it was."""
-    kept = deepcopy(spec)
-    for key in ("containers", "initContainers"):
-        for new, old in zip(kept.get(key) or (), before.get(key) or (), strict=True):
-            _restore(new, old, "image")
-    _restore(kept, before, "activeDeadlineSeconds")
-    if _are_among(before.get("tolerations"), kept.get("tolerations")):
-        _restore(kept, before, "tolerations")
-    if (before.get("terminationGracePeriodSeconds") or 0) < 0 and kept.get(
-        "terminationGracePeriodSeconds"
-    ) == 1:
-        _restore(kept, before, "terminationGracePeriodSeconds")
-    gates = before.get("schedulingGates") or []
-    if _are_among(kept.get("schedulingGates"), gates):
-        _restore(kept, before, "schedulingGates")
-        if gates:
-            # A pod that is not let to the scheduler yet may still narrow its choice.
-            _restore(kept, before, "nodeSelector")
-            _restore(kept, before, "affinity")
-    return kept
-
-
-def _are_among(these: list[JsonObject] | None, those: list[JsonObject] | None) -> bool:
-    known = set(map(json.canonical, those or ()))
-    return all(json.canonical(one) in known for one in these or ())
-
-
-def _restore(new: JsonObject, old: JsonObject, key: str) -> None:
-    if key in old:
-        new[key] = old[key]
-    else:
-        new.pop(key, None)
-
-
 def _prepare_status(new: JsonObject, old: JsonObject) -> None:
     status, before = new.setdefault("status", {}), old.get("status") or {}
     if before.get("qosClass"):
         status["qosClass"] = before["qosClass"]
-
-
-def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings()
-    status = new.get("status") or {}
-    for where, condition in items(status.get("conditions"), "status.conditions"):
-        found.name(f"{where}.Type", condition.get("type") or "", names.qualified_name)
-    for where, entry in items(status.get("podIPs"), "status.podIPs"):
-        found.name(where, entry.get("ip") or "", names.ip_address)
-    for where, entry in items(status.get("hostIPs"), "status.hostIPs"):
-        found.name(where, entry.get("ip") or "", names.ip_address)
-    if status.get("nominatedNodeName"):
-        found.name("status.nominatedNodeName", status["nominatedNodeName"])
-    return found
 
 
 def _warnings(pod: JsonObject) -> list[str]:
@@ -209,8 +131,8 @@ POD = Rules(
     prepare_update=_prepare_update,
     prepare_status=_prepare_status,
     validate=_validate,
-    validate_update=_validate_update,
-    validate_status=_validate_status,
+    validate_update=pod_update,
+    validate_status=pod_status,
     warnings=_warnings,
 )
 

@@ -39,10 +39,11 @@ def _check_judging(found: Findings, at: str, probe: Json) -> None:
         found.invalid(f"{at}.successThreshold", probe["successThreshold"], "must be 1")
 
 
-def check_lifecycle(found: Findings, at: str, lifecycle: Json | None) -> None:
+def check_lifecycle(found: Findings, at: str, lifecycle: Json | None, spec: Json) -> None:
+    """Of a container of the pod ``spec``, whose time to end bounds how long a hook may sleep."""
     for key in ("postStart", "preStop"):
         if lifecycle and (hook := lifecycle.get(key)) is not None:
-            _check_handler(found, f"{at}.{key}", hook)
+            _check_handler(found, f"{at}.{key}", hook, spec.get("terminationGracePeriodSeconds"))
 
 
 def _check_probe(found: Findings, at: str, probe: Json) -> None:
@@ -57,7 +58,7 @@ def _check_probe(found: Findings, at: str, probe: Json) -> None:
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 
 
-def _check_handler(found: Findings, at: str, handler: Json) -> None:
+def _check_handler(found: Findings, at: str, handler: Json, grace_s: int | None = None) -> None:
     given = [key for key in _HANDLERS if handler.get(key) is not None]
     if not given:
         found.require(at, None, "must specify a handler type")
@@ -76,8 +77,9 @@ def _check_handler(found: Findings, at: str, handler: Json) -> None:
             found.port(f"{where}.port", action.get("port", 0))
         case _:
             seconds = action.get("seconds", 0)
-            if seconds < 0:
-                found.invalid(where, seconds, "must be greater than or equal to 0")
+            if grace_s is not None and not 0 <= seconds <= grace_s:
+                limit = f"terminationGracePeriodSeconds ({grace_s})"
+                found.invalid(where, seconds, f"must be non-negative and less than {limit}")
 
 
 def _check_http_get(found: Findings, at: str, action: Json) -> None:

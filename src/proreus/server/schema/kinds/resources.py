@@ -65,8 +65,11 @@ def check_container_name(found: Findings, at: str, name: str) -> None:
     if name in STANDARD_CONTAINER:
         return
     check_name(found, at, name)
-    if "/" not in name and name not in STANDARD_CONTAINER and not is_huge_page(name):
-        found.invalid(at, name, "must be a standard resource for containers")
+    if "/" not in name:
+        if not is_huge_page(name):
+            found.invalid(at, name, "must be a standard resource for containers")
+    elif not is_native(name) and not is_extended(name):
+        found.invalid(at, name, "doesn't follow extended resource name standard")
 
 
 def check_amount(found: Findings, at: str, name: str, value: str) -> None:

@@ -28,7 +28,8 @@ def check_affinity(found: Findings, at: str, affinity: Json | None) -> None:
             check_node_selector(found, f"{at}.nodeAffinity.{REQUIRED}", required)
         for where, term in items(node.get(PREFERRED), f"{at}.nodeAffinity.{PREFERRED}"):
             _check_weight(found, where, term)
-            check_node_selector_term(found, f"{where}.preference", term.get("preference") or {})
+            preference = term.get("preference") or {}
+            check_node_selector_term(found, f"{where}.preference", preference, is_wish=True)
     for key in ("podAffinity", "podAntiAffinity"):
         if (pod := affinity.get(key)) is not None:
             _check_pod_affinity(found, f"{at}.{key}", pod)
@@ -53,9 +54,41 @@ def _check_term(found: Findings, at: str, term: Json) -> None:
     check_selector(found, f"{at}.namespaceSelector", term.get("namespaceSelector"))
     for namespace in term.get("namespaces") or ():
         found.name(f"{at}.namespace", namespace, names.dns_label)
+    _check_label_keys(found, at, term)
     key = term.get("topologyKey") or ""
     found.require(f"{at}.topologyKey", key, "can not be empty")
     found.name(f"{at}.topologyKey", key, names.qualified_name)
+
+
+def _check_label_keys(found: Findings, at: str, term: Json) -> None:
+    """The pod's own values of some labels, which the selector then need not name."""
+    selector = term.get("labelSelector")
+    same, other = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
+    for field, keys in (("matchLabelKeys", same), ("mismatchLabelKeys", other)):
+        if keys and selector is None:
+            why = "must not be specified when labelSelector is not set"
+            found.forbid(f"{at}.{field}", why)
+            continue
+        for where, key in items(keys, f"{at}.{field}"):
+            found.name(where, key, names.qualified_name)
+    for key in _named_twice(selector or {}):
+        if key in same:
+            where = f"{at}[{same.index(key)}]"  # without the field's name; so does Kubernetes
+            found.invalid(where, key, "exists in both matchLabelKeys and labelSelector")
+    for where, key in items(same, f"{at}.matchLabelKeys"):
+        if key in other:
+            found.invalid(where, key, "exists in both matchLabelKeys and mismatchLabelKeys")
+
+
+def _named_twice(selector: Json) -> list[str]:
+    """A selector names a key once, its own expression for ``matchLabelKeys`` included."""
+    seen, twice = set(selector.get("matchLabels") or ()), list[str]()
+    for expression in selector.get("matchExpressions") or ():
+        key = expression.get("key") or ""
+        if key in seen:
+            twice.append(key)
+        seen.add(key)
+    return twice
 
 
 def check_spread(found: Findings, at: str, constraints: list[Json] | None) -> None:
@@ -74,6 +107,7 @@ def check_spread(found: Findings, at: str, constraints: list[Json] | None) -> No
         _check_min_domains(found, f"{where}.minDomains", constraint.get("minDomains"), action)
         for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             found.one_of(f"{where}.{policy}", constraint.get(policy), ("Honor", "Ignore"))
+        _check_label_keys(found, where, constraint)
         check_selector(found, f"{where}.labelSelector", constraint.get("labelSelector"))
 
 
@@ -124,20 +158,10 @@ def check_tolerations(found: Findings, at: str, tolerations: list[Json] | None) 
                 if value:
                     found.invalid(
                         f"{where}.operator",
-                        _internal_toleration(toleration),
+                        value,
                         "value must be empty when `operator` is 'Exists'",
                     )
             case _:
                 found.one_of(f"{where}.operator", operator, ("Equal", "Exists"))
         if effect:
             found.one_of(f"{where}.effect", effect, TAINT_EFFECTS)
-
-
-def _internal_toleration(toleration: Json) -> dict[str, Any]:
-    return {
-        "Key": toleration.get("key") or "",
-        "Operator": toleration.get("operator") or "",
-        "Value": toleration.get("value") or "",
-        "Effect": toleration.get("effect") or "",
-        "TolerationSeconds": toleration.get("tolerationSeconds"),
-    }
