@@ -12,11 +12,11 @@ from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.mounts import check_devices, check_mounts
 from proreus.server.schema.kinds.probes import check_lifecycle, check_probes
 from proreus.server.schema.kinds.resources import check_requirements
+from proreus.server.schema.kinds.restart_rules import check_restarts
 
 Json = Mapping[str, Any]
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _TERMINATION = ("File", "FallbackToLogsOnError")
 _RESIZES = ("NotRequired", "RestartContainer")
 
@@ -29,10 +29,10 @@ def check_containers(found: Findings, at: str, spec: Json, volumes: Mapping[str,
     seen: set[str] = set()
     for where, container in items(containers, f"{at}.containers"):
         check_container(found, where, container, spec, volumes)
-        found.one_of(f"{where}.restartPolicy", container.get("restartPolicy"), RESTART_POLICIES)
         _check_unique(found, where, container, seen)
         check_lifecycle(found, f"{where}.lifecycle", container.get("lifecycle"), spec)
         check_probes(found, where, container)
+        check_restarts(found, where, container)
     _check_host_ports(found, f"{at}.containers", containers)
     _check_init_containers(found, at, spec, volumes, seen)
     if spec.get("hostNetwork"):
@@ -77,13 +77,12 @@ def _check_init_containers(
 ) -> None:
     for where, container in items(spec.get("initContainers"), f"{at}.initContainers"):
         check_container(found, where, container, spec, volumes)
-        policy = container.get("restartPolicy")
-        found.one_of(f"{where}.restartPolicy", policy, RESTART_POLICIES)
+        check_restarts(found, where, container)
         if container.get("name") or "" in seen:
             _check_unique(found, where, container, seen)
         # They run one by one, and Kubernetes names each of them as the first.
         _check_host_ports(found, f"{at}.initContainers", [container])
-        if policy == "Always":
+        if container.get("restartPolicy") == "Always":
             check_lifecycle(found, f"{where}.lifecycle", container.get("lifecycle"), spec)
             check_probes(found, where, container)
             continue
@@ -92,6 +91,13 @@ def _check_init_containers(
                 found.forbid(
                     f"{where}.{key}",
                     "may not be set for init containers without restartPolicy=Always",
+                )
+        for place, policy in items(container.get("resizePolicy"), f"{where}.resizePolicy"):
+            if policy.get("restartPolicy") == "RestartContainer":
+                found.invalid(
+                    f"{place}.restartPolicy",
+                    "RestartContainer",
+                    "must not be set to 'RestartContainer' for non-sidecar initContainers",
                 )
 
 
@@ -185,5 +191,5 @@ def _check_resize_policy(found: Findings, at: str, policies: list[Json] | None, 
         found.required_one_of(at, name, ("cpu", "memory"))
         found.required_one_of(at, policy, _RESIZES)
         if spec.get("restartPolicy") == "Never" and policy != "NotRequired":
-            why = "must be 'NotRequired' when `restartPolicy` is 'Never'"
+            why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
             found.invalid(at, policy, why)

@@ -59,6 +59,8 @@ def _check_value_from(found: Findings, at: str, source: Json, value: str | None)
             found.name(f"{where}.name", reference.get("name") or "")
             if found.require(f"{where}.key", reference.get("key")):
                 found.name(f"{where}.key", reference["key"], names.config_key)
+    if "fileKeyRef" in given:
+        _check_file_key(found, f"{at}.fileKeyRef", source["fileKeyRef"])
     if not given:
         wanted = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
         found.invalid(at, "", f"must specify one of: {wanted}")
@@ -66,6 +68,14 @@ def _check_value_from(found: Findings, at: str, source: Json, value: str | None)
         found.invalid(at, "", "may not be specified when `value` is not empty")
     elif len(given) > 1:
         found.invalid(at, "", "may not have more than one field specified at a time")
+
+
+def _check_file_key(found: Findings, at: str, reference: Json) -> None:
+    found.required_name(f"{at}.key", reference.get("key"), names.environment_variable)
+    found.required_name(f"{at}.volumeName", reference.get("volumeName"), names.dns_label)
+    path = reference.get("path") or ""
+    if found.require(f"{at}.path", path) and ".." in path.split("/"):
+        found.invalid(f"{at}.path", path, "must not contain '..'")
 
 
 def check_field_ref(found: Findings, at: str, reference: Json, allowed: tuple[str, ...]) -> None:

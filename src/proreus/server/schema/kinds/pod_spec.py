@@ -189,6 +189,10 @@ def _check_host_users(found: Findings, at: str, spec: Json) -> None:
                        ("hostIPC", "HostIPC")):  # fmt: skip
         if spec.get(key):
             found.forbid(f"{at}.{shown}", why)
+    for key in ("initContainers", "containers", "ephemeralContainers"):
+        for where, container in items(spec.get(key), f"{at}.{key}"):
+            if container.get("volumeDevices"):
+                found.forbid(f"{where}.volumeDevices", why)
 
 
 def _check_host_aliases(found: Findings, at: str, aliases: list[Json] | None) -> None:

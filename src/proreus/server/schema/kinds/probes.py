@@ -8,6 +8,7 @@ from typing import Any
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.known_good import once
+from proreus.server.schema.kinds.restart_rules import check_stop_signal
 
 Json = Mapping[str, Any]
 _COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold",
@@ -44,6 +45,8 @@ def check_lifecycle(found: Findings, at: str, lifecycle: Json | None, spec: Json
     for key in ("postStart", "preStop"):
         if lifecycle and (hook := lifecycle.get(key)) is not None:
             _check_handler(found, f"{at}.{key}", hook, spec.get("terminationGracePeriodSeconds"))
+    if lifecycle:
+        check_stop_signal(found, f"{at}.stopSignal", lifecycle.get("stopSignal"), spec)
 
 
 def _check_probe(found: Findings, at: str, probe: Json) -> None:

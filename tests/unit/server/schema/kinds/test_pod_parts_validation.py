@@ -121,6 +121,10 @@ def test_a_volume_is_judged(source: dict[str, Any], problems: list[str]) -> None
         ({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
             {"weight": 1, "preference": {"matchExpressions": [
                 {"key": "k", "operator": "In", "values": ["a b"]}]}}]}}}, []),
+        ({"initContainers": [{"name": "i", "image": "x", "resizePolicy": [
+            {"resourceName": "cpu", "restartPolicy": "RestartContainer"}]}]},
+         ['initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": '
+          "must not be set to 'RestartContainer' for non-sidecar initContainers"]),
         ({"resourceClaims": [{"name": "x"}]},
          ['resourceClaims[0]: Invalid value: {"Name":"x","ResourceClaimName":null,'
           '"ResourceClaimTemplateName":null}: must specify one of: `resourceClaimName`, '
@@ -152,6 +156,14 @@ def test_the_rest_of_a_pod_is_judged(spec: dict[str, Any], problems: list[str]) 
          ['env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.memory": only '
           "divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported "
           "with the memory resource"]),
+        ({"lifecycle": {"stopSignal": "SIGUSR1"}},
+         ["lifecycle.stopSignal: Forbidden: may not be set for containers with empty "
+          "`spec.os.name`"]),
+        ({"restartPolicyRules": [{"action": "Restart"}]},
+         ["restartPolicy: Required value: must specify restartPolicy when restart rules are used",
+          "restartPolicyRules[0].exitCodes: Required value: must be specified"]),
+        ({"env": [{"name": "A", "valueFrom": {"fileKeyRef": {"volumeName": "v", "key": "k"}}}]},
+         ["env[0].valueFrom.fileKeyRef.path: Required value"]),
         ({"terminationMessagePolicy": "x"},
          ['terminationMessagePolicy: Unsupported value: "x": supported values: "File", '
           '"FallbackToLogsOnError"']),
@@ -168,7 +180,7 @@ def test_a_container_of_a_pod_that_never_restarts_is_not_restarted_to_be_resized
         containers=[{**CONTAINER, "resizePolicy": policy}], restartPolicy="Never"
     ) == [
         'spec.containers[0].resizePolicy: Invalid value: "RestartContainer": must be '
-        "'NotRequired' when `restartPolicy` is 'Never'"
+        "'NotRequired' when pod `restartPolicy` is 'Never'"
     ]
 
 
