@@ -17,6 +17,11 @@ from proreus.server.schema.rules import JsonObject
 
 Change = Callable[[JsonObject, JsonObject], None]  # new, old
 Validate = Callable[[JsonObject, JsonObject], list[FieldError]]
+Warnings = Callable[[JsonObject, JsonObject], list[str]]
+
+
+def _no_warnings(_: JsonObject, __: JsonObject) -> list[str]:
+    return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +29,7 @@ class UpdateStrategy:
     reset: Change
     prepare: Change
     validate: Validate
+    warnings: Warnings = _no_warnings
     may_end_deletion: Callable[[JsonObject, JsonObject], bool] = metadata.goes_with_last_finalizer
 
 
@@ -44,10 +50,15 @@ def main_strategy(resource: Resource) -> UpdateStrategy:
         ):
             metadata.of(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
 
+    def warnings(new: JsonObject, old: JsonObject) -> list[str]:
+        is_same = new["metadata"].get("generation") == old["metadata"].get("generation")
+        return [] if rules.warns_of_changes and is_same else rules.warnings(new)
+
     return UpdateStrategy(
         reset=reset,
         prepare=prepare,
         validate=rules.validate_update,
+        warnings=warnings,
         may_end_deletion=_ends_namespace if is_namespaces(resource) else _ends,
     )
 

@@ -75,6 +75,8 @@ class Rules:
     validate_update: ValidateUpdate = _no_errors
     validate_status: ValidateUpdate = _no_errors
     warnings: Warnings = _no_warnings
+    warnings_on_create: Warnings = _no_warnings  # said before the others, and only once
+    warns_of_changes: bool = False  # an update warns only if it raises the generation
     keeps_status: bool = False  # a create may bring its status along (nodes)
 
 

@@ -16,7 +16,7 @@ from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.failures import told_as
 from proreus.server.registry.tracking import track
 from proreus.server.registry.write import CREATE, Outcome, Write
-from proreus.server.schema.rules import JsonObject, judged
+from proreus.server.schema.rules import JsonObject, Rules, judged
 from proreus.server.storage.interface import KeyExists
 
 _NAME_ATTEMPTS = 8
@@ -75,11 +75,15 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     errors += await judged(lambda: rules.validate(stored), write.done)
     if errors:
         raise Invalid.of(resource.stored_gvk.group_kind, meta.get("name") or "", errors)
-    for warning in await write.done(lambda: rules.warnings(stored)):
+    for warning in await write.done(lambda: _warnings(rules, stored)):
         write.warn(warning)
     if (pending := write.admission.validating(attributes)) is not None:
         await pending
     return stored
+
+
+def _warnings(rules: Rules, stored: JsonObject) -> list[str]:
+    return [*rules.warnings_on_create(stored), *rules.warnings(stored)]
 
 
 def _defaulted(write: Write, obj: JsonObject) -> JsonObject:

@@ -163,7 +163,7 @@ class Updating:
             raise Invalid.of(resource.stored_gvk.group_kind, write.name, refused)
         for error in errors:
             write.warn(str(error))
-        for warning in await write.done(lambda: resource.rules.warnings(stored)):
+        for warning in await write.done(lambda: strategy.warnings(stored, live)):
             write.warn(warning)
         if (pending := write.admission.validating(attributes)) is not None:
             await pending

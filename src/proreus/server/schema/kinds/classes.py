@@ -5,6 +5,7 @@ from __future__ import annotations
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings
+from proreus.server.schema.kinds.node_labels import deprecated_label
 from proreus.server.schema.kinds.resources import check_overhead
 from proreus.server.schema.kinds.scheduling import check_tolerations
 from proreus.server.schema.rules import JsonObject, Rules
@@ -43,7 +44,7 @@ def _validate_priority(obj: JsonObject) -> list[FieldError]:
             "value", f"maximum allowed value of a user defined priority is {_USER_PRIORITY_MAX}"
         )
     policy = obj.get("preemptionPolicy")
-    found.one_of("preemptionPolicy", policy, ("Never", "PreemptLowerPriority"))
+    found.one_of("preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
     return found
 
 
@@ -82,7 +83,18 @@ def _runtime_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
-RUNTIME_CLASS = Rules(validate=_validate_runtime, validate_update=_runtime_update)
+def _runtime_warnings(obj: JsonObject) -> list[str]:
+    selector = (obj.get("scheduling") or {}).get("nodeSelector") or ()
+    return [
+        f"scheduling.nodeSelector: {why}"
+        for key in sorted(selector)
+        if (why := deprecated_label(key))
+    ]
+
+
+RUNTIME_CLASS = Rules(
+    validate=_validate_runtime, validate_update=_runtime_update, warnings=_runtime_warnings
+)
 
 
 # --- leases

@@ -7,8 +7,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from proreus.api.field_error import FieldError
 from proreus.api.values.cron import CronError, parse_schedule
 from proreus.server.schema.kinds.findings import Findings
-from proreus.server.schema.kinds.jobs import check_job_spec, default_job_spec
-from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
+from proreus.server.schema.kinds.jobs import (
+    check_job_spec,
+    default_job_spec,
+    job_spec_warnings,
+)
+from proreus.server.schema.kinds.pod_warnings import name_warnings
 from proreus.server.schema.rules import JsonObject, Rules
 
 # A job's name is the cron job's plus eleven characters, and has to fit a label.
@@ -86,10 +90,14 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def _warnings(obj: JsonObject) -> list[str]:
-    spec = obj["spec"]["jobTemplate"]["spec"].get("template") or {}
-    return pod_spec_warnings(spec.get("spec") or {}, "spec.jobTemplate.spec.template.spec")
+    return job_spec_warnings(obj["spec"]["jobTemplate"]["spec"], "spec.jobTemplate.spec")
 
 
 CRON_JOB = Rules(
-    default=_default, validate=_validate, validate_update=_validate_update, warnings=_warnings
+    default=_default,
+    validate=_validate,
+    validate_update=_validate_update,
+    warnings=_warnings,
+    warnings_on_create=name_warnings,
+    warns_of_changes=True,
 )

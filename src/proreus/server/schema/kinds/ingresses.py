@@ -133,7 +133,8 @@ def _default(obj: JsonObject) -> None:
 
 
 def _warnings(obj: JsonObject) -> list[str]:
-    if _CLASS_ANNOTATION in (obj["metadata"].get("annotations") or {}):
+    annotations = obj["metadata"].get("annotations") or {}
+    if _CLASS_ANNOTATION in annotations and obj["spec"].get("ingressClassName") is None:
         return [
             f'annotation "{_CLASS_ANNOTATION}" is deprecated, please use '
             "'spec.ingressClassName' instead"
@@ -146,7 +147,7 @@ INGRESS = Rules(
     validate=_validate,
     validate_update=lambda new, _: _validate(new),
     validate_status=_validate_status,
-    warnings=_warnings,
+    warnings_on_create=_warnings,
 )
 
 

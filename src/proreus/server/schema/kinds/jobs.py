@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.field_error import FieldError
-from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.job_policies import (
     check_pod_failure_policy,
@@ -16,7 +15,8 @@ from proreus.server.schema.kinds.job_policies import (
 from proreus.server.schema.kinds.label_selectors import check_selector
 from proreus.server.schema.kinds.pod_defaults import default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_pod_template
-from proreus.server.schema.kinds.workloads import check_match, template_warnings
+from proreus.server.schema.kinds.pod_warnings import name_warnings, pod_warnings
+from proreus.server.schema.kinds.workloads import check_match
 from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
@@ -229,16 +229,16 @@ def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
-def _warnings(obj: JsonObject) -> list[str]:
-    name = obj["metadata"].get("name") or ""
-    found = template_warnings(obj)
-    if obj["spec"].get("completionMode") == "Indexed" and (problems := names.dns_label(name)):
-        found.insert(
-            0,
-            "metadata.name: this is used in Pod names and hostnames, which can result in "
-            f"surprising behavior; a DNS label is recommended: [{' '.join(problems)}]",
+def job_spec_warnings(spec: JsonObject, at: str) -> list[str]:
+    found: list[str] = []
+    many = (spec.get("completions") or 0) > _INDEXED_MAX and (spec.get("parallelism") or 0) > 10_000
+    if spec.get("completionMode") == "Indexed" and many:
+        found.append(
+            f"{at}: In Indexed Jobs with a number of completions higher than 10^5 and a "
+            "parallelism higher than 10^4, Kubernetes might not be able to track "
+            "completedIndexes when a big number of indexes fail"
         )
-    return found
+    return found + pod_warnings(spec.get("template") or {}, f"{at}.template")
 
 
 JOB = Rules(
@@ -247,5 +247,7 @@ JOB = Rules(
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
-    warnings=_warnings,
+    warnings=lambda obj: job_spec_warnings(obj["spec"], "spec"),
+    warnings_on_create=name_warnings,
+    warns_of_changes=True,
 )

@@ -5,23 +5,67 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proreus.api.values import names
 from proreus.server.schema.kinds.findings import items
 from proreus.server.schema.kinds.known_good import POD_SPECS
+from proreus.server.schema.kinds.node_labels import deprecated_label, node_term_warnings
+from proreus.server.schema.kinds.port_warnings import port_warnings
 from proreus.server.schema.kinds.resources import fractional_bytes
 from proreus.server.schema.kinds.scheduling import PREFERRED, REQUIRED
+from proreus.server.schema.kinds.volume_warnings import volume_warnings
 
 Json = Mapping[str, Any]
-# Volume sources that are gone: what is printed, since when deprecated, since when without effect.
-GONE_VOLUMES = {
-    "photonPersistentDisk": ("photonPersistentDisk", "v1.11", "v1.16"),
-    "scaleIO": ("scaleIO", "v1.16", "v1.22"),
-    "storageos": ("storageOS", "v1.22", "v1.25"),
-    "quobyte": ("quobyte", "v1.22", "v1.25"),
-    "flocker": ("flocker", "v1.22", "v1.25"),
-    "glusterfs": ("glusterfs", "v1.25", "v1.26"),
-    "cephfs": ("cephfs", "v1.28", "v1.31"),
-    "rbd": ("rbd", "v1.28", "v1.31"),
+# In this order Kubernetes looks through a pod's containers.
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+_SYSCTLS = 'non-functional in v1.11+; use the "sysctls" field instead'
+_OLD_ANNOTATIONS = {
+    "scheduler.alpha.kubernetes.io/critical-pod": (
+        'non-functional in v1.16+; use the "priorityClassName" field instead'
+    ),
+    "security.alpha.kubernetes.io/sysctls": _SYSCTLS,
+    "security.alpha.kubernetes.io/unsafe-sysctls": _SYSCTLS,
 }
+_POD_SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
+_CONTAINER_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+
+
+def name_warnings(obj: Json, used_in: str = "Pod names and hostnames") -> list[str]:
+    """Of what gives pods their names: not every name can be a hostname."""
+    problems = names.dns_label(obj["metadata"].get("name") or "")
+    if not problems:
+        return []
+    return [
+        f"metadata.name: this is used in {used_in}, which can result in surprising behavior; a DNS "
+        f"label is recommended: [{' '.join(problems)}]"
+    ]
+
+
+def pod_warnings(holder: Json, at: str = "") -> list[str]:
+    """Of a pod, or of the template at the path ``at``."""
+    start = f"{at}." if at else ""
+    metadata, spec = holder.get("metadata") or {}, holder.get("spec") or {}
+    found = pod_spec_warnings(spec, f"{start}spec")
+    if annotations := metadata.get("annotations"):
+        found += _annotations(annotations, spec, f"{start}metadata.annotations")
+    return found
+
+
+def _annotations(annotations: Json, spec: Json, at: str) -> Iterator[str]:
+    for key, why in _OLD_ANNOTATIONS.items():
+        if key in annotations:
+            yield f"{at}[{key}]: {why}"
+    if _POD_SECCOMP in annotations and not _has_seccomp(spec):
+        yield f"{at}[{_POD_SECCOMP}]: {_SECCOMP}"
+    for kind in CONTAINER_LISTS:
+        for container in spec.get(kind) or ():
+            key = f"{_CONTAINER_SECCOMP}{container.get('name')}"
+            if key in annotations and not _has_seccomp(container):
+                yield f"{at}[{key}]: {_SECCOMP}"
+
+
+def _has_seccomp(holder: Json) -> bool:
+    return (holder.get("securityContext") or {}).get("seccompProfile") is not None
 
 
 def pod_spec_warnings(spec: Json, at: str) -> list[str]:
@@ -30,58 +74,91 @@ def pod_spec_warnings(spec: Json, at: str) -> list[str]:
     if POD_SPECS.is_quiet(text):
         return []
     found = [
-        *_node_selector(spec, at),
+        *_nodes(spec, at),
+        *_spread(spec, at),
         *(text for where, volume in items(spec.get("volumes"), f"{at}.volumes")
-          for text in gone_volumes(volume, where)),
-        *_selectors(spec, at),
+          for text in volume_warnings(volume, where)),
+        *_repeated(spec, at),
+        *_fractions(spec.get("overhead"), f"{at}.overhead"),
         *_containers(spec, at),
+        *port_warnings(spec, at, CONTAINER_LISTS),
+        *_neighbours(spec, at),
     ]  # fmt: skip
     if not found:
         POD_SPECS.add_quiet(text)
     return found
 
 
-def _node_selector(spec: Json, at: str) -> Iterator[str]:
-    for old, new in (("beta.kubernetes.io/arch", "kubernetes.io/arch"),
-                     ("beta.kubernetes.io/os", "kubernetes.io/os")):  # fmt: skip
-        if old in (spec.get("nodeSelector") or {}):
-            yield f'{at}.nodeSelector[{old}]: deprecated since v1.14; use "{new}" instead'
+def _nodes(spec: Json, at: str) -> Iterator[str]:
+    for key in sorted(spec.get("nodeSelector") or ()):
+        if why := deprecated_label(key):
+            yield f"{at}.nodeSelector[{key}]: {why}"
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    where = f"{at}.affinity.nodeAffinity"
+    terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms")
+    for place, term in items(terms, f"{where}.{REQUIRED}.nodeSelectorTerms"):
+        yield from node_term_warnings(term, place)
+    for place, term in items(affinity.get(PREFERRED), f"{where}.{PREFERRED}"):
+        preference = term.get("preference") or {}
+        yield from node_term_warnings(preference, f"{place}.preference", is_wish=True)
 
 
-def _selectors(spec: Json, at: str) -> Iterator[str]:
-    """A selector that is not there selects nothing, which is seldom what was meant."""
-    if not spec.get("topologySpreadConstraints") and not spec.get("affinity"):
-        return
-    places = list(items(spec.get("topologySpreadConstraints"), f"{at}.topologySpreadConstraints"))
+def _spread(spec: Json, at: str) -> Iterator[str]:
+    constraints = spec.get("topologySpreadConstraints")
+    for where, constraint in items(constraints, f"{at}.topologySpreadConstraints"):
+        key = constraint.get("topologyKey") or ""
+        if why := deprecated_label(key):
+            yield f"{where}.topologyKey: {key} is {why}"
+        yield from _selector(constraint, where)
+
+
+def _neighbours(spec: Json, at: str) -> Iterator[str]:
+    if not spec.get("affinity"):
+        return  # nearly always
     for key in ("podAffinity", "podAntiAffinity"):
-        affinity, where = (spec.get("affinity") or {}).get(key) or {}, f"{at}.affinity.{key}"
-        places += items(affinity.get(REQUIRED), f"{where}.{REQUIRED}")
-        places += [
-            (f"{place}.podAffinityTerm", term.get("podAffinityTerm") or {})
-            for place, term in items(affinity.get(PREFERRED), f"{where}.{PREFERRED}")
-        ]
-    for place, term in places:
-        if term.get("labelSelector") is None:
-            yield f"{place}.labelSelector: a null labelSelector results in matching no pod"
+        affinity, where = spec["affinity"].get(key) or {}, f"{at}.affinity.{key}"
+        for place, term in items(affinity.get(REQUIRED), f"{where}.{REQUIRED}"):
+            yield from _selector(term, place)
+        for place, weighted in items(affinity.get(PREFERRED), f"{where}.{PREFERRED}"):
+            yield from _selector(weighted.get("podAffinityTerm") or {}, f"{place}.podAffinityTerm")
 
 
-def gone_volumes(holder: Json, at: str) -> Iterator[str]:
-    for key, (shown, deprecated, gone) in GONE_VOLUMES.items():
-        if holder.get(key) is not None:
-            yield f"{at}.{shown}: deprecated in {deprecated}, non-functional in {gone}+"
+def _selector(term: Json, at: str) -> Iterator[str]:
+    """A selector that is not there selects nothing, which is seldom what was meant."""
+    if term.get("labelSelector") is None:
+        yield f"{at}.labelSelector: a null labelSelector results in matching no pod"
+
+
+def _repeated(spec: Json, at: str) -> Iterator[str]:
+    """Lists that clients merge by a key: of two equal entries one is lost."""
+    for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
+        seen: set[str] = set()
+        for where, entry in items(spec.get(field), f"{at}.{field}"):
+            value = entry.get(key) or ""
+            if value in seen:
+                yield f'{where}.{key}: duplicate {key} "{value}"'
+            seen.add(value)
+    for where, entry in items(spec.get("imagePullSecrets"), f"{at}.imagePullSecrets"):
+        if not entry.get("name"):
+            yield f'{where}.name: invalid empty name ""'
 
 
 def _containers(spec: Json, at: str) -> Iterator[str]:
-    for key in ("containers", "initContainers"):
+    for key in CONTAINER_LISTS:
         for where, container in items(spec.get(key), f"{at}.{key}"):
-            yield from _repeated_variables(container, where)
             resources = container.get("resources") or {}
-            for part in ("requests", "limits"):
-                for name, value in fractional_bytes(resources.get(part)):
-                    yield (
-                        f'{where}.resources.{part}[{name}]: fractional byte value "{value}" is '
-                        "invalid, must be an integer"
-                    )
+            for name in ("memory", "ephemeral-storage"):
+                for part in ("limits", "requests"):
+                    yield from _fractions(resources.get(part), f"{where}.resources.{part}", name)
+            yield from _repeated_variables(container, where)
+
+
+def _fractions(amounts: Json | None, at: str, only: str = "") -> Iterator[str]:
+    if not amounts:
+        return  # nearly always
+    for name, value in fractional_bytes(amounts):
+        if name == only or not only:
+            yield f'{at}[{name}]: fractional byte value "{value}" is invalid, must be an integer'
 
 
 def _repeated_variables(container: Json, at: str) -> Iterator[str]:
@@ -90,9 +167,10 @@ def _repeated_variables(container: Json, at: str) -> Iterator[str]:
         return  # nearly always
     seen: set[str] = set()
     for where, variable in items(env, f"{at}.env"):
-        name = variable.get("name") or ""
+        name, value = variable.get("name") or "", variable.get("value") or ""
         # A later value that refers to the earlier one is meant to extend it.
-        if name in seen and f"$({name})" not in (variable.get("value") or ""):
+        extends = f"$({name})" in value and value != f"$({name})"
+        if name in seen and (not extends or variable.get("valueFrom") is not None):
             yield (
                 f'{where}: hides previous definition of "{name}", which may be dropped when '
                 "using apply"

@@ -12,7 +12,7 @@ from proreus.server.schema.kinds.pod_defaults import default_pod, default_pod_te
 from proreus.server.schema.kinds.pod_spec import check_pod_template
 from proreus.server.schema.kinds.pod_status import pod_status
 from proreus.server.schema.kinds.pod_updates import check_pod, pod_update
-from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
+from proreus.server.schema.kinds.pod_warnings import name_warnings, pod_warnings
 from proreus.server.schema.kinds.scheduling import PREFERRED, REQUIRED
 from proreus.server.schema.rules import JsonObject, Rules
 
@@ -122,7 +122,8 @@ def _prepare_status(new: JsonObject, old: JsonObject) -> None:
 
 
 def _warnings(pod: JsonObject) -> list[str]:
-    return pod_spec_warnings(pod["spec"], "spec")
+    """Only of new ones: hardly anybody who updates pods would read them."""
+    return [*name_warnings(pod, "the Pod's hostname"), *pod_warnings(pod)]
 
 
 POD = Rules(
@@ -133,7 +134,7 @@ POD = Rules(
     validate=_validate,
     validate_update=pod_update,
     validate_status=pod_status,
-    warnings=_warnings,
+    warnings_on_create=_warnings,
 )
 
 
@@ -151,5 +152,5 @@ POD_TEMPLATE = Rules(
     default=_default_template,
     validate=_validate_template,
     validate_update=lambda new, _: _validate_template(new),
-    warnings=lambda obj: pod_spec_warnings(obj["template"]["spec"], "template.spec"),
+    warnings=lambda obj: pod_warnings(obj["template"], "template"),
 )

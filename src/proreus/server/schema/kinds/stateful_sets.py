@@ -139,6 +139,7 @@ STATEFUL_SET = Rules(
         "observedGeneration", "collisionCount",
     ),
     warnings=template_warnings,
+    warns_of_changes=True,
 )  # fmt: skip
 
 
@@ -222,6 +223,7 @@ DAEMON_SET = Rules(
         "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
     ),
     warnings=template_warnings,
+    warns_of_changes=True,
 )  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from proreus.server.schema.kinds.claims import VOLUME_MODES, check_access_modes,
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.label_selectors import check_node_selector
 from proreus.server.schema.kinds.mounts import check_no_backsteps
-from proreus.server.schema.kinds.pod_warnings import gone_volumes
 from proreus.server.schema.kinds.volume_defaults import default_volume_source
+from proreus.server.schema.kinds.volume_warnings import claim_warnings, persistent_volume_warnings
 from proreus.server.schema.kinds.volumes import (
     SOURCE_CHECKS,
     check_driver,
@@ -140,7 +140,7 @@ PERSISTENT_VOLUME = Rules(
     prepare_create=_prepare_volume,
     validate=_validate_volume,
     validate_update=_volume_update,
-    warnings=lambda obj: list(gone_volumes(obj["spec"], "spec")),
+    warnings=persistent_volume_warnings,
 )
 
 
@@ -216,6 +216,7 @@ PERSISTENT_VOLUME_CLAIM = Rules(
     prepare_create=_prepare_claim,
     validate=_validate_claim,
     validate_update=_claim_update,
+    warnings=claim_warnings,
 )
 
 

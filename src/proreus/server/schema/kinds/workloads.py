@@ -12,7 +12,7 @@ from proreus.server.schema.kinds import label_selectors
 from proreus.server.schema.kinds.findings import NOT_NEGATIVE, Findings
 from proreus.server.schema.kinds.pod_defaults import default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_pod_template
-from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
+from proreus.server.schema.kinds.pod_warnings import name_warnings, pod_warnings
 from proreus.server.schema.rules import JsonObject, Rules
 
 Json = Mapping[str, Any]
@@ -170,8 +170,7 @@ def _deployment_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def template_warnings(obj: JsonObject) -> list[str]:
-    template = obj["spec"].get("template") or {}
-    return pod_spec_warnings(template.get("spec") or {}, "spec.template.spec")
+    return pod_warnings(obj["spec"].get("template") or {}, "spec.template")
 
 
 def _keep_labels(new: JsonObject, old: JsonObject) -> None:
@@ -188,6 +187,8 @@ DEPLOYMENT = Rules(
     validate_update=_deployment_update,
     validate_status=_deployment_status,
     warnings=template_warnings,
+    warnings_on_create=name_warnings,
+    warns_of_changes=True,
 )
 
 
@@ -236,6 +237,8 @@ REPLICA_SET = Rules(
     validate_update=_replica_set_update,
     validate_status=_replica_set_status,
     warnings=template_warnings,
+    warnings_on_create=name_warnings,
+    warns_of_changes=True,
 )
 
 
@@ -280,4 +283,6 @@ REPLICATION_CONTROLLER = Rules(
     validate_update=lambda new, _: _validate_controller(new),
     validate_status=_replica_set_status,
     warnings=template_warnings,
+    warnings_on_create=name_warnings,
+    warns_of_changes=True,
 )

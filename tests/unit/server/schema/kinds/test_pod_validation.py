@@ -12,7 +12,6 @@ from tests.unit.server.schema.creating import (
     container_errors,
     pod,
     pod_errors,
-    rules_of,
     status_errors,
     updated,
 )
@@ -164,29 +163,6 @@ def test_addresses_and_conditions_of_a_status_are_judged() -> None:
 
     assert found[0].startswith('status.conditions[0].Type: Invalid value: "a b"')
     assert found[1].startswith('status.podIPs[0]: Invalid value: "x"')
-
-
-@pytest.mark.parametrize(
-    ("spec", "warnings"),
-    [
-        ({"containers": [{**CONTAINER, "env": [{"name": "A"}, {"name": "A"}]}]},
-         ['spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when '
-          "using apply"]),
-        ({"containers": [{**CONTAINER, "env": [{"name": "A"}, {"name": "A", "value": "$(A)x"}]}]},
-         []),
-        ({"volumes": [{"name": "v", "storageos": {"volumeName": "x"}}]},
-         ["spec.volumes[0].storageOS: deprecated in v1.22, non-functional in v1.25+"]),
-        ({"containers": [{**CONTAINER, "resources": {"limits": {"memory": "1500m"}}}]},
-         ['spec.containers[0].resources.requests[memory]: fractional byte value "1500m" is '
-          "invalid, must be an integer",
-          'spec.containers[0].resources.limits[memory]: fractional byte value "1500m" is invalid, '
-          "must be an integer"]),
-    ],
-)  # fmt: skip
-def test_what_is_legal_but_odd_is_warned_about(spec: dict[str, Any], warnings: list[str]) -> None:
-    made = pod(**spec)
-
-    assert rules_of(made).warnings(made) == warnings
 
 
 def test_a_good_spec_is_remembered_and_a_bad_one_is_not() -> None:
