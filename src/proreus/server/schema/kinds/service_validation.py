@@ -14,11 +14,16 @@ Json = Mapping[str, Any]
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _DAY_S = 86400
+TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
+TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
+_SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+_KEPT = "may not change once set"
 _ONLY_LOAD_BALANCERS = "may only be used when `type` is 'LoadBalancer'"
 
 
 def check_service(found: Findings, obj: Json) -> None:
-    spec = obj["spec"]
+    spec, annotations = obj["spec"], obj["metadata"].get("annotations") or {}
+    _check_topology(found, annotations)
     kind, headless = spec.get("type"), (spec.get("clusterIPs") or [""])[0] == "None"
     if not spec.get("ports") and not headless and kind != "ExternalName":
         found.require("spec.ports", None)
@@ -35,20 +40,21 @@ def check_service(found: Findings, obj: Json) -> None:
             check_non_special_ip(found, where, address)
     found.required_one_of("spec.type", kind, _TYPES)
     _check_duplicate_ports(found, spec)
-    _check_load_balancer(found, spec)
+    _check_load_balancer(found, spec, annotations)
     _check_traffic(found, spec)
+
+
+def _check_topology(found: Findings, annotations: Json) -> None:
+    """The old and the new name of one thing."""
+    mode, hints = annotations.get(TOPOLOGY_MODE), annotations.get(TOPOLOGY_HINTS)
+    if mode is not None and hints is not None and mode != hints:
+        why = f"must match annotations[{TOPOLOGY_HINTS}] when both are specified"
+        found.invalid(f"metadata.annotations[{TOPOLOGY_MODE}]", mode, why)
 
 
 def _check_type_fields(found: Findings, spec: Json, headless: bool) -> None:
     match spec.get("type"):
         case "LoadBalancer":
-            for where, port in items(spec.get("ports"), "spec.ports"):
-                if port.get("port") == 10250:
-                    found.invalid(
-                        f"{where}.port",
-                        10250,
-                        "may not expose port 10250 externally since it is used by kubelet",
-                    )
             if headless:
                 found.invalid(
                     "spec.clusterIPs[0]",
@@ -94,8 +100,19 @@ def _check_affinity(found: Findings, config: Json) -> None:
 
 
 def _check_duplicate_ports(found: Findings, spec: Json) -> None:
+    ports = items(spec.get("ports"), "spec.ports")
+    if spec.get("type") == "ClusterIP":
+        for where, port in ports:
+            if port.get("nodePort"):
+                found.forbid(f"{where}.nodePort", "may not be used when `type` is 'ClusterIP'")
     seen: set[tuple[Any, Any]] = set()
-    for where, port in items(spec.get("ports"), "spec.ports"):
+    for where, port in ports:
+        key = (port.get("protocol"), port.get("nodePort"))
+        if key[1] and key in seen:
+            found.duplicate(f"{where}.nodePort", key[1])
+        seen.add(key)
+    seen = set()
+    for where, port in ports:
         key = (port.get("protocol"), port.get("port"))
         if key in seen:
             shown = {
@@ -108,13 +125,9 @@ def _check_duplicate_ports(found: Findings, spec: Json) -> None:
             }
             found.duplicate(where, shown)
         seen.add(key)
-    if spec.get("type") == "ClusterIP":
-        for where, port in items(spec.get("ports"), "spec.ports"):
-            if port.get("nodePort"):
-                found.forbid(f"{where}.nodePort", "may not be used when `type` is 'ClusterIP'")
 
 
-def _check_load_balancer(found: Findings, spec: Json) -> None:
+def _check_load_balancer(found: Findings, spec: Json, annotations: Json) -> None:
     is_balancer = spec.get("type") == "LoadBalancer"
     if ranges := spec.get("loadBalancerSourceRanges"):
         at = "spec.LoadBalancerSourceRanges"  # spelled as the Go field is
@@ -122,10 +135,16 @@ def _check_load_balancer(found: Findings, spec: Json) -> None:
             found.forbid(at, _ONLY_LOAD_BALANCERS)
         for where, network in items(ranges, at):
             found.name(where, network.strip(), names.cidr)
+    elif (text := annotations.get(_SOURCE_RANGES)) is not None:
+        at = f"metadata.annotations[{_SOURCE_RANGES}]"
+        if not is_balancer:
+            found.forbid(at, _ONLY_LOAD_BALANCERS)
+        for network in text.split(",") if text.strip() else ():
+            found.name(at, network.strip(), names.cidr)
     at = "spec.allocateLoadBalancerNodePorts"
     allocates = spec.get("allocateLoadBalancerNodePorts")
     if is_balancer and allocates is None:
-        found.require(at, None)
+        found.require("allocateLoadBalancerNodePorts", None)  # named without its parent
     elif not is_balancer and allocates is not None:
         found.forbid(at, _ONLY_LOAD_BALANCERS)
     if (name := spec.get("loadBalancerClass")) is not None:
@@ -144,10 +163,8 @@ def _check_traffic(found: Findings, spec: Json) -> None:
     if not external:
         if policy:
             found.invalid(at, policy, "may only be set for externally-accessible services")
-    elif policy:
-        found.one_of(at, policy, ("Cluster", "Local"))
-    elif kind != "ClusterIP":
-        found.require(at, policy)
+    else:
+        found.required_one_of(at, policy, ("Cluster", "Local"))
     port = spec.get("healthCheckNodePort") or 0
     if port and not (kind == "LoadBalancer" and policy == "Local"):
         found.invalid(
@@ -163,17 +180,65 @@ def _check_traffic(found: Findings, spec: Json) -> None:
 
 def check_service_update(found: Findings, new: Json, old: Json) -> None:
     spec, before = new["spec"], old["spec"]
-    if spec.get("type") != "ExternalName" and before.get("type") != "ExternalName":
-        had, has = before.get("clusterIPs") or [], spec.get("clusterIPs") or []
-        if had and (has[:1] or [""])[0] != had[0]:
-            found.invalid("spec.clusterIPs[0]", has, "may not change once set")
-        families, were = spec.get("ipFamilies") or [], before.get("ipFamilies") or []
-        if were and (families[:1] or [""])[0] != were[0]:
-            found.invalid("spec.ipFamilies[0]", families, "may not change once set")
+    if "ExternalName" not in (spec.get("type"), before.get("type")):
+        _check_kept_addresses(found, spec, before)
+        _check_kept_families(found, spec, before)
     if before.get("type") == "LoadBalancer" and spec.get("type") == "LoadBalancer":
         name = spec.get("loadBalancerClass")
         if name != before.get("loadBalancerClass"):
-            found.invalid("spec.loadBalancerClass", name, "may not change once set")
+            found.invalid("spec.loadBalancerClass", name, _KEPT)
+        if name is not None:
+            found.name("spec.loadBalancerClass", name, names.qualified_name)
+    moved = spec.get("healthCheckNodePort") != before.get("healthCheckNodePort")
+    if moved and _needs_health_check(spec) and _needs_health_check(before):
+        found.forbid("spec.healthCheckNodePort", "field is immutable")
+
+
+def _needs_health_check(spec: Json) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def _is_headless(spec: Json) -> bool:
+    return bool(spec.get("clusterIPs") == ["None"])
+
+
+def _check_kept_addresses(found: Findings, spec: Json, before: Json) -> None:
+    """A second address may come and go; the first stays for good."""
+    if _is_headless(spec) and _is_headless(before):
+        return
+    has, had, at = spec.get("clusterIPs") or [], before.get("clusterIPs") or [], "spec.clusterIPs"
+    if len(has) == len(had):
+        for index, (address, was) in enumerate(zip(has, had, strict=True)):
+            if address != was:
+                found.invalid(f"{at}[{index}]", has, _KEPT)
+        return
+    if not has:
+        found.invalid(f"{at}[0]", has, "primary clusterIP can not be unset")
+    elif had and has[0] != had[0]:
+        found.invalid(f"{at}[0]", has, _KEPT)
+    if len(has) == 1 < len(had) and spec.get("ipFamilyPolicy") != "SingleStack":
+        why = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        found.invalid("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), why)
+
+
+def _check_kept_families(found: Findings, spec: Json, before: Json) -> None:
+    if _is_headless(spec) or _is_headless(before):
+        return
+    has, had, at = (
+        spec.get("ipFamilies") or [],
+        before.get("ipFamilies") or [],
+        "spec.ipFamilies[0]",
+    )
+    if len(has) == len(had):
+        for family, was in zip(has, had, strict=True):
+            if family != was:
+                found.invalid(at, has, _KEPT)
+        return
+    if has and had and has[0] != had[0]:
+        found.invalid(at, spec.get("clusterIPs"), _KEPT)  # the addresses are shown, not these
+    if len(has) == 1 < len(had) and spec.get("ipFamilyPolicy") != "SingleStack":
+        why = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        found.invalid("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), why)
 
 
 def check_load_balancer_status(found: Findings, obj: Json) -> None:

@@ -13,6 +13,8 @@ from proreus.api.field_error import FieldError
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.service_families import check_families, choose_families
 from proreus.server.schema.kinds.service_validation import (
+    TOPOLOGY_HINTS,
+    TOPOLOGY_MODE,
     check_load_balancer_status,
     check_service,
     check_service_update,
@@ -54,7 +56,7 @@ def _default(obj: JsonObject) -> None:
         port.setdefault("protocol", "TCP")
         if port.get("targetPort") in (None, 0, ""):
             port["targetPort"] = port.get("port") or 0
-    if spec["type"] in _EXTERNAL:
+    if spec["type"] in _EXTERNAL or (spec["type"] == "ClusterIP" and spec.get("externalIPs")):
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if needs_cluster_ip(spec):
         spec.setdefault("internalTrafficPolicy", "Cluster")
@@ -176,9 +178,28 @@ def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def _warnings(obj: JsonObject) -> list[str]:
-    if obj["spec"].get("externalIPs"):
-        return ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
-    return []
+    spec, found = obj["spec"], list[str]()
+    kind, headless = spec.get("type"), spec.get("clusterIP") == "None"
+    if TOPOLOGY_HINTS in (obj["metadata"].get("annotations") or {}):
+        found.append(
+            f"annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"
+        )
+    if kind == "ClusterIP" and headless:
+        ignored = [key for key in ("loadBalancerIP", "externalIPs") if spec.get(key)]
+        if spec.get("sessionAffinity") != "None":
+            ignored.append("SessionAffinity")  # spelled as the Go field is
+        found += [f"spec.{key} is ignored for headless services" for key in ignored]
+    elif spec.get("externalIPs") and kind != "ExternalName":
+        why = "is deprecated and may no longer be implemented in some clusters"
+        found.append(f"spec.externalIPs {why}")
+    if kind == "ExternalName" and spec.get("externalIPs"):
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if kind != "ExternalName" and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        why = '"PreferClose" is deprecated; use "PreferSameZone"'
+        found.append(f"spec.trafficDistribution: {why}")
+    return found
 
 
 SERVICE = Rules(

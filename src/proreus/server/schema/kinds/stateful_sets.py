@@ -14,6 +14,8 @@ from proreus.server.schema.kinds.pod_defaults import default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_template_metadata
 from proreus.server.schema.kinds.workloads import (
     check_always_restarts,
+    check_collisions,
+    check_counts,
     check_not_over_100,
     check_selector,
     check_selector_and_template,
@@ -64,7 +66,7 @@ def _validate_stateful_set(obj: JsonObject) -> list[FieldError]:
         found.one_of(
             f"spec.persistentVolumeClaimRetentionPolicy.{key}",
             retention.get(key),
-            ("Delete", "Retain"),
+            ("Retain", "Delete"),
         )
     found.not_negative("spec.replicas", spec.get("replicas"))
     found.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
@@ -73,7 +75,7 @@ def _validate_stateful_set(obj: JsonObject) -> list[FieldError]:
     if check_selector(found, "spec", spec, kind="statefulset"):
         # The pod itself is not looked at: its volumes may come from the claims below.
         check_template_metadata(found, "spec.template", template)
-    check_always_restarts(found, "spec.template", template)
+    check_always_restarts(found, "spec.template", template, "StatefulSet")
     if spec.get("serviceName"):
         found.name("spec.serviceName", spec["serviceName"], names.dns_label)
     for where, claim in items(spec.get("volumeClaimTemplates"), "spec.volumeClaimTemplates"):
@@ -120,27 +122,23 @@ def _stateful_set_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
-def _counts_not_negative(*keys: str) -> Any:
-    def validate(new: JsonObject, _: JsonObject) -> list[FieldError]:
-        found, status = Findings(), new.get("status") or {}
-        for key in keys:
-            found.not_negative(f"status.{key}", status.get(key))
-        return found
-
-    return validate
+def _stateful_set_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    parts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+    others = ("observedGeneration", "collisionCount")
+    check_counts(found, status, parts, *others, ready="status.readyReplicas")
+    check_collisions(found, new, old)
+    return found
 
 
 STATEFUL_SET = Rules(
     default=_default_stateful_set,
     validate=_validate_stateful_set,
     validate_update=_stateful_set_update,
-    validate_status=_counts_not_negative(
-        "replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas",
-        "observedGeneration", "collisionCount",
-    ),
+    validate_status=_stateful_set_status,
     warnings=template_warnings,
     warns_of_changes=True,
-)  # fmt: skip
+)
 
 
 # --- daemon sets
@@ -174,7 +172,7 @@ def _prepare_daemon_set_update(new: JsonObject, old: JsonObject) -> None:
 def _validate_daemon_set(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     check_selector_and_template(found, "spec", spec, kind="daemonset")
-    check_always_restarts(found, "spec.template", spec.get("template") or {})
+    check_always_restarts(found, "spec.template", spec.get("template") or {}, "DaemonSet")
     found.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     _check_daemon_strategy(found, "spec.updateStrategy", spec.get("updateStrategy") or {})
     found.not_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
@@ -193,14 +191,14 @@ def _check_daemon_strategy(found: Findings, at: str, strategy: Json) -> None:
             surge, unavailable = rolling.get("maxSurge"), rolling.get("maxUnavailable")
             check_share(found, f"{at}.rollingUpdate.maxUnavailable", unavailable)
             check_share(found, f"{at}.rollingUpdate.maxSurge", surge)
+            check_not_over_100(found, f"{at}.rollingUpdate.maxUnavailable", unavailable)
+            check_not_over_100(found, f"{at}.rollingUpdate.maxSurge", surge)
             if is_zero(surge) and is_zero(unavailable):
                 why = "cannot be 0 when maxSurge is 0"
-                found.invalid(f"{at}.rollingUpdate.maxUnavailable", unavailable, why)
+                found.require(f"{at}.rollingUpdate.maxUnavailable", None, why)
             elif not is_zero(surge) and not is_zero(unavailable):
                 why = "may not be set when maxUnavailable is non-zero"
                 found.invalid(f"{at}.rollingUpdate.maxSurge", surge, why)
-            check_not_over_100(found, f"{at}.rollingUpdate.maxUnavailable", unavailable)
-            check_not_over_100(found, f"{at}.rollingUpdate.maxSurge", surge)
         case other:
             shown = {"Type": other or "", "RollingUpdate": rolling}
             found.append(field_error.not_supported(at, shown, ("RollingUpdate", "OnDelete")))
@@ -212,19 +210,31 @@ def _daemon_set_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
+_DAEMON_COUNTS = (
+    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
+    "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
+    "collisionCount",
+)  # fmt: skip
+
+
+def _daemon_set_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    for key in _DAEMON_COUNTS:
+        found.not_negative(f"status.{key}", status.get(key))
+    check_collisions(found, new, old)
+    return found
+
+
 DAEMON_SET = Rules(
     default=_default_daemon_set,
     prepare_create=_prepare_daemon_set,
     prepare_update=_prepare_daemon_set_update,
     validate=_validate_daemon_set,
     validate_update=_daemon_set_update,
-    validate_status=_counts_not_negative(
-        "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
-        "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
-    ),
+    validate_status=_daemon_set_status,
     warnings=template_warnings,
     warns_of_changes=True,
-)  # fmt: skip
+)
 
 
 # --- controller revisions

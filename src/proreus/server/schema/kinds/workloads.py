@@ -35,7 +35,9 @@ def check_selector(found: Findings, at: str, spec: Json, *, kind: str) -> bool:
         if label_selectors.is_empty(selector):
             found.invalid(f"{at}.selector", selector, f"empty selector is invalid for {kind}")
         if not label_selectors.is_valid(selector):
-            found.invalid(f"{at}.selector", selector, "invalid label selector")
+            # Of a stateful set nothing more is said.
+            why = "" if kind == "statefulset" else "invalid label selector"
+            found.invalid(f"{at}.selector", selector, why)
             return False
     check_match(found, f"{at}.template", selector, template)
     return True
@@ -47,13 +49,15 @@ def check_match(found: Findings, at: str, selector: Json | None, template: Json)
         found.invalid(f"{at}.metadata.labels", labels, NO_MATCH)
 
 
-def check_always_restarts(found: Findings, at: str, template: Json) -> None:
+def check_always_restarts(
+    found: Findings, at: str, template: Json, kind: str = "ReplicaSet"
+) -> None:
     spec = template.get("spec") or {}
     found.one_of(f"{at}.spec.restartPolicy", spec.get("restartPolicy"), ("Always",))
     if spec.get("activeDeadlineSeconds") is not None:
         found.forbid(
             f"{at}.spec.activeDeadlineSeconds",
-            "activeDeadlineSeconds in ReplicaSet is not Supported",
+            f"activeDeadlineSeconds in {kind} is not Supported",
         )
 
 
@@ -146,27 +150,37 @@ def _deployment_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
-_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-           "unavailableReplicas", "observedGeneration", "collisionCount")  # fmt: skip
-
-
 def _deployment_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found, status = Findings(), new.get("status") or {}
-    for key in _COUNTS:
-        found.not_negative(f"status.{key}", status.get(key))
-    replicas = status.get("replicas") or 0
-    for key in ("updatedReplicas", "readyReplicas", "availableReplicas"):
-        if (status.get(key) or 0) > replicas:
-            found.invalid(
-                f"status.{key}", status.get(key) or 0, "cannot be greater than status.replicas"
-            )
-    if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
-        found.invalid(
-            "status.availableReplicas",
-            status.get("availableReplicas") or 0,
-            "cannot be greater than readyReplicas",
-        )
+    found.not_negative("status.observedGeneration", status.get("observedGeneration"))
+    check_counts(found, status, ("updatedReplicas", "readyReplicas", "availableReplicas"),
+                 "unavailableReplicas", "collisionCount")  # fmt: skip
+    check_collisions(found, new, old)
     return found
+
+
+def check_counts(
+    found: Findings,
+    status: Json,
+    parts: tuple[str, ...],
+    *others: str,
+    ready: str = "readyReplicas",
+) -> None:
+    """No part of the replicas is more than they are, and only what is ready is available."""
+    for key in ("replicas", *parts, *others):
+        found.not_negative(f"status.{key}", status.get(key))
+    replicas, available = status.get("replicas") or 0, status.get("availableReplicas") or 0
+    for key in parts:
+        if (count := status.get(key) or 0) > replicas:
+            found.invalid(f"status.{key}", count, "cannot be greater than status.replicas")
+    if available > (status.get("readyReplicas") or 0):
+        found.invalid("status.availableReplicas", available, f"cannot be greater than {ready}")
+
+
+def check_collisions(found: Findings, new: Json, old: Json) -> None:
+    count = (new.get("status") or {}).get("collisionCount") or 0
+    if count < ((old.get("status") or {}).get("collisionCount") or 0):
+        found.invalid("status.collisionCount", count, "cannot be decremented")
 
 
 def template_warnings(obj: JsonObject) -> list[str]:
@@ -205,7 +219,7 @@ def _validate_replica_set(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     found.not_negative("spec.replicas", spec.get("replicas"))
     found.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
-    check_selector_and_template(found, "spec", spec, kind="replicaset")
+    check_selector_and_template(found, "spec", spec, kind="deployment")  # so it says
     if (spec.get("replicas") or 0) >= 0:
         check_always_restarts(found, "spec.template", spec.get("template") or {})
     return found
@@ -219,15 +233,8 @@ def _replica_set_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 def _replica_set_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found, status = Findings(), new.get("status") or {}
-    for key in ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-                "observedGeneration"):  # fmt: skip
-        found.not_negative(f"status.{key}", status.get(key))
-    replicas = status.get("replicas") or 0
-    for key in ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"):
-        if (status.get(key) or 0) > replicas:
-            found.invalid(
-                f"status.{key}", status.get(key) or 0, "cannot be greater than status.replicas"
-            )
+    parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    check_counts(found, status, parts, "observedGeneration")
     return found
 
 
@@ -273,7 +280,7 @@ def _validate_controller(obj: JsonObject) -> list[FieldError]:
         check_match(found, "spec.template", selector, template)
     check_pod_template(found, "spec.template", template)
     if (spec.get("replicas") or 0) >= 0:
-        check_always_restarts(found, "spec.template", template)
+        check_always_restarts(found, "spec.template", template, "ReplicationController")
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.schema.creating import created, errors, status_errors, updated
+from tests.unit.server.schema.creating import created, errors, rules_of, status_errors, updated
 
 PORTS = [{"port": 80}]
 
@@ -184,3 +184,62 @@ def test_policy_types_follow_the_rules(spec: dict[str, Any], types: list[str]) -
 
     assert made["spec"]["policyTypes"] == types
     assert made["spec"]["podSelector"] == {}
+
+
+def test_a_service_with_addresses_of_its_own_is_reached_from_outside() -> None:
+    assert service(externalIPs=["1.1.1.1"])["spec"]["externalTrafficPolicy"] == "Cluster"
+
+
+def test_two_ports_of_a_service_do_not_share_one_of_the_nodes() -> None:
+    ports = [
+        {"name": "a", "port": 1, "nodePort": 30001},
+        {"name": "b", "port": 2, "nodePort": 30001},
+    ]
+
+    assert errors("v1", "Service", spec={"type": "NodePort", "ports": ports}) == [
+        "spec.ports[1].nodePort: Duplicate value: 30001"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "warnings"),
+    [
+        ({"clusterIP": "None", "sessionAffinity": "ClientIP", "loadBalancerIP": "1.1.1.1"},
+         ["spec.loadBalancerIP is ignored for headless services",
+          "spec.SessionAffinity is ignored for headless services"]),
+        ({"externalName": "a.b"},
+         ['spec.externalName is ignored when spec.type is not "ExternalName"']),
+        ({"type": "ExternalName", "externalName": "a.b", "externalIPs": ["1.1.1.1"]},
+         ['spec.externalIPs is ignored when spec.type is "ExternalName"']),
+        ({"trafficDistribution": "PreferClose"},
+         ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']),
+    ],
+)  # fmt: skip
+def test_odd_services_are_warned_about(spec: dict[str, Any], warnings: list[str]) -> None:
+    made = service(**spec)
+
+    assert rules_of(made).warnings(made) == warnings
+
+
+def test_a_service_keeps_its_first_address() -> None:
+    old = service(clusterIP="10.0.0.1")
+
+    change = {"clusterIP": "10.0.0.2", "clusterIPs": ["10.0.0.2"]}
+
+    assert updated(old, {"spec": change})[1] == [
+        'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set'
+    ]
+
+
+def test_ranges_of_sources_may_be_annotated_on_load_balancers_only() -> None:
+    key = "service.beta.kubernetes.io/load-balancer-source-ranges"
+    metadata = {"annotations": {key: "10.0.0.0/8, x"}}
+
+    found = errors("v1", "Service", metadata=metadata, spec={"ports": [{"port": 80}]})
+
+    at = f"metadata.annotations[{key}]"
+    assert found == [
+        f"{at}: Forbidden: may only be used when `type` is 'LoadBalancer'",
+        f'{at}: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or '
+        "2001:db8::/64)",
+    ]

@@ -227,3 +227,52 @@ def test_a_cron_job_is_judged(spec: dict[str, Any], problems: list[str]) -> None
     given = {"schedule": "@daily", "jobTemplate": {"spec": {"template": JOB_TEMPLATE}}, **spec}
 
     assert errors("batch/v1", "CronJob", spec=given) == problems
+
+
+@pytest.mark.parametrize("kind", ["DaemonSet", "StatefulSet", "ReplicaSet"])
+def test_pods_that_are_kept_running_have_no_deadline(kind: str) -> None:
+    template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "activeDeadlineSeconds": 5}}
+
+    found = errors("apps/v1", kind, spec={"selector": SELECTOR, "template": template})
+
+    at = "spec.template.spec.activeDeadlineSeconds"
+    assert found == [f"{at}: Forbidden: activeDeadlineSeconds in {kind} is not Supported"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "problem"),
+    [
+        ("ReplicaSet", {"replicas": 2, "availableReplicas": 1},
+         "availableReplicas: Invalid value: 1: cannot be greater than readyReplicas"),
+        ("StatefulSet", {"replicas": 2, "availableReplicas": 1},
+         "availableReplicas: Invalid value: 1: cannot be greater than status.readyReplicas"),
+        ("StatefulSet", {"replicas": 1, "currentReplicas": 2},
+         "currentReplicas: Invalid value: 2: cannot be greater than status.replicas"),
+    ],
+)  # fmt: skip
+def test_the_parts_of_a_status_fit_together(
+    kind: str, status: dict[str, Any], problem: str
+) -> None:
+    made = created("apps/v1", kind, spec={"selector": SELECTOR, "template": TEMPLATE})
+
+    assert status_errors(made, status) == [f"status.{problem}"]
+
+
+def test_collisions_are_not_uncounted() -> None:
+    made = created("apps/v1", "Deployment", spec={"selector": SELECTOR, "template": TEMPLATE})
+    made["status"] = {"collisionCount": 2}
+
+    assert status_errors(made, {"collisionCount": 1}) == [
+        "status.collisionCount: Invalid value: 1: cannot be decremented"
+    ]
+
+
+def test_a_daemon_set_replaces_its_pods_in_one_of_two_ways() -> None:
+    rolling = {"maxSurge": 0, "maxUnavailable": 0}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
+    spec = {"selector": SELECTOR, "template": TEMPLATE, "updateStrategy": strategy}
+
+    assert errors("apps/v1", "DaemonSet", spec=spec) == [
+        "spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when "
+        "maxSurge is 0"
+    ]
