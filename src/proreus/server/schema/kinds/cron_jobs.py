@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values.cron import CronError, parse_schedule
 from proreus.server.schema.kinds.findings import Findings
@@ -38,31 +39,42 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     return found
 
 
-def _check_spec(found: Findings, obj: JsonObject) -> None:
+def _check_spec(found: Findings, obj: JsonObject, old: JsonObject | None = None) -> None:
     spec = obj["spec"]
-    check_job_spec(found, "spec.jobTemplate.spec", spec["jobTemplate"]["spec"])
+    had = (old or {}).get("spec") or {}
     schedule = spec.get("schedule") or ""
     if found.require("spec.schedule", schedule):
-        _check_schedule(found, schedule, spec.get("timeZone"))
-    if (zone := spec.get("timeZone")) is not None:
-        _check_zone(found, "spec.timeZone", zone)
+        had_zone = "TZ" in (had.get("schedule") or "")
+        _check_schedule(found, schedule, spec.get("timeZone"), had_zone=had_zone)
     found.not_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
-    found.one_of(
-        "spec.concurrencyPolicy", spec.get("concurrencyPolicy"), ("Allow", "Forbid", "Replace")
-    )
+    zone = spec.get("timeZone")
+    if zone is not None and (old is None or zone != had.get("timeZone")):
+        _check_zone(found, "spec.timeZone", zone)
+    policies = ("Allow", "Forbid", "Replace")
+    found.one_of("spec.concurrencyPolicy", spec.get("concurrencyPolicy"), policies)
+    _check_template(found, "spec.jobTemplate.spec", spec["jobTemplate"]["spec"])
     for key in ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
         found.not_negative(f"spec.{key}", spec.get(key))
 
 
-def _check_schedule(found: Findings, schedule: str, zone: str | None) -> None:
+def _check_template(found: Findings, at: str, spec: JsonObject) -> None:
+    """Every job of it gets a selector of its own."""
+    check_job_spec(found, at, spec)
+    if spec.get("selector") is not None:
+        found.invalid(f"{at}.selector", spec["selector"], "`selector` will be auto-generated")
+    if spec.get("manualSelector"):
+        found.append(field_error.not_supported(f"{at}.manualSelector", True, ("nil", "false")))
+
+
+def _check_schedule(found: Findings, schedule: str, zone: str | None, *, had_zone: bool) -> None:
     try:
         parse_schedule(schedule)
     except CronError as problem:
         found.invalid("spec.schedule", schedule, str(problem))
-    if zone is not None and "TZ" in schedule:
+    if had_zone and zone is not None and "TZ" in schedule:
         why = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
         found.invalid("spec.schedule", schedule, why)
-    elif "TZ" in schedule:
+    elif not had_zone and "TZ" in schedule:
         why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
         found.invalid("spec.schedule", schedule, why)
 
@@ -85,7 +97,7 @@ def _check_zone(found: Findings, at: str, zone: str) -> None:
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
-    _check_spec(found, new)
+    _check_spec(found, new, old)
     return found
 
 

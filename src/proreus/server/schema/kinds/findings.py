@@ -6,6 +6,7 @@ for ``require``, if the value is absent (None).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from proreus.api.wire import json
 
 NameRule = Callable[[str], list[str]]
 
+_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 NOT_NEGATIVE = "must be greater than or equal to 0"
 IMMUTABLE = "field is immutable"
 
@@ -82,6 +84,18 @@ class Findings(Faults):
             self.name(at, value, names.port_name)
         else:
             self.port(at, value)
+
+    def domain_prefixed_path(self, at: str, text: str) -> None:
+        """``acme.io/foo``; each half is shown alone if it alone is wrong."""
+        if not self.require(at, text):
+            return
+        host, _, path = text.partition("/")
+        if not host or not path:
+            self.invalid(at, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
+            return
+        self.name(at, host)
+        if not _HTTP_PATH.fullmatch(path):
+            self.invalid(at, path, names.regex_text("Invalid path", _HTTP_PATH.pattern))
 
     def labels(self, at: str, labels: Mapping[str, str] | None) -> None:
         for key in sorted(labels or ()):

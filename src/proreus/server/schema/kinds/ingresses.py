@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings, items
@@ -17,12 +17,11 @@ _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_IN_PATHS = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_PATH_ENDS = ("/..", "/.")
 _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
-_PREFIXED_PATH = re.compile(r"[^/]+/.+")
+_CONTROLLER_MAX = 250
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
-    _check_class_annotation(found, obj)
     rules, backend = spec.get("rules"), spec.get("defaultBackend")
     if not rules and backend is None:
         found.invalid("spec", rules, "either `defaultBackend` or `rules` must be specified")
@@ -41,6 +40,12 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     return found
 
 
+def _validate_create(obj: JsonObject) -> list[FieldError]:
+    found = Findings(_validate(obj))
+    _check_class_annotation(found, obj)
+    return found
+
+
 def _check_class_annotation(found: Findings, obj: Json) -> None:
     annotation = (obj["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
     name = obj["spec"].get("ingressClassName")
@@ -56,7 +61,7 @@ def _check_rule(found: Findings, at: str, rule: Json) -> None:
     if host := rule.get("host"):
         if names.parse_ip(host):
             found.invalid(f"{at}.host", host, "must be a DNS name, not an IP address")
-        elif "*" in host:
+        if "*" in host:
             found.name(f"{at}.host", host, names.wildcard_subdomain)
         else:
             found.name(f"{at}.host", host)
@@ -97,12 +102,17 @@ def _check_backend(found: Findings, at: str, backend: Json) -> None:
     if resource is not None and service is not None:
         found.invalid(at, "", "cannot set both resource and service backends")
     elif resource is not None:
-        found.require(f"{at}.resource.kind", resource.get("kind"))
-        found.require(f"{at}.resource.name", resource.get("name"))
+        _check_reference(found, f"{at}.resource", resource)
     elif service is not None:
         _check_service(found, at, service)
     else:
         found.invalid(at, "", "resource or service backend is required")
+
+
+def _check_reference(found: Findings, at: str, reference: Json) -> None:
+    found.name(f"{at}.apiGroup", reference.get("apiGroup"))
+    for key in ("kind", "name"):
+        found.required_name(f"{at}.{key}", reference.get(key), names.path_segment)
 
 
 def _check_service(found: Findings, at: str, service: Json) -> None:
@@ -144,7 +154,7 @@ def _warnings(obj: JsonObject) -> list[str]:
 
 INGRESS = Rules(
     default=_default,
-    validate=_validate,
+    validate=_validate_create,
     validate_update=lambda new, _: _validate(new),
     validate_status=_validate_status,
     warnings_on_create=_warnings,
@@ -163,24 +173,16 @@ def _validate_class(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     controller = spec.get("controller") or ""
     if found.require("spec.controller", controller):
-        if not _PREFIXED_PATH.fullmatch(controller):
-            found.invalid(
-                "spec.controller",
-                controller,
-                'must be a domain-prefixed path (such as "acme.io/foo")',
-            )
-        else:
-            found.name("spec.controller", controller.partition("/")[0])
+        if len(controller.encode()) > _CONTROLLER_MAX:
+            found.append(field_error.too_long("spec.controller", _CONTROLLER_MAX))
+        found.domain_prefixed_path("spec.controller", controller)
     if (parameters := spec.get("parameters")) is not None:
         _check_parameters(found, "spec.parameters", parameters)
     return found
 
 
 def _check_parameters(found: Findings, at: str, parameters: Json) -> None:
-    if parameters.get("apiGroup"):
-        found.name(f"{at}.apiGroup", parameters["apiGroup"])
-    found.require(f"{at}.kind", parameters.get("kind"))
-    found.require(f"{at}.name", parameters.get("name"))
+    _check_reference(found, at, parameters)
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     found.required_one_of(f"{at}.scope", scope, ("Cluster", "Namespace"))
     if scope == "Namespace":
@@ -193,9 +195,9 @@ def _check_parameters(found: Findings, at: str, parameters: Json) -> None:
 
 
 def _class_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings(_validate_class(new))
+    found = Findings()
     found.immutable("spec.controller", new["spec"].get("controller"), old["spec"].get("controller"))
-    return found
+    return [*found, *_validate_class(new)]
 
 
 INGRESS_CLASS = Rules(

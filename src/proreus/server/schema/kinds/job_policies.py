@@ -56,7 +56,8 @@ def _plain_invalid(found: Findings, at: str, why: str) -> None:
 
 
 def _quoted(values: tuple[str, ...]) -> str:
-    return "valid values: " + ", ".join(f'"{value}"' for value in values)
+    """A list as Go prints it."""
+    return "valid values: [" + " ".join(f'"{value}"' for value in values) + "]"
 
 
 def _check_exit_codes(found: Findings, at: str, codes: Json, spec: Json) -> None:
@@ -106,6 +107,8 @@ def check_success_policy(found: Findings, at: str, policy: Json, spec: Json) -> 
         rules,
         "at least one rules must be specified when the successPolicy is specified",
     )
+    if len(rules) > _RULES_MAX:
+        found.append(_too_many(f"{at}.rules", len(rules)))
     for where, rule in items(rules, f"{at}.rules"):
         _check_success_rule(found, where, rule, spec.get("completions") or 0)
 
@@ -116,25 +119,20 @@ def _check_success_rule(found: Findings, at: str, rule: Json, completions: int) 
         found.require(
             at, None, "at least one of succeededCount or succeededIndexes must be specified"
         )
-    total = completions
+    total, place = 0, f"{at}.succeededCount"
     if indexes is not None:
         try:
             total = count_indexes(indexes, completions)
         except ValueError as problem:
             why = f"error parsing succeededIndexes: {problem}"
             found.invalid(f"{at}.succeededIndexes", indexes, why)
-            return
-    if count is not None:
-        found.not_negative(f"{at}.succeededCount", count)
-        if count > total:
-            limit = (
-                "spec.completions"
-                if indexes is None
-                else "the number of indexes in the succeededIndexes"
-            )
-            found.invalid(
-                f"{at}.succeededCount", count, f"must be less than or equal to {total} ({limit})"
-            )
+    found.not_negative(place, count)
+    if count is not None and count > completions:
+        limit = f"{completions} (the number of specified completions)"
+        found.invalid(place, count, f"must be less than or equal to {limit}")
+    if count is not None and indexes is not None and count > total:
+        limit = f"{total} (the number of indexes in the specified succeededIndexes field)"
+        found.invalid(place, count, f"must be less than or equal to {limit}")
 
 
 def count_indexes(text: str, completions: int) -> int:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.job_policies import (
     check_pod_failure_policy,
     check_success_policy,
 )
+from proreus.server.schema.kinds.job_status import job_status
 from proreus.server.schema.kinds.label_selectors import check_selector
 from proreus.server.schema.kinds.pod_defaults import default_pod_template
 from proreus.server.schema.kinds.pod_spec import check_pod_template
@@ -25,6 +27,9 @@ _JOB_NAME = "batch.kubernetes.io/job-name"
 _OLD_CONTROLLER_UID, _OLD_JOB_NAME = "controller-uid", "job-name"
 _INT32_MAX = 2**31 - 1
 _INDEXED_MAX = 100_000
+_INDEXED_MANY = 10_000
+_MANAGER_MAX = 63
+_DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")  # and the affinity to nodes
 
 
 def default_job_spec(spec: JsonObject) -> None:
@@ -86,7 +91,19 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     spec = obj["spec"]
     check_job_spec(found, "spec", spec)
     _check_selector(found, spec)
+    _check_hostnames(found, obj)
     return found
+
+
+def _check_hostnames(found: Findings, obj: Json) -> None:
+    """The pods of an indexed job are called by their index, too."""
+    spec, name = obj["spec"], obj["metadata"].get("name") or ""
+    if spec.get("completionMode") != "Indexed" or (spec.get("completions") or 0) <= 0:
+        return
+    longest = f"{name}-{spec['completions'] - 1}"
+    if names.dns_label(longest):
+        why = f"will not able to create pod with invalid DNS label: {longest}"
+        found.invalid("metadata.name", name, why)
 
 
 def _check_selector(found: Findings, spec: Json) -> None:
@@ -130,10 +147,19 @@ def check_job_spec(found: Findings, at: str, spec: Json) -> None:
     """Without the selector, which only a real job has."""
     for key in _COUNTS:
         found.not_negative(f"{at}.{key}", spec.get(key))
-    _check_indexed(found, at, spec)
-    found.one_of(f"{at}.completionMode", spec.get("completionMode"), ("NonIndexed", "Indexed"))
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        found.require(f"{at}.backoffLimitPerIndex", None, "when maxFailedIndexes is specified")
     if (manager := spec.get("managedBy")) is not None:
-        _check_manager(found, f"{at}.managedBy", manager)
+        found.domain_prefixed_path(f"{at}.managedBy", manager)
+        if len(manager.encode()) > _MANAGER_MAX:
+            found.append(field_error.too_long(f"{at}.managedBy", _MANAGER_MAX))
+    found.one_of(f"{at}.completionMode", spec.get("completionMode"), ("NonIndexed", "Indexed"))
+    if spec.get("completionMode") == "Indexed":
+        _check_indexed(found, at, spec)
+    elif spec.get("completionMode") in (None, "NonIndexed"):
+        for key in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            if spec.get(key) is not None:
+                found.invalid(f"{at}.{key}", spec[key], "requires indexed completion mode")
     if (policy := spec.get("podFailurePolicy")) is not None:
         check_pod_failure_policy(found, f"{at}.podFailurePolicy", policy, spec)
     if (policy := spec.get("successPolicy")) is not None:
@@ -146,33 +172,30 @@ def check_job_spec(found: Findings, at: str, spec: Json) -> None:
 
 
 def _check_indexed(found: Findings, at: str, spec: Json) -> None:
-    indexed = spec.get("completionMode") == "Indexed"
-    if indexed:
-        if spec.get("completions") is None:
-            found.require(f"{at}.completions", None, "when completion mode is Indexed")
-        if (spec.get("parallelism") or 0) > _INDEXED_MAX:
-            why = f"must be less than or equal to {_INDEXED_MAX} when completion mode is Indexed"
-            found.invalid(f"{at}.parallelism", spec["parallelism"], why)
-    elif spec.get("backoffLimitPerIndex") is not None:
-        found.invalid(
-            f"{at}.backoffLimitPerIndex",
-            spec["backoffLimitPerIndex"],
-            "requires indexed completion mode",
+    completions, parallelism = spec.get("completions"), spec.get("parallelism") or 0
+    failed, at_failed = spec.get("maxFailedIndexes"), f"{at}.maxFailedIndexes"
+    if completions is None:
+        found.require(f"{at}.completions", None, "when completion mode is Indexed")
+    if parallelism > _INDEXED_MAX:
+        why = f"must be less than or equal to {_INDEXED_MAX} when completion mode is Indexed"
+        found.invalid(f"{at}.parallelism", parallelism, why)
+    if failed is not None:
+        if completions is not None and failed > completions:
+            found.invalid(at_failed, failed, "must be less than or equal to completions")
+        if failed > _INDEXED_MAX:
+            found.invalid(at_failed, failed, f"must be less than or equal to {_INDEXED_MAX}")
+    if (completions or 0) > _INDEXED_MAX and spec.get("backoffLimitPerIndex") is not None:
+        why = (
+            f"must be less than or equal to {_INDEXED_MANY} when completions are above "
+            f"{_INDEXED_MAX} and used with backoff limit per index"
         )
-    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
-        found.require(f"{at}.backoffLimitPerIndex", None, "when maxFailedIndexes is specified")
-
-
-_PREFIXED_PATH = re.compile(r"[^/]+/.+")
-
-
-def _check_manager(found: Findings, at: str, manager: str) -> None:
-    if not _PREFIXED_PATH.fullmatch(manager):
-        found.invalid(at, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')
-    else:
-        found.name(at, manager.partition("/")[0])
-    if len(manager) > 63:
-        found.invalid(at, manager, "must be no more than 63 characters")
+        if failed is None:
+            needed = f"must be specified when completions is above {_INDEXED_MAX}"
+            found.require(at_failed, None, needed)
+        if parallelism > _INDEXED_MANY:
+            found.invalid(f"{at}.parallelism", parallelism, why)
+        if failed is not None and failed > _INDEXED_MANY:
+            found.invalid(at_failed, failed, why)
 
 
 def _check_restart_policy(found: Findings, at: str, spec: Json, template: Json) -> None:
@@ -186,12 +209,11 @@ def _check_restart_policy(found: Findings, at: str, spec: Json, template: Json) 
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings()
+    found = Findings(_validate(new))
     spec, before = new["spec"], old["spec"]
-    check_job_spec(found, "spec", spec)
+    check_job_spec(found, "spec", spec)  # once more; so does Kubernetes
     _check_selector(found, spec)
-    if not _is_elastic(spec, before):
-        found.immutable("spec.completions", spec.get("completions"), before.get("completions"))
+    _check_completions(found, spec, before)
     for key in ("selector", "template", "completionMode", "podFailurePolicy",
                 "backoffLimitPerIndex", "managedBy", "successPolicy"):  # fmt: skip
         if key == "template" and _may_change_template(spec, before, old):
@@ -200,38 +222,38 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
-def _is_elastic(spec: Json, before: Json) -> bool:
+def _check_completions(found: Findings, spec: Json, before: Json) -> None:
     """An indexed job may change its size, both numbers together."""
-    return (
-        spec.get("completionMode") == "Indexed"
-        and spec.get("completions") == spec.get("parallelism")
-        and before.get("completions") == before.get("parallelism")
-    )
+    count = spec.get("completions")
+    if spec.get("completionMode") != "Indexed":
+        found.immutable("spec.completions", count, before.get("completions"))
+    elif count not in (None, before.get("completions")) and count != spec.get("parallelism"):
+        why = "can only be modified in tandem with spec.parallelism"
+        found.invalid("spec.completions", count, why)
 
 
 def _may_change_template(spec: Json, before: Json, old: Json) -> bool:
     """A job that never started may still be told where to run."""
     if not before.get("suspend") or (old.get("status") or {}).get("startTime"):
         return False
-    scheduling = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
-
-    def rest(template: Json) -> tuple[Any, ...]:
-        pod = {k: v for k, v in (template.get("spec") or {}).items() if k not in scheduling}
-        return pod, {k: v for k, v in template.items() if k not in ("spec", "metadata")}
-
-    return rest(spec["template"]) == rest(before["template"])
+    return _fixed_part(spec["template"]) == _fixed_part(before["template"])
 
 
-def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found, status = Findings(), new.get("status") or {}
-    for key in ("active", "succeeded", "failed", "ready", "terminating"):
-        found.not_negative(f"status.{key}", status.get(key))
-    return found
+def _fixed_part(template: Json) -> tuple[Any, ...]:
+    pod = {k: v for k, v in (template.get("spec") or {}).items() if k not in _DIRECTIVES}
+    if affinity := {
+        k: v for k, v in (pod.pop("affinity", None) or {}).items() if k != "nodeAffinity"
+    }:
+        pod["affinity"] = affinity
+    metadata = template.get("metadata") or {}
+    return pod, {k: v for k, v in metadata.items() if k not in ("labels", "annotations")}
 
 
 def job_spec_warnings(spec: JsonObject, at: str) -> list[str]:
     found: list[str] = []
-    many = (spec.get("completions") or 0) > _INDEXED_MAX and (spec.get("parallelism") or 0) > 10_000
+    many = (spec.get("completions") or 0) > _INDEXED_MAX and (
+        spec.get("parallelism") or 0
+    ) > _INDEXED_MANY
     if spec.get("completionMode") == "Indexed" and many:
         found.append(
             f"{at}: In Indexed Jobs with a number of completions higher than 10^5 and a "
@@ -246,7 +268,7 @@ JOB = Rules(
     prepare_create=_prepare_create,
     validate=_validate,
     validate_update=_validate_update,
-    validate_status=_validate_status,
+    validate_status=job_status,
     warnings=lambda obj: job_spec_warnings(obj["spec"], "spec"),
     warnings_on_create=name_warnings,
     warns_of_changes=True,

@@ -231,7 +231,7 @@ def test_a_cron_job_is_judged(spec: dict[str, Any], problems: list[str]) -> None
 
 @pytest.mark.parametrize("kind", ["DaemonSet", "StatefulSet", "ReplicaSet"])
 def test_pods_that_are_kept_running_have_no_deadline(kind: str) -> None:
-    template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "activeDeadlineSeconds": 5}}
+    template = {**TEMPLATE, "spec": {"containers": [CONTAINER], "activeDeadlineSeconds": 5}}
 
     found = errors("apps/v1", kind, spec={"selector": SELECTOR, "template": template})
 
