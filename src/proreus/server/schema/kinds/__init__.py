@@ -31,6 +31,7 @@ from proreus.server.schema.kinds import (
     stateful_sets,
     storage,
     storage_drivers,
+    volume_claims,
     webhooks,
     workloads,
 )
@@ -46,7 +47,7 @@ _RULES: dict[str, dict[str, Rules]] = {
         "Namespace": namespaces.NAMESPACE,
         "Node": namespaces.NODE,
         "PersistentVolume": storage.PERSISTENT_VOLUME,
-        "PersistentVolumeClaim": storage.PERSISTENT_VOLUME_CLAIM,
+        "PersistentVolumeClaim": volume_claims.PERSISTENT_VOLUME_CLAIM,
         "Pod": pods.POD,
         "PodTemplate": pods.POD_TEMPLATE,
         "ReplicationController": workloads.REPLICATION_CONTROLLER,

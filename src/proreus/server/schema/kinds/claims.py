@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proreus.api.values import quantity
+from proreus.api.values import names, quantity
 from proreus.server.schema.kinds.findings import Findings
 from proreus.server.schema.kinds.label_selectors import check_selector
 
@@ -63,6 +63,10 @@ def _check_source(found: Findings, at: str, source: Json) -> None:
     if not source.get("apiGroup") and source.get("kind") != "PersistentVolumeClaim":
         found.invalid(
             at,
-            source.get("kind"),
+            source.get("kind") or "",
             "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
         )
+    if source.get("apiGroup"):
+        found.name(f"{at}.apiGroup", source["apiGroup"])
+    if source.get("namespace"):
+        found.name(f"{at}.namespace", source["namespace"], names.dns_label)

@@ -142,7 +142,7 @@ def _check_taints(found: Findings, at: str, taints: list[Json] | None) -> None:
 def _check_sizes(found: Findings, status: Json) -> None:
     for field in ("capacity", "allocatable"):
         for name, amount in sorted((status.get(field) or {}).items()):
-            check_amount(found, f"status.{field}[{name}]", name, amount)
+            check_amount(found, f"status.{field}.{name}", name, amount)
 
 
 def _check_addresses(found: Findings, status: Json) -> None:

@@ -27,6 +27,11 @@ _DEPRECATED = {
 }  # fmt: skip
 
 
+def current_label(key: str) -> str:
+    """The name a label has today."""
+    return _INSTEAD[key][1] if key in _INSTEAD else key
+
+
 def deprecated_label(key: str) -> str:
     """What to say of it; nothing of a label in use."""
     return _DEPRECATED.get(key, "")

@@ -168,12 +168,12 @@ def _check_narrowed_affinity(found: Findings, new: Json, old: Json) -> None:
     had = (old.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
     if had and len(had) != len(terms):
         why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        found.invalid(at, [_internal_term(term) for term in terms], why)
+        found.invalid(at, [internal_term(term) for term in terms], why)
         return
     for (where, term), old_term in zip(items(terms, at), had, strict=False):
         if not _only_adds(term, old_term):
             why = "only additions are allowed (no mutations or deletions)"
-            found.invalid(where, _internal_term(term), why)
+            found.invalid(where, internal_term(term), why)
 
 
 def _only_adds(new: Json, old: Json) -> bool:
@@ -185,7 +185,7 @@ def _only_adds(new: Json, old: Json) -> bool:
     )
 
 
-def _internal_term(term: Json) -> dict[str, Any]:
+def internal_term(term: Json) -> dict[str, Any]:
     """The term as Kubernetes prints its internal form."""
 
     def shown(requirements: list[Json] | None) -> list[dict[str, Any]] | None:

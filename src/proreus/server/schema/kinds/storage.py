@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from math import floor
 from typing import Any
 
+from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names, quantity
 from proreus.api.values.timestamp import format_time
-from proreus.server.schema.kinds.claims import VOLUME_MODES, check_access_modes, check_claim_spec
+from proreus.server.schema.kinds.claims import VOLUME_MODES, check_access_modes
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.label_selectors import check_node_selector
 from proreus.server.schema.kinds.mounts import check_no_backsteps
+from proreus.server.schema.kinds.node_labels import current_label
+from proreus.server.schema.kinds.pod_updates import internal_term
 from proreus.server.schema.kinds.volume_defaults import default_volume_source
-from proreus.server.schema.kinds.volume_warnings import claim_warnings, persistent_volume_warnings
+from proreus.server.schema.kinds.volume_warnings import persistent_volume_warnings
 from proreus.server.schema.kinds.volumes import (
     SOURCE_CHECKS,
+    TOO_MANY,
     check_driver,
     in_order_of_checks,
 )
@@ -27,6 +33,13 @@ _PV_OTHER = frozenset(
      "persistentVolumeReclaimPolicy", "storageClassName", "volumeAttributesClassName",
      "volumeMode"}
 )  # fmt: skip
+_ORDER = {key: index for index, key in enumerate((
+    "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd",
+    "quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume",
+    "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi",
+))}  # fmt: skip
+_CSI_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef",
+                "nodeExpandSecretRef")  # fmt: skip
 
 
 def _add_finalizer(obj: JsonObject, name: str) -> None:
@@ -74,16 +87,25 @@ def _validate_volume(obj: JsonObject) -> list[FieldError]:
     if spec.get("storageClassName"):
         found.name("spec.storageClassName", spec["storageClassName"])
     found.one_of("spec.volumeMode", spec.get("volumeMode"), VOLUME_MODES)
+    if (name := spec.get("volumeAttributesClassName")) is not None:
+        at = "spec.volumeAttributesClassName"
+        if found.require(at, name, "an empty string is disallowed"):
+            found.name(at, name)
+        if spec.get("csi") is None:
+            why = "has to be specified when using volumeAttributesClassName"
+            found.require("spec.csi", None, why)
     return found
 
 
 def _check_capacity(found: Findings, capacity: Json) -> None:
-    if not found.require("spec.capacity", capacity):
-        return
+    found.require("spec.capacity", capacity)
     if "storage" not in capacity or len(capacity) > 1:
-        for name in sorted(capacity):
-            found.one_of("spec.capacity", name, ("storage",))
+        shown = dict(sorted(capacity.items())) or None
+        found.append(field_error.not_supported("spec.capacity", shown, ("storage",)))
     for name in sorted(capacity):
+        if (value := floor(quantity.amount(capacity[name]))) < 0:
+            why = "must be a valid resource quantity"
+            found.invalid(f"spec.capacity[{name}]", value, why)
         if quantity.amount(capacity[name]) <= 0:
             found.invalid(f"spec.capacity[{name}]", capacity[name], "must be greater than zero")
 
@@ -98,13 +120,13 @@ def _check_affinity(found: Findings, spec: Json) -> None:
 
 
 def _check_source(found: Findings, spec: Json) -> None:
-    given = in_order_of_checks(_sources(spec))
+    given = in_order_of_checks(_sources(spec), _ORDER)
     if not given:
         found.require("spec", None, "must specify a volume type")
         return
     _check_first_source(found, spec, given[0])
     for key in given[1:]:
-        found.forbid(f"spec.{key}", "may not specify more than 1 volume type")
+        found.forbid(f"spec.{'cephFS' if key == 'cephfs' else key}", TOO_MANY)
 
 
 def _check_first_source(found: Findings, spec: Json, kind: str) -> None:
@@ -118,21 +140,73 @@ def _check_first_source(found: Findings, spec: Json, kind: str) -> None:
         case "csi":
             check_driver(found, "spec.csi.driver", source.get("driver") or "")
             found.require("spec.csi.volumeHandle", source.get("volumeHandle"))
+            for key in _CSI_SECRETS:
+                if (reference := source.get(key)) is not None:
+                    _check_secret(found, f"spec.csi.{key}", reference)
+        case "glusterfs" | "azureFile" | "cinder" | "storageos":
+            SOURCE_CHECKS[kind](found, f"spec.{kind}", source)
+            _check_namespaces(found, f"spec.{kind}", source)
         case _ if kind in SOURCE_CHECKS:
             SOURCE_CHECKS[kind](found, f"spec.{kind}", source)
+
+
+def _check_secret(found: Findings, at: str, reference: Json) -> None:
+    found.required_name(f"{at}.name", reference.get("name"))
+    found.required_name(f"{at}.namespace", reference.get("namespace"), names.dns_label)
+
+
+def _check_namespaces(found: Findings, at: str, source: Json) -> None:
+    """A volume is in no namespace, so it has to say where its secrets are."""
+    if (namespace := source.get("endpointsNamespace")) is not None:
+        if not namespace:
+            why = "if the endpointnamespace is set, it must be a valid namespace name"
+            found.invalid(f"{at}.endpointsNamespace", namespace, why)
+        else:
+            found.name(f"{at}.endpointsNamespace", namespace, names.dns_label)
+    if "secretNamespace" in source:
+        found.require(f"{at}.secretNamespace", source["secretNamespace"])
+    if (reference := source.get("secretRef")) is not None:
+        found.require(f"{at}.secretRef.namespace", reference.get("namespace"))
 
 
 def _volume_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings(_validate_volume(new))
     spec, before = new["spec"], old["spec"]
-    if {key: spec[key] for key in _sources(spec)} != {key: before[key] for key in _sources(before)}:
+    sources = {key: spec[key] for key in _sources(spec)}
+    csi, had_csi = sources.get("csi"), before.get("csi")
+    if csi and had_csi and "controllerExpandSecretRef" not in had_csi:
+        sources["csi"] = {k: v for k, v in csi.items() if k != "controllerExpandSecretRef"}
+    if sources != {key: before[key] for key in _sources(before)}:
         found.forbid(
             "spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation"
         )
     found.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
-    if before.get("nodeAffinity") is not None:
-        found.immutable("nodeAffinity", spec.get("nodeAffinity"), before["nodeAffinity"])
+    affinity, was = spec.get("nodeAffinity"), before.get("nodeAffinity")
+    if was is not None and affinity != was and _with_new_labels(was) != affinity:
+        why = "field is immutable, except for updating from beta label to GA"
+        found.invalid("nodeAffinity", internal_affinity(affinity), why)
+    had = before.get("volumeAttributesClassName")
+    if had is not None and spec.get("volumeAttributesClassName") is None:
+        why = "update from non-nil value to nil is forbidden"
+        found.forbid("spec.volumeAttributesClassName", why)
     return found
+
+
+def _with_new_labels(affinity: Json) -> Json:
+    """The affinity with labels of nodes under the names they have today."""
+    found = deepcopy(dict(affinity))
+    for term in (found.get("required") or {}).get("nodeSelectorTerms") or ():
+        for expression in term.get("matchExpressions") or ():
+            expression["key"] = current_label(expression.get("key") or "")
+    return found
+
+
+def internal_affinity(affinity: Json | None) -> dict[str, Any] | None:
+    """As Kubernetes prints its internal form."""
+    if affinity is None:
+        return None
+    terms = (affinity.get("required") or {}).get("nodeSelectorTerms") or []
+    return {"Required": {"NodeSelectorTerms": [internal_term(term) for term in terms]}}
 
 
 PERSISTENT_VOLUME = Rules(
@@ -141,82 +215,6 @@ PERSISTENT_VOLUME = Rules(
     validate=_validate_volume,
     validate_update=_volume_update,
     warnings=persistent_volume_warnings,
-)
-
-
-# --- claims
-
-
-def _default_claim(obj: JsonObject) -> None:
-    obj["spec"].setdefault("volumeMode", "Filesystem")
-    obj.setdefault("status", {}).setdefault("phase", "Pending")
-
-
-def _prepare_claim(obj: JsonObject) -> None:
-    obj["status"] = {"phase": "Pending"}
-    _add_finalizer(obj, "kubernetes.io/pvc-protection")
-    spec = obj["spec"]
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and not _is_known_source(source):
-        spec.pop("dataSource")
-        source = None
-    # The two fields are the old and the new name of one thing, unless a namespace is given.
-    if source is not None and reference is None:
-        spec["dataSourceRef"] = dict(source)
-    elif reference is not None and source is None and not reference.get("namespace"):
-        spec["dataSource"] = dict(reference)
-
-
-def _is_known_source(source: Json) -> bool:
-    pair = (source.get("apiGroup") or "", source.get("kind"))
-    return pair in (
-        ("", "PersistentVolumeClaim"),
-        ("snapshot.storage.k8s.io", "VolumeSnapshot"),
-    )
-
-
-def _validate_claim(obj: JsonObject) -> list[FieldError]:
-    found = Findings()
-    check_claim_spec(found, "spec", obj["spec"])
-    return found
-
-
-_CLAIM_FIXED = (
-    "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
-    "bound claims"
-)
-
-
-def _claim_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings(_validate_claim(new))
-    spec, before = new["spec"], old["spec"]
-    bound = (old.get("status") or {}).get("phase") == "Bound"
-    changeable = {"resources", "volumeAttributesClassName"} if bound else set()
-    if not before.get("volumeName"):
-        changeable.add("volumeName")
-    if _fixed(spec, changeable) != _fixed(before, changeable):
-        found.forbid("spec", _CLAIM_FIXED)
-    wanted = (spec.get("resources") or {}).get("requests") or {}
-    had = (before.get("resources") or {}).get("requests") or {}
-    if bound and quantity.amount(wanted.get("storage")) < quantity.amount(had.get("storage")):
-        capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage")
-        if quantity.amount(wanted.get("storage")) <= quantity.amount(capacity):
-            found.forbid(
-                "spec.resources.requests.storage", "field can not be less than status.capacity"
-            )
-    return found
-
-
-def _fixed(spec: Json, changeable: set[str]) -> dict[str, Any]:
-    return {key: value for key, value in spec.items() if key not in changeable}
-
-
-PERSISTENT_VOLUME_CLAIM = Rules(
-    default=_default_claim,
-    prepare_create=_prepare_claim,
-    validate=_validate_claim,
-    validate_update=_claim_update,
-    warnings=claim_warnings,
 )
 
 

@@ -20,7 +20,7 @@ _GONE = {
     "cephfs": ("cephfs", "v1.28", "v1.31"),
     "rbd": ("rbd", "v1.28", "v1.31"),
 }
-_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _OLD_CLASS = 'deprecated since v1.8; use "storageClassName" attribute instead'
 _RECYCLE = (
     "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic "
@@ -72,5 +72,5 @@ def claim_spec_warnings(spec: Json, at: str) -> Iterator[str]:
 
 
 def _old_class(obj: Json) -> Iterator[str]:
-    if _BETA_CLASS in (obj["metadata"].get("annotations") or {}):
-        yield f"metadata.annotations[{_BETA_CLASS}]: {_OLD_CLASS}"
+    if BETA_CLASS in (obj["metadata"].get("annotations") or {}):
+        yield f"metadata.annotations[{BETA_CLASS}]: {_OLD_CLASS}"

@@ -137,7 +137,14 @@ def test_an_object_is_judged(
          ["data: Forbidden: field is immutable when `immutable` is set"]),
         ("v1", "ConfigMap", {"immutable": True}, {"metadata": {"labels": {"a": "b"}}}, []),
         ("v1", "Secret", {}, {"type": "x"}, ['type: Invalid value: "x": field is immutable']),
-        ("v1", "PersistentVolumeClaim", {"spec": CLAIM}, {"spec": {"storageClassName": "y"}},
+        ("v1", "PersistentVolumeClaim", {"spec": CLAIM}, {"spec": {"storageClassName": "y"}}, []),
+        ("v1", "PersistentVolumeClaim", {"spec": CLAIM}, {"spec": {"volumeName": "v"}}, []),
+        ("v1", "PersistentVolumeClaim", {"spec": CLAIM}, {"spec": {"volumeMode": "Block"}},
+         ["spec: Forbidden: spec is immutable after creation except resources.requests and "
+          "volumeAttributesClassName for bound claims",
+          'volumeMode: Invalid value: "Block": field is immutable']),
+        ("v1", "PersistentVolumeClaim", {"spec": {**CLAIM, "storageClassName": "x"}},
+         {"spec": {"storageClassName": "y"}},
          ["spec: Forbidden: spec is immutable after creation except resources.requests and "
           "volumeAttributesClassName for bound claims"]),
         ("v1", "PersistentVolume", {"spec": VOLUME}, {"spec": {"volumeMode": "Block"}},
@@ -181,3 +188,34 @@ def test_kinds_without_rules_have_plain_ones() -> None:
 
     assert rules.validate({"metadata": {}}) == []
     assert rules.warnings({}) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "problems"),
+    [
+        ({"capacity": None},
+         ["spec.capacity: Required value",
+          'spec.capacity: Unsupported value: null: supported values: "storage"']),
+        ({"volumeAttributesClassName": "a"},
+         ["spec.csi: Required value: has to be specified when using volumeAttributesClassName"]),
+        ({"hostPath": None, "csi": {"driver": "d", "volumeHandle": "h",
+                                    "nodePublishSecretRef": {"name": "s"}}},
+         ["spec.csi.nodePublishSecretRef.namespace: Required value"]),
+        ({"nfs": {"server": "s", "path": "/p"}},
+         ["spec.nfs: Forbidden: may not specify more than 1 volume type"]),
+    ],
+)  # fmt: skip
+def test_a_persistent_volume_is_judged(spec: dict[str, Any], problems: list[str]) -> None:
+    given = {key: value for key, value in {**VOLUME, **spec}.items() if value is not None}
+
+    assert errors("v1", "PersistentVolume", spec=given) == problems
+
+
+def test_a_bound_claim_may_grow() -> None:
+    claim = created("v1", "PersistentVolumeClaim", spec=CLAIM)
+    claim["status"] = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
+
+    assert updated(claim, {"spec": {"resources": {"requests": {"storage": "9Gi"}}}})[1] == []
+    assert updated(claim, {"spec": {"resources": {"requests": {"storage": "1Mi"}}}})[1] == [
+        "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"
+    ]

@@ -216,7 +216,7 @@ def test_limits_are_of_known_types_and_resources() -> None:
 
 def test_a_node_has_no_negative_capacity() -> None:
     assert errors("v1", "Node", status={"capacity": {"cpu": "-1"}}) == [
-        f'status.{field}[cpu]: Invalid value: "-1": must be greater than or equal to 0'
+        f'status.{field}.cpu: Invalid value: "-1": must be greater than or equal to 0'
         for field in ("capacity", "allocatable")
     ]
 
