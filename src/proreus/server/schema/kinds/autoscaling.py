@@ -9,6 +9,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.values import names, quantity
 from proreus.server.schema.kinds.findings import NOT_NEGATIVE, Findings, items
 from proreus.server.schema.kinds.label_selectors import check_selector
+from proreus.server.schema.kinds.resources import check_container_name
 from proreus.server.schema.kinds.workloads import check_not_over_100, check_share
 from proreus.server.schema.rules import JsonObject, Rules
 
@@ -18,8 +19,10 @@ _STABILIZATION_MAX_S = 3600
 _PERIOD_MAX_S = 1800
 _METRIC_TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _SELECT = ("Disabled", "Max", "Min")
-_SOURCES = {"Object": "object", "Pods": "pods", "Resource": "resource",
-            "ContainerResource": "containerResource", "External": "external"}  # fmt: skip
+# In this order Kubernetes looks for them.
+_SOURCES = {"Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
+            "ContainerResource": "containerResource"}  # fmt: skip
+_PER_POD = "value for metric or a per-pod target"
 _FAST = {"periodSeconds": 15, "type": "Percent", "value": 100}
 
 
@@ -67,55 +70,69 @@ def _check_reference(found: Findings, at: str, reference: Json) -> None:
 
 def _check_metrics(found: Findings, metrics: list[Json], low: int | None) -> None:
     at = "spec.metrics"
+    for where, metric in items(metrics, at):
+        _check_metric(found, where, metric)
     if low == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         found.forbid(
             at,
             "must specify at least one Object or External metric to support scaling to zero "
             "replicas",
         )
-    for where, metric in items(metrics, at):
-        kind = metric.get("type") or ""
-        if not kind:
-            found.require(f"{where}.type", kind, "must specify a metric source type")
-            continue
-        found.one_of(f"{where}.type", kind, _METRIC_TYPES)
-        key = _SOURCES.get(kind)
-        if key is None:
-            continue
-        source = metric.get(key)
-        if source is None:
-            found.require(
-                f"{where}.{key}", None, "must populate information for the given metric source"
-            )
-            continue
-        for other in _SOURCES.values():
-            if other != key and metric.get(other) is not None:
-                found.forbid(f"{where}.{other}", "must populate the given metric source only")
-        _check_source(found, f"{where}.{key}", key, source)
+
+
+def _check_metric(found: Findings, at: str, metric: Json) -> None:
+    """Of several sources the first is judged, and those of other types are too many."""
+    kind = metric.get("type") or ""
+    found.require(f"{at}.type", kind, "must specify a metric source type")
+    found.one_of(f"{at}.type", kind, _METRIC_TYPES)
+    given = [key for key in _SOURCES.values() if metric.get(key) is not None]
+    if given:
+        _check_source(found, f"{at}.{given[0]}", given[0], metric[given[0]])
+    key = _SOURCES.get(kind)
+    if key is None:
+        found.one_of(f"{at}.type", kind, _METRIC_TYPES)  # once more; so does Kubernetes
+    elif key not in given:
+        why = "must populate information for the given metric source"
+        found.require(f"{at}.{key}", None, why)
+    if len(given) != 1:
+        for other in given:
+            if other != key:
+                found.forbid(f"{at}.{other}", "must populate the given metric source only")
 
 
 def _check_source(found: Findings, at: str, key: str, source: Json) -> None:
     target = source.get("target") or {}
-    if key in ("resource", "containerResource"):
-        found.require(f"{at}.name", source.get("name"), "must specify a resource name")
-        if key == "containerResource":
-            found.require(f"{at}.container", source.get("container"), "must specify a container")
-    else:
-        metric = source.get("metric") or {}
-        if found.require(f"{at}.metric.name", metric.get("name")):
-            found.name(f"{at}.metric.name", metric["name"], names.path_segment)
-        check_selector(found, f"{at}.metric.selector", metric.get("selector"))
-    if key == "object":
-        _check_reference(found, f"{at}.describedObject", source.get("describedObject") or {})
-    _check_target(found, f"{at}.target", target, utilization=key.lower().endswith("resource"))
+    match key:
+        case "resource" | "containerResource":
+            found.require(f"{at}.name", source.get("name"), "must specify a resource name")
+            if key == "containerResource":
+                _check_container(found, at, source)
+        case "object":
+            _check_reference(found, f"{at}.describedObject", source.get("describedObject") or {})
+            _check_identifier(found, f"{at}.metric", source.get("metric") or {})
+        case _:
+            _check_identifier(found, f"{at}.metric", source.get("metric") or {})
+    _check_target(found, f"{at}.target", target)
+    _check_amounts(found, f"{at}.target", key, target)
 
 
-def _check_target(found: Findings, at: str, target: Json, *, utilization: bool) -> None:
+def _check_container(found: Findings, at: str, source: Json) -> None:
+    if name := source.get("name"):
+        check_container_name(found, f"{at}.name", name)
+    if found.require(f"{at}.container", source.get("container"), "must specify a container"):
+        found.name(f"{at}.container", source["container"], names.dns_label)
+
+
+def _check_identifier(found: Findings, at: str, metric: Json) -> None:
+    if found.require(f"{at}.name", metric.get("name"), "must specify a metric name"):
+        found.name(f"{at}.name", metric["name"], names.path_segment)
+
+
+def _check_target(found: Findings, at: str, target: Json) -> None:
     kind = target.get("type") or ""
-    if not kind:
-        found.require(f"{at}.type", kind, "must specify a metric target type")
-    else:
-        found.one_of(f"{at}.type", kind, ("AverageValue", "Utilization", "Value"))
+    found.require(f"{at}.type", kind, "must specify a metric target type")
+    if kind not in ("Utilization", "Value", "AverageValue"):
+        found.invalid(f"{at}.type", kind, "must be either Utilization, Value, or AverageValue")
     for key in ("value", "averageValue"):
         amount = target.get(key)
         if amount is not None and quantity.amount(amount) <= 0:
@@ -123,16 +140,32 @@ def _check_target(found: Findings, at: str, target: Json, *, utilization: bool) 
     share = target.get("averageUtilization")
     if share is not None and share < 1:
         found.invalid(f"{at}.averageUtilization", share, "must be greater than 0")
-    if utilization and share is None and target.get("averageValue") is None:
-        found.require(
-            f"{at}.averageUtilization",
-            None,
-            "must set either a target raw value or a target utilization",
-        )
-    if utilization and share is not None and target.get("averageValue") is not None:
-        found.forbid(
-            f"{at}.averageValue", "may not set both a target raw value and a target utilization"
-        )
+
+
+def _check_amounts(found: Findings, at: str, key: str, target: Json) -> None:
+    """Which of the numbers a source needs, and which of them it may not have together."""
+    value, average, share = (
+        target.get(name) for name in ("value", "averageValue", "averageUtilization")
+    )
+    match key:
+        case "object" | "external":
+            if value is None and average is None:
+                which = "value or averageValue" if key == "object" else _PER_POD
+                found.require(f"{at}.averageValue", None, f"must set either a target {which}")
+            elif key == "external" and value is not None and average is not None:
+                why = "may not set both a target value for metric and a per-pod target"
+                found.forbid(f"{at}.value", why)
+        case "pods":
+            if average is None:
+                why = "must specify a positive target averageValue"
+                found.require(f"{at}.averageValue", None, why)
+        case _:
+            if share is None and average is None:
+                why = "must set either a target raw value or a target utilization"
+                found.require(f"{at}.averageUtilization", None, why)
+            elif share is not None and average is not None:
+                why = "may not set both a target raw value and a target utilization"
+                found.forbid(f"{at}.averageValue", why)
 
 
 def _check_scaling(found: Findings, at: str, rules: Json | None) -> None:
@@ -166,8 +199,18 @@ def _check_positive(found: Findings, at: str, value: int) -> None:
         found.invalid(at, value, "must be greater than zero")
 
 
+def _validate_status(new: JsonObject, _: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    for key in ("currentReplicas", "desiredReplicas"):
+        found.not_negative(f"status.{key}", status.get(key))
+    return found
+
+
 HORIZONTAL_POD_AUTOSCALER = Rules(
-    default=_default, validate=_validate, validate_update=lambda new, _: _validate(new)
+    default=_default,
+    validate=_validate,
+    validate_update=lambda new, _: _validate(new),
+    validate_status=_validate_status,
 )
 
 
@@ -197,6 +240,15 @@ def _validate_budget(obj: JsonObject) -> list[FieldError]:
     return found
 
 
+def _budget_status(new: JsonObject, _: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    for key in ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"):
+        found.not_negative(f"status.{key}", status.get(key))
+    return found
+
+
 POD_DISRUPTION_BUDGET = Rules(
-    validate=_validate_budget, validate_update=lambda new, _: _validate_budget(new)
+    validate=_validate_budget,
+    validate_update=lambda new, _: _validate_budget(new),
+    validate_status=_budget_status,
 )

@@ -104,6 +104,16 @@ def _validate_lease(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj.get("spec") or {}
     found.greater_than_zero("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
     found.not_negative("spec.leaseTransitions", spec.get("leaseTransitions"))
+    strategy = spec.get("strategy")
+    if strategy is not None:
+        at = "spec.strategy.strategy"  # twice; so does Kubernetes
+        if "/" in strategy:
+            found.name(at, strategy, names.qualified_name)
+        else:
+            found.one_of(at, strategy, ("OldestEmulationVersion",))
+    if spec.get("preferredHolder") and not strategy:
+        why = "may only be specified if `strategy` is defined"
+        found.forbid("spec.preferredHolder", why)
     return found
 
 

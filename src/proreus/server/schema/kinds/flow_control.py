@@ -7,6 +7,7 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
+from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.rules import JsonObject, Rules
 
@@ -14,7 +15,11 @@ Json = Mapping[str, Any]
 _PRECEDENCE = 1000
 _PRECEDENCE_MAX = 10000
 _SHARES = 30
-_SUBJECTS = {"User": "user", "Group": "group", "ServiceAccount": "serviceAccount"}
+_SUBJECTS = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
+_VERBS = frozenset({"get", "list", "create", "update", "delete", "deletecollection", "patch",
+                    "watch", "proxy"})  # fmt: skip
+_NAMESPACES = "each member of this list must be '*' or a DNS-1123 label; "
+_QUEUES_MAX = 10_000_000
 
 
 # --- flow schemas
@@ -63,11 +68,8 @@ def _check_rule(found: Findings, at: str, rule: Json) -> None:
     for where, entry in items(resource_rules, f"{at}.resourceRules"):
         _check_resource_rule(found, where, entry)
     for where, entry in items(url_rules, f"{at}.nonResourceRules"):
-        found.require(f"{where}.verbs", entry.get("verbs"), "verbs must contain at least one value")
-        urls = entry.get("nonResourceURLs")
-        found.require(
-            f"{where}.nonResourceURLs", urls, "nonResourceURLs must contain at least one value"
-        )
+        _check_verbs(found, f"{where}.verbs", entry.get("verbs"))
+        _check_urls(found, f"{where}.nonResourceURLs", entry.get("nonResourceURLs"))
 
 
 def _check_subject(found: Findings, at: str, subject: Json) -> None:
@@ -76,35 +78,79 @@ def _check_subject(found: Findings, at: str, subject: Json) -> None:
     if key is None:
         found.one_of(f"{at}.kind", kind, ("Group", "ServiceAccount", "User"))
         return
-    if subject.get(key) is None:
-        found.require(f"{at}.{key}", None, f"{key} is required when subject kind is '{kind}'")
-    for other in _SUBJECTS.values():
+    part, where = subject.get(key), f"{at}.{key}"
+    if part is None:
+        found.require(where, None, f"{key} is required when subject kind is '{kind}'")
+    else:
+        found.require(f"{where}.name", part.get("name"))
+    if part is not None and key == "serviceAccount":
+        if part.get("name") not in (None, "", "*"):
+            found.name(f"{where}.name", part["name"])
+        why = "must specify namespace for service account"
+        if found.require(f"{where}.namespace", part.get("namespace"), why):
+            found.name(f"{where}.namespace", part["namespace"], names.dns_label)
+    for other_kind, other in _SUBJECTS.items():
         if other != key and subject.get(other) is not None:
-            found.forbid(f"{at}.{other}", f"{other} is forbidden when subject kind is not '{kind}'")
-    part = subject.get(key) or {}
-    if key == "serviceAccount" and subject.get(key) is not None:
-        found.require(
-            f"{at}.serviceAccount.namespace",
-            part.get("namespace"),
-            "must specify namespace for service account",
-        )
-    if subject.get(key) is not None:
-        found.require(f"{at}.{key}.name", part.get("name"))
+            why = f"{other} is forbidden when subject kind is not '{other_kind}'"
+            found.forbid(f"{at}.{other}", why)
+
+
+def _check_verbs(found: Findings, at: str, verbs: list[str] | None) -> None:
+    if not found.require(at, verbs, "verbs must contain at least one value"):
+        return
+    if "*" in (verbs or ()):
+        _check_alone(found, at, verbs, "verbs")
+    elif not _VERBS.issuperset(verbs or ()):
+        found.append(field_error.not_supported(at, verbs, sorted(_VERBS)))
+
+
+def _check_alone(found: Findings, at: str, values: list[str] | None, others: str) -> None:
+    """What stands for everything stands alone."""
+    if values and len(values) > 1 and "*" in values:
+        found.invalid(at, values, f"if '*' is present, must not specify other {others}")
+
+
+def _check_urls(found: Findings, at: str, urls: list[str] | None) -> None:
+    if not found.require(at, urls, "nonResourceURLs must contain at least one value"):
+        return
+    _check_alone(found, at, urls, "non-resource URLs")
+    for where, url in items(None if "*" in (urls or ()) else urls, at):
+        if why := _fault_of_url(url):
+            found.invalid(where, url, why)
+
+
+def _fault_of_url(url: str) -> str:
+    if not url:
+        return "must not be empty"
+    if not url.startswith("/"):
+        return "must start with slash"
+    if " " in url:
+        return "must not contain white-space"
+    if "//" in url:
+        return "must not contain double slash"
+    stars = url.count("*")
+    is_odd = stars > 1 or (stars == 1 and not url.endswith("/*"))
+    return "wildcard can only do suffix matching" if is_odd else ""
 
 
 def _check_resource_rule(found: Findings, at: str, rule: Json) -> None:
-    for key, why in (
-        ("verbs", "verbs must contain at least one value"),
-        ("apiGroups", "resource rules must supply at least one api group"),
-        ("resources", "resource rules must supply at least one resource"),
+    _check_verbs(found, f"{at}.verbs", rule.get("verbs"))
+    for key, one, others in (
+        ("apiGroups", "api group", "api groups"),
+        ("resources", "resource", "resources"),
     ):
-        found.require(f"{at}.{key}", rule.get(key), why)
-    if not rule.get("namespaces") and not rule.get("clusterScope"):
         found.require(
-            f"{at}.namespaces",
-            None,
-            "resource rules that are not cluster scoped must supply at least one namespace",
+            f"{at}.{key}", rule.get(key), f"resource rules must supply at least one {one}"
         )
+        _check_alone(found, f"{at}.{key}", rule.get(key), others)
+    namespaces, where = rule.get("namespaces") or [], f"{at}.namespaces"
+    if not namespaces and not rule.get("clusterScope"):
+        why = "resource rules that are not cluster scoped must supply at least one namespace"
+        found.require(where, None, why)
+    _check_alone(found, where, namespaces, "namespaces")
+    for place, namespace in items(None if "*" in namespaces else namespaces, where):
+        for why in names.dns_label(namespace):
+            found.invalid(place, namespace, f"{_NAMESPACES}{why}")
 
 
 FLOW_SCHEMA = Rules(
@@ -182,6 +228,8 @@ def _check_queuing(found: Findings, at: str, queuing: Json) -> None:
         if (queuing.get(key) or 0) <= 0:
             found.invalid(f"{at}.{key}", queuing.get(key) or 0, "must be positive")
     hand, queues = queuing.get("handSize") or 0, queuing.get("queues") or 0
+    if queues > _QUEUES_MAX:
+        found.invalid(f"{at}.queues", queues, f"must not be greater than {_QUEUES_MAX}")
     if hand > queues:
         found.invalid(f"{at}.handSize", hand, f"should not be greater than queues ({queues})")
 

@@ -53,11 +53,10 @@ def _check_port(found: Findings, at: str, entry: Json) -> None:
             why = "may not be specified when `port` is not specified"
             found.invalid(f"{at}.endPort", end, why)
         return
-    found.port_or_name(f"{at}.port", port)
-    if end is None:
-        return
-    if isinstance(port, str):
+    if isinstance(port, str) and end is not None:
         found.invalid(f"{at}.endPort", end, "may not be specified when `port` is non-numeric")
+    found.port_or_name(f"{at}.port", port)
+    if end is None or isinstance(port, str):
         return
     if end < port:
         found.invalid(f"{at}.endPort", end, "must be greater than or equal to `port`")
@@ -82,10 +81,12 @@ def _check_block(found: Findings, at: str, block: Json) -> None:
         return
     found.name(f"{at}.cidr", block["cidr"], names.cidr)
     network = names.parse_cidr(block["cidr"])
+    if network is None:
+        return
     for where, text in items(block.get("except"), f"{at}.except"):
         found.name(where, text, names.cidr)
         part = names.parse_cidr(text)
-        if network is None or part is None:
+        if part is None:
             continue
         inside = (
             part.version == network.version

@@ -270,3 +270,32 @@ def test_an_autoscaler_tolerates_nothing_negative() -> None:
     assert errors("autoscaling/v2", "HorizontalPodAutoscaler", spec=spec) == [
         'spec.behavior.scaleDown.tolerance: Invalid value: "-1": must be greater than or equal to 0'
     ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "problems"),
+    [
+        ({"verbs": ["look"], "clusterScope": True},
+         ['verbs: Unsupported value: ["look"]: supported values: "create", "delete", '
+          '"deletecollection", "get", "list", "patch", "proxy", "update", "watch"']),
+        ({"resources": ["*", "pods"], "clusterScope": True},
+         ["resources: Invalid value: [\"*\",\"pods\"]: if '*' is present, must not specify other "
+          "resources"]),
+        ({"namespaces": ["*", "a"]},
+         ["namespaces: Invalid value: [\"*\",\"a\"]: if '*' is present, must not specify other "
+          "namespaces"]),
+    ],
+)  # fmt: skip
+def test_a_rule_of_a_flow_schema_is_judged(rule: dict[str, Any], problems: list[str]) -> None:
+    whole = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], **rule}
+    subject = {"kind": "User", "user": {"name": "u"}, "group": {"name": "g"}}
+    rules = [{"subjects": [subject], "resourceRules": [whole]}]
+    spec = {"priorityLevelConfiguration": {"name": "p"}, "rules": rules}
+
+    found = errors("flowcontrol.apiserver.k8s.io/v1", "FlowSchema", spec=spec)
+
+    assert [text.removeprefix("spec.rules[0].resourceRules[0].") for text in found] == [
+        "spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not "
+        "'Group'",
+        *problems,
+    ]

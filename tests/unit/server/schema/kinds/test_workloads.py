@@ -276,3 +276,25 @@ def test_a_daemon_set_replaces_its_pods_in_one_of_two_ways() -> None:
         "spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when "
         "maxSurge is 0"
     ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "problems"),
+    [
+        ({"type": "Pods", "pods": {"metric": {"name": "m"}, "target": {"type": "Value"}}},
+         ["pods.target.averageValue: Required value: must specify a positive target averageValue"]),
+        ({"type": "External", "external": {"metric": {}, "target": {"type": "x", "value": 1}}},
+         ["external.metric.name: Required value: must specify a metric name",
+          'external.target.type: Invalid value: "x": must be either Utilization, Value, or '
+          "AverageValue"]),
+        ({"type": "Resource"},
+         ["resource: Required value: must populate information for the given metric source"]),
+    ],
+)  # fmt: skip
+def test_a_metric_is_judged(metric: dict[str, Any], problems: list[str]) -> None:
+    target = {"kind": "Deployment", "name": "d"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 2, "metrics": [metric]}
+
+    found = errors("autoscaling/v2", "HorizontalPodAutoscaler", spec=spec)
+
+    assert [text.removeprefix("spec.metrics[0].") for text in found] == problems
