@@ -36,14 +36,14 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     _check_spec(found, obj)
     if len(name) > _NAME_MAX:
         found.invalid("metadata.name", name, f"must be no more than {_NAME_MAX} characters")
+    found.require("spec.schedule", obj["spec"].get("schedule"))  # said last
     return found
 
 
 def _check_spec(found: Findings, obj: JsonObject, old: JsonObject | None = None) -> None:
     spec = obj["spec"]
     had = (old or {}).get("spec") or {}
-    schedule = spec.get("schedule") or ""
-    if found.require("spec.schedule", schedule):
+    if schedule := spec.get("schedule"):
         had_zone = "TZ" in (had.get("schedule") or "")
         _check_schedule(found, schedule, spec.get("timeZone"), had_zone=had_zone)
     found.not_negative("spec.startingDeadlineSeconds", spec.get("startingDeadlineSeconds"))
@@ -98,6 +98,7 @@ def _check_zone(found: Findings, at: str, zone: str) -> None:
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
     _check_spec(found, new, old)
+    found.require("spec.schedule", new["spec"].get("schedule"))
     return found
 
 
