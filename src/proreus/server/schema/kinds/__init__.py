@@ -12,6 +12,7 @@ from functools import cache
 from proreus.api.group_version import GroupKind
 from proreus.server.schema.kinds import (
     addresses,
+    admission_policies,
     autoscaling,
     certificates,
     classes,
@@ -56,9 +57,11 @@ _RULES: dict[str, dict[str, Rules]] = {
         "Service": services.SERVICE,
     },
     "admissionregistration.k8s.io": {
+        "MutatingAdmissionPolicy": admission_policies.MUTATING_POLICY,
+        "MutatingAdmissionPolicyBinding": admission_policies.MUTATING_POLICY_BINDING,
         "MutatingWebhookConfiguration": webhooks.MUTATING_WEBHOOKS,
-        "ValidatingAdmissionPolicy": webhooks.VALIDATING_POLICY,
-        "ValidatingAdmissionPolicyBinding": webhooks.VALIDATING_POLICY_BINDING,
+        "ValidatingAdmissionPolicy": admission_policies.VALIDATING_POLICY,
+        "ValidatingAdmissionPolicyBinding": admission_policies.VALIDATING_POLICY_BINDING,
         "ValidatingWebhookConfiguration": webhooks.VALIDATING_WEBHOOKS,
     },
     "apiregistration.k8s.io": {"APIService": service_networks.API_SERVICE},

@@ -1,4 +1,4 @@
-"""Webhook configurations and admission policies."""
+"""Webhook configurations, and the rules they share with admission policies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import Findings, items
@@ -16,9 +17,10 @@ Json = Mapping[str, Any]
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _TIMEOUT_MAX_S = 30
+_CONDITIONS_MAX = 64
 
 
-def _default_rule(rule: JsonObject) -> None:
+def default_rule(rule: JsonObject) -> None:
     rule.setdefault("scope", "*")
 
 
@@ -35,7 +37,7 @@ def _defaults(*, mutating: bool) -> Callable[[JsonObject], None]:
             if service := (hook.get("clientConfig") or {}).get("service"):
                 service.setdefault("port", 443)
             for rule in hook.get("rules") or ():
-                _default_rule(rule)
+                default_rule(rule)
 
     return default
 
@@ -67,7 +69,7 @@ def _check_hook(found: Findings, at: str, hook: Json) -> None:
     found.one_of(f"{at}.failurePolicy", hook.get("failurePolicy"), ("Fail", "Ignore"))
     found.one_of(f"{at}.matchPolicy", hook.get("matchPolicy"), ("Equivalent", "Exact"))
     effects = hook.get("sideEffects")
-    if found.require(f"{at}.sideEffects", effects, 'must specify one of "None", "NoneOnDryRun"'):
+    if found.require(f"{at}.sideEffects", effects, "must specify one of None, NoneOnDryRun"):
         found.one_of(f"{at}.sideEffects", effects, ("None", "NoneOnDryRun"))
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= _TIMEOUT_MAX_S:
@@ -80,7 +82,7 @@ def _check_hook(found: Findings, at: str, hook: Json) -> None:
     check_selector(found, f"{at}.objectSelector", hook.get("objectSelector"))
     found.one_of(f"{at}.reinvocationPolicy", hook.get("reinvocationPolicy"), ("IfNeeded", "Never"))
     _check_client(found, f"{at}.clientConfig", hook.get("clientConfig") or {})
-    _check_conditions(found, f"{at}.matchConditions", hook.get("matchConditions"))
+    check_conditions(found, f"{at}.matchConditions", hook.get("matchConditions"))
     _check_versions(found, f"{at}.admissionReviewVersions", hook.get("admissionReviewVersions"))
 
 
@@ -164,25 +166,39 @@ def check_rule(found: Findings, at: str, rule: Json) -> None:
             found.invalid(
                 f"{at}.{key}", values, f"if '*' is present, must not specify other {other}"
             )
+    for where, version in items(rule.get("apiVersions"), f"{at}.apiVersions"):
+        found.require(where, version)
     _check_resources(found, f"{at}.resources", rule.get("resources") or [])
     found.one_of(f"{at}.scope", rule.get("scope"), _SCOPES)
 
 
 def _check_resources(found: Findings, at: str, resources: list[str]) -> None:
     found.require(at, resources)
-    plain = [name for name in resources if "/" not in name]
+    whole: set[str] = set()  # resources with all subresources, and subresources of all resources
+    for where, name in items(resources, at):
+        resource, slash, part = name.partition("/")
+        found.require(where, name)
+        if not slash:
+            continue
+        for pattern in (f"{resource}/*", f"*/{part}"):
+            if pattern in whole:
+                why = f"if '{pattern}' is present, must not specify {name}"
+                found.invalid(where, name, why)
+        if "*" in (resource, part):
+            whole.add(name)
+    if "*/*" in resources and len(resources) > 1:
+        found.invalid(at, resources, "if '*/*' is present, must not specify other resources")
+    plain = [name for name in resources if name and "/" not in name]
     if "*" in plain and len(plain) > 1:
         why = "if '*' is present, must not specify other resources without subresources"
         found.invalid(at, resources, why)
-    if "*/*" in resources and len(resources) > 1:
-        found.invalid(at, resources, "if '*/*' is present, must not specify other resources")
-    for where, name in items(resources, at):
-        found.require(where, name)
 
 
-def _check_conditions(found: Findings, at: str, conditions: list[Json] | None) -> None:
+def check_conditions(found: Findings, at: str, conditions: list[Json] | None) -> None:
     """Names and presence; the expressions are compiled where they are evaluated."""
     seen: set[str] = set()
+    if len(conditions or ()) > _CONDITIONS_MAX:
+        found.append(field_error.too_many(at, len(conditions or ()), _CONDITIONS_MAX))
     for where, condition in items(conditions, at):
         name = condition.get("name") or ""
         found.require(f"{where}.expression", (condition.get("expression") or "").strip())
@@ -202,82 +218,4 @@ MUTATING_WEBHOOKS = Rules(
     default=_defaults(mutating=True),
     validate=_validate,
     validate_update=lambda new, _: _validate(new),
-)
-
-
-# --- admission policies
-
-
-def _default_resources(resources: JsonObject | None) -> None:
-    if resources is None:
-        return
-    resources.setdefault("matchPolicy", "Equivalent")
-    resources.setdefault("namespaceSelector", {})
-    resources.setdefault("objectSelector", {})
-    for key in ("resourceRules", "excludeResourceRules"):
-        for rule in resources.get(key) or ():
-            _default_rule(rule)
-
-
-def _default_policy(obj: JsonObject) -> None:
-    obj["spec"].setdefault("failurePolicy", "Fail")
-    _default_resources(obj["spec"].get("matchConstraints"))
-
-
-def _default_binding(obj: JsonObject) -> None:
-    _default_resources((obj.get("spec") or {}).get("matchResources"))
-
-
-def _validate_policy(obj: JsonObject) -> list[FieldError]:
-    found, spec = Findings(), obj["spec"]
-    constraints = spec.get("matchConstraints")
-    if constraints is None:
-        found.require("spec.matchConstraints", None)
-    else:
-        rules = constraints.get("resourceRules")
-        found.require("spec.matchConstraints.resourceRules", rules)
-        for where, rule in items(rules, "spec.matchConstraints.resourceRules"):
-            check_rule(found, where, rule)
-    _check_conditions(found, "spec.matchConditions", spec.get("matchConditions"))
-    if not spec.get("validations") and not spec.get("auditAnnotations"):
-        why = "validations or auditAnnotations must contain at least one item"
-        for key in ("validations", "auditAnnotations"):
-            found.require(f"spec.{key}", None, why)
-    for where, validation in items(spec.get("validations"), "spec.validations"):
-        found.require(
-            f"{where}.expression",
-            (validation.get("expression") or "").strip(),
-            "expression is not specified",
-        )
-    found.one_of("spec.failurePolicy", spec.get("failurePolicy"), ("Fail", "Ignore"))
-    return found
-
-
-def _validate_policy_binding(obj: JsonObject) -> list[FieldError]:
-    found, spec = Findings(), obj.get("spec") or {}
-    if found.require("spec.policyName", spec.get("policyName")):
-        found.name("spec.policyName", spec["policyName"])
-    actions = spec.get("validationActions") or []
-    found.require("spec.validationActions", actions, "at least one validation action is required")
-    for where, action in items(actions, "spec.validationActions"):
-        found.one_of(where, action, ("Audit", "Deny", "Warn"))
-    if "Deny" in actions and "Warn" in actions:
-        found.invalid(
-            "spec.validationActions",
-            actions,
-            "must not contain both Deny and Warn (repeating the same validation failure "
-            "information in the API response and headers serves no purpose)",
-        )
-    return found
-
-
-VALIDATING_POLICY = Rules(
-    default=_default_policy,
-    validate=_validate_policy,
-    validate_update=lambda new, _: _validate_policy(new),
-)
-VALIDATING_POLICY_BINDING = Rules(
-    default=_default_binding,
-    validate=_validate_policy_binding,
-    validate_update=lambda new, _: _validate_policy_binding(new),
 )
