@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
 from proreus.server.schema.kinds.containers import PROTOCOLS
@@ -102,17 +103,21 @@ def _validate_slice(obj: JsonObject) -> list[FieldError]:
     found.required_one_of("addressType", obj.get("addressType"), _TYPES)
     endpoints = obj.get("endpoints") or []
     if len(endpoints) > _ENDPOINTS_MAX:
-        found.forbid("endpoints", f"must have at most {_ENDPOINTS_MAX} items")
-    for where, endpoint in items(endpoints, "endpoints"):
-        _check_endpoint(found, where, endpoint, obj.get("addressType") or "")
+        found.append(field_error.too_many("endpoints", len(endpoints), _ENDPOINTS_MAX))
+    else:
+        for where, endpoint in items(endpoints, "endpoints"):
+            _check_endpoint(found, where, endpoint, obj.get("addressType") or "")
+    if len(obj.get("ports") or ()) > _PORTS_MAX:
+        found.append(field_error.too_many("ports", len(obj["ports"]), _PORTS_MAX))
+        return found
     seen: set[str] = set()
     for where, port in items(obj.get("ports"), "ports"):
         name = port.get("name") or ""
+        if name:
+            found.name(f"{where}.name", name, names.dns_label)
         if name in seen:
             found.duplicate(f"{where}.name", name)
         seen.add(name)
-        if name:
-            found.name(f"{where}.name", name, names.dns_label)
         found.required_one_of(f"{where}.protocol", port.get("protocol"), PROTOCOLS)
         found.name(f"{where}.appProtocol", port.get("appProtocol"), names.qualified_name)
     return found
@@ -123,20 +128,31 @@ def _check_endpoint(found: Findings, at: str, endpoint: Json, kind: str) -> None
     if not addresses:
         found.require(f"{at}.addresses", None, "must contain at least 1 address")
     elif len(addresses) > _ADDRESSES_MAX:
-        found.forbid(f"{at}.addresses", f"must have at most {_ADDRESSES_MAX} items")
+        found.append(field_error.too_many(f"{at}.addresses", len(addresses), _ADDRESSES_MAX))
     for where, address in items(addresses, f"{at}.addresses"):
         match kind:
             case "IPv4" | "IPv6":
                 parsed = names.parse_ip(address)
                 if parsed is None or f"IPv{parsed.version}" != kind:
                     found.invalid(where, address, f"must be a valid {kind} address")
-                else:
-                    check_non_special_ip(found, where, address)
+                check_non_special_ip(found, where, address)
             case "FQDN":
-                found.name(where, address)
+                _check_domain(found, where, address)
     found.name(f"{at}.nodeName", endpoint.get("nodeName"))
     if (hostname := endpoint.get("hostname")) is not None:
         found.name(f"{at}.hostname", hostname, names.dns_label)
+
+
+def _check_domain(found: Findings, at: str, text: str) -> None:
+    """Of at least two labels; the dot at the end may be there."""
+    name = text.removesuffix(".")
+    if not found.require(at, text):
+        return
+    if faults := names.dns_subdomain(name):
+        found.invalid(at, name, ",".join(faults))
+    elif "." not in name:
+        why = "should be a domain with at least two segments separated by dots"
+        found.invalid(at, name, why)
 
 
 def _slice_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

@@ -31,9 +31,12 @@ _NEWER = {
 def _check_common(found: Findings, obj: JsonObject, reporter: str) -> None:
     namespace = obj["metadata"].get("namespace") or ""
     about = (obj.get("involvedObject") or {}).get("namespace") or ""
-    if about != namespace and (about or namespace not in ("", "default")):
+    # The newer sort may be about an object elsewhere, but not about one nowhere.
+    is_newer = bool(obj.get("eventTime"))
+    free = ("default", "kube-system") if is_newer else ("", "default")
+    if (not about and namespace not in free) or (about not in ("", namespace) and not is_newer):
         found.invalid("involvedObject.namespace", about, "does not match event.namespace")
-    if not obj.get("eventTime"):
+    if not is_newer:
         return
     name = obj.get("reportingComponent") or ""
     found.require(reporter, name)
@@ -54,18 +57,32 @@ def _validate_core(obj: JsonObject) -> list[FieldError]:
 def _validate_newer(obj: JsonObject) -> list[FieldError]:
     found = Findings()
     _check_common(found, obj, "reportingController")
+    _check_series(found, obj.get("series"))
     found.require("eventTime", obj.get("eventTime"))
     if (kind := obj.get("type") or "") not in ("Normal", "Warning"):
         found.invalid("type", "", f"has invalid value: {kind}")
-    if (series := obj.get("series")) is not None:
-        if (series.get("count") or 0) < 2:
-            found.invalid("series.count", "", "should be at least 2")
-        found.require("series.lastObservedTime", series.get("lastObservedTime"))
+    for key in ("firstTimestamp", "lastTimestamp", "count"):
+        if obj.get(key):
+            found.invalid(_NEWER[key], "", "needs to be unset")
+    source = obj.get("source") or {}
+    if source.get("component") or source.get("host"):
+        found.invalid(_NEWER["source"], "", "needs to be unset")
     return found
 
 
+def _check_series(found: Findings, series: JsonObject | None) -> None:
+    if series is None:
+        return
+    if (series.get("count") or 0) < 2:
+        found.invalid("series.count", "", "should be at least 2")
+    found.require("series.lastObservedTime", series.get("lastObservedTime"))
+
+
 def _update_newer(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings(_validate_newer(new))
+    found = Findings()
+    _check_common(found, new, "reportingController")
+    if new.get("series") != old.get("series"):
+        _check_series(found, new.get("series"))
     for key in _FIXED:
         found.immutable(_NEWER.get(key, key), new.get(key), old.get(key))
     return found

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from proreus.api.group_version import GroupKind
+from proreus.server.schema.kinds import rules_for
 from tests.unit.server.schema.creating import created, errors, rules_of, status_errors, updated
 
 PORTS = [{"port": 80}]
@@ -231,4 +233,47 @@ def test_ranges_of_sources_may_be_annotated_on_load_balancers_only() -> None:
         f"{at}: Forbidden: may only be used when `type` is 'LoadBalancer'",
         f'{at}: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or '
         "2001:db8::/64)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "problems"),
+    [
+        ("IPv4", "fd00::1", ['"fd00::1": must be a valid IPv4 address']),
+        ("IPv4", "x",
+         ['"x": must be a valid IPv4 address', '"x": must be a valid IP address']),
+        ("FQDN", "a.b.", []),
+        ("FQDN", "a", ['"a": should be a domain with at least two segments separated by dots']),
+    ],
+)  # fmt: skip
+def test_the_addresses_of_a_slice_are_of_its_type(
+    kind: str, address: str, problems: list[str]
+) -> None:
+    found = errors(
+        "discovery.k8s.io/v1",
+        "EndpointSlice",
+        addressType=kind,
+        endpoints=[{"addresses": [address]}],
+    )
+
+    assert found == [f"endpoints[0].addresses[0]: Invalid value: {text}" for text in problems]
+
+
+def test_an_event_of_the_newer_sort_brings_nothing_of_the_older() -> None:
+    event = {
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingComponent": "example.com/x",
+        "reportingInstance": "x-1",
+        "action": "Bind",
+        "reason": "Bound",
+        "type": "Normal",
+        "involvedObject": {"namespace": "elsewhere"},
+        "count": 3,
+    }
+    obj = {"metadata": {"name": "e", "namespace": "n"}, **event}
+
+    found = rules_for(GroupKind("events.k8s.io", "Event")).validate(obj)
+
+    assert [str(error) for error in found] == [
+        'deprecatedCount: Invalid value: "": needs to be unset'
     ]
