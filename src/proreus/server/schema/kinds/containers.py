@@ -50,8 +50,10 @@ def _check_unique(found: Findings, at: str, container: Json, seen: set[str]) -> 
 def check_images_of_pod(found: Findings, at: str, spec: Json) -> None:
     """In a template spaces may stand for an image that somebody else fills in."""
     for key in ("containers", "initContainers"):
-        for where, container in items(spec.get(key), f"{at}.{key}"):
-            check_image_of_pod(found, f"{where}.image", container.get("image") or "")
+        for index, container in enumerate(spec.get(key) or ()):
+            image = container.get("image") or ""
+            if image != image.strip():  # hardly ever: not even the path is made
+                check_image_of_pod(found, f"{at}.{key}[{index}].image", image)
 
 
 def check_image_of_pod(found: Findings, at: str, image: str) -> None:
