@@ -208,6 +208,16 @@ async def test_a_collection_is_deleted_by_selector(client: Client) -> None:
     assert [each.name for each in await maps.list(label_selector="name in (a,b)")] == ["b"]
 
 
+async def test_a_collection_seen_as_metadata_is_deleted_like_any_other(client: Client) -> None:
+    """The answer to it is a list: a server refuses to show one as a single object's metadata."""
+    maps = client.core_v1.configmaps("default")
+    await maps.create(config_map("a"))
+
+    await maps.metadata_only.delete_collection(label_selector="name=a")
+
+    assert not [each.name for each in await maps.list(label_selector="name=a")]
+
+
 async def test_waiting_for_conditions_creation_and_deletion(client: Client) -> None:
     pods = client.core_v1.pods("default")
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}

@@ -161,7 +161,8 @@ class Writing:
             preconditions={},
             dry_run=dry_run,
         )
-        return await self._write("deletecollection", "DELETE", path, asked, options)
+        form = self._scope.accept_list  # what was deleted is answered as a list
+        return await self._write("deletecollection", "DELETE", path, asked, options, accept=form)
 
     async def _typed(self, body: ObjectLike) -> ObjectLike:
         """With kind and apiVersion, which the server demands and people forget."""
@@ -179,10 +180,13 @@ class Writing:
         asked: tuple[tuple[str, str], ...],
         body: ObjectLike | bytes,
         content_type: str = "application/json",
+        *,
+        accept: str = "",
     ) -> KubeObject:
         content = body if isinstance(body, bytes) else encode(body)
+        form = accept or self._scope.accept
         return await self._scope.rest.get_object(
-            Request(verb, method, path, asked, content, content_type, accept=self._scope.accept)
+            Request(verb, method, path, asked, content, content_type, accept=form)
         )
 
 
