@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from proreus.api.field_error import FieldError
+from proreus.api.wire import json
 from proreus.server.schema.kinds.containers import check_images_of_pod
 from proreus.server.schema.kinds.findings import Findings, items
 from proreus.server.schema.kinds.pod_spec import check_pod_spec
@@ -98,7 +99,7 @@ def _check_deadline(found: Findings, new: int | None, old: int | None) -> bool:
 def _check_added_tolerations(
     found: Findings, new: list[Json] | None, old: list[Json] | None
 ) -> None:
-    kept = [_without_seconds(toleration) for toleration in new or ()]
+    kept = {_without_seconds(toleration) for toleration in new or ()}
     if all(_without_seconds(toleration) in kept for toleration in old or ()):
         check_tolerations(found, "spec.tolerations", new)
         return
@@ -106,8 +107,8 @@ def _check_added_tolerations(
     found.forbid("spec.tolerations", why)
 
 
-def _without_seconds(toleration: Json) -> dict[str, Any]:
-    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+def _without_seconds(toleration: Json) -> bytes:
+    return json.canonical({k: v for k, v in toleration.items() if k != "tolerationSeconds"})
 
 
 def _check_gates(found: Findings, new: list[Json] | None, old: list[Json] | None) -> None:
