@@ -11,12 +11,12 @@ BODY = b'{"metadata":{"name":"a"},"data":{"x":"1"}}'
 async def test_no_attempt_sees_what_the_one_before_did_to_its_object() -> None:
     decoded: list[bytes] = []
 
-    def decode() -> dict[str, object]:
+    async def decode() -> dict[str, object]:
         decoded.append(BODY)
         found: dict[str, object] = json.decode(BODY)
         return found
 
-    make = wanted_again(decode(), decode)
+    make = wanted_again(await decode(), decode)
     for _ in range(3):
         wanted = await make(None)
 
