@@ -18,8 +18,8 @@ _LENGTH = re.compile(rb"[Cc]ontent-[Ll]ength: (\d+)")
 _SENT = re.compile(rb'"sent":"(\d+)"')
 _HEAD_END = b"\r\n\r\n"
 _THROWN_AWAY = bytearray(4 * 1024 * 1024)
-_SWEEP_S = 0.004
-_RECEIVED_MAX = 1024 * 1024  # what the kernel holds for a connection until then
+_SWEEP_S = 0.05
+_RECEIVED_MAX = 1024 * 1024  # what the kernel holds for a connection until then: events of 0.3 s
 _RECORD_BYTES, _RECORD_EXTRA = 16 * 1024, 22  # of TLS 1.3: head, kind, seal
 
 
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
 
 @asynccontextmanager
 async def thrown_away(connections: list[Connection]) -> AsyncIterator[None]:
-    """What comes for these is taken off their sockets every few milliseconds.
+    """What comes for these is taken off their sockets twenty times a second.
 
     Watchers on machines of their own would cost this one nothing. Here hundreds of them would take
     a core to decrypt, of the two that there are, and the server to wake them.
