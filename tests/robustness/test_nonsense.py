@@ -13,6 +13,8 @@ from proreus.server.app import ApiServer
 from proreus.server.http.body_syntax import is_long
 from proreus.server.http.negotiation import Media
 from proreus.server.registry import metadata, metadata_rules
+from proreus.server.schema.kinds.pod_status import pod_status
+from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
 from tests.growth import grows_with_its_square
 from tests.robustness.wire import CONFIG_MAPS, ask, assert_alive, names
 from tests.unit.server.schema.creating import CONTAINER, errors
@@ -142,3 +144,24 @@ def test_duplicate_owners_are_found_in_linear_time() -> None:
         assert len(metadata.unique_owner_references(obj)) == size
 
     assert not grows_with_its_square(find, 500)
+
+
+@pytest.mark.parametrize("is_repeated", [True, False])
+def test_pods_with_many_ports_of_one_number_are_warned_of_in_linear_time(
+    *, is_repeated: bool
+) -> None:
+    def warned(count: int) -> list[str]:
+        ports = [{"containerPort": 80, "hostPort": 1 if is_repeated else n} for n in range(count)]
+        return pod_spec_warnings({"containers": [{**CONTAINER, "ports": ports}]}, "spec")
+
+    assert not grows_with_its_square(warned, 300)
+    assert len(warned(2000)) <= FAULTS_MAX
+
+
+def test_many_addresses_of_a_pod_are_judged_in_linear_time() -> None:
+    def judged(count: int) -> list[FieldError]:
+        addresses = [{"ip": f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}"} for n in range(count)]
+        pod = {"spec": {}, "status": {"podIP": "10.0.0.0", "podIPs": addresses}}
+        return pod_status(pod, {"spec": {}, "status": {}})
+
+    assert not grows_with_its_square(judged, 500)

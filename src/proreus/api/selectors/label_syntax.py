@@ -21,6 +21,7 @@ from proreus.api.selectors.errors import SelectorError
 _SPECIAL = "=!(),><"
 _SPACE = " \t\r\n"
 _NUL = "\0"
+_WORD_ENDS = _SPECIAL + _SPACE + _NUL
 _LONG_OPERATORS = ("==", "!=")
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _END = ""
@@ -138,7 +139,7 @@ def _tokens(text: str) -> list[str]:
             if text[position : position + 2] in _LONG_OPERATORS:
                 end += 1
         else:
-            while end < len(text) and text[end] not in _SPECIAL + _SPACE + _NUL:
+            while end < len(text) and text[end] not in _WORD_ENDS:
                 end += 1
         tokens.append(text[position:end])
         # A NUL ends a word and is passed over; where a word should begin it ends the selector.

@@ -43,6 +43,10 @@ _JSON = Media.JSON.value
 # A place in Kubernetes' sources that its clients see in messages.
 _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
+# A version that is no longer served, but still taken from those who drain nodes.
+_TAKEN_AS = {
+    GroupVersionKind("policy", "v1beta1", "Eviction"): GroupVersionKind("policy", "v1", "Eviction")
+}
 
 
 async def read_body(exchange: Exchange) -> bytes:
@@ -74,12 +78,6 @@ def _media(exchange: Exchange) -> Media | None:
         return Media(media_type(header).lower())
     except ValueError:
         return None  # a patch, or nothing that is known here
-
-
-# A version that is no longer served, but still taken from those who drain nodes.
-_TAKEN_AS = {
-    GroupVersionKind("policy", "v1beta1", "Eviction"): GroupVersionKind("policy", "v1", "Eviction")
-}
 
 
 class ObjectDecoder:

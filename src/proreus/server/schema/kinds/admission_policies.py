@@ -8,7 +8,7 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.findings import Findings, items, repeats
 from proreus.server.schema.kinds.label_selectors import check_selector
 from proreus.server.schema.kinds.webhooks import check_conditions, check_rule, default_rule
 from proreus.server.schema.rules import JsonObject, Rules
@@ -97,10 +97,10 @@ def _check_resources(found: Findings, at: str, resources: Json) -> None:
     check_selector(found, f"{at}.objectSelector", resources.get("objectSelector"))
     for key in ("resourceRules", "excludeResourceRules"):
         for where, rule in items(resources.get(key), f"{at}.{key}"):
-            named = rule.get("resourceNames") or []
-            for index, (place, name) in enumerate(items(named, f"{where}.resourceNames")):
+            named = rule.get("resourceNames")
+            for place, name, is_repeated in repeats(named, f"{where}.resourceNames"):
                 found.name(place, name, names.path_segment)
-                if name in named[:index]:
+                if is_repeated:
                     found.duplicate(place, name)
             check_rule(found, where, rule)
 
@@ -197,9 +197,9 @@ def _validate_validating_binding(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj.get("spec") or {}
     _check_binding(found, spec, "spec.matchResouces")  # spelled like this here
     at, actions = "spec.validationActions", spec.get("validationActions") or []
-    for index, (where, action) in enumerate(items(actions, at)):
+    for where, action, is_repeated in repeats(actions, at):
         found.one_of(where, action, ("Audit", "Deny", "Warn"))
-        if action in actions[:index]:
+        if is_repeated:
             found.duplicate(where, action)
     if "Deny" in actions and "Warn" in actions:
         found.invalid(at, actions, _TWICE)

@@ -80,7 +80,7 @@ def _check_init_containers(
     for where, container in items(spec.get("initContainers"), f"{at}.initContainers"):
         check_container(found, where, container, spec, volumes)
         check_restarts(found, where, container)
-        if container.get("name") or "" in seen:
+        if container.get("name") or ("" in seen):
             _check_unique(found, where, container, seen)
         # They run one by one, and Kubernetes names each of them as the first.
         _check_host_ports(found, f"{at}.initContainers", [container])
@@ -162,10 +162,11 @@ def _check_claims(found: Findings, at: str, container: Json, spec: Json) -> None
     claims = (container.get("resources") or {}).get("claims")
     if not claims:
         return
-    known = sorted({claim.get("name") or "" for claim in spec.get("resourceClaims") or ()} - {""})
+    known = {claim.get("name") or "" for claim in spec.get("resourceClaims") or ()} - {""}
     wanted = "must be one of the names in pod.spec.resourceClaims"
-    wanted += ": " + ", ".join(known) if known else " which is empty"
+    wanted += ": " + ", ".join(sorted(known)) if known else " which is empty"
     seen: set[str] = set()
+    in_part: set[str] = set()  # those of which a request was claimed
     for where, claim in items(claims, at):
         name, request = claim.get("name") or "", claim.get("request") or ""
         if not found.require(where, name):
@@ -175,9 +176,11 @@ def _check_claims(found: Findings, at: str, container: Json, spec: Json) -> None
         key = f"{name}/{request}" if request else name
         if name in seen or key in seen:
             found.duplicate(where, name if name in seen else key)
-        elif not request and any(other.startswith(f"{name}/") for other in seen):
+        elif not request and name in in_part:
             found.duplicate(where, name)
         seen.add(key)
+        if request:
+            in_part.add(name)
         if name not in known:
             found.not_found(where, name, wanted)
 

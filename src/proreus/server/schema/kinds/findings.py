@@ -7,7 +7,7 @@ for ``require``, if the value is absent (None).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proreus.api import field_error
@@ -120,3 +120,11 @@ def items(value: Sequence[Any] | None, at: str) -> Sequence[tuple[str, Any]]:
     if not value:
         return ()
     return [(f"{at}[{index}]", item) for index, item in enumerate(value)]
+
+
+def repeats(values: Sequence[Hashable] | None, at: str) -> Iterator[tuple[str, Any, bool]]:
+    """Each element with its path, and whether it came before."""
+    seen: set[Hashable] = set()
+    for where, value in items(values, at):
+        yield where, value, value in seen
+        seen.add(value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.api.field_error import FieldError, Reason
 from proreus.api.values import names
-from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.findings import Findings, items, repeats
 
 Json = Mapping[str, Any]
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
@@ -79,10 +79,10 @@ def _check_exit_codes(found: Findings, at: str, codes: Json, spec: Json) -> None
         )
     if not values:
         found.invalid(f"{at}.values", [], "at least one value is required")
-    for index, (where, value) in enumerate(items(values, f"{at}.values")):
+    for where, value, is_repeated in repeats(values, f"{at}.values"):
         if operator == "In" and value == 0:
             found.invalid(where, value, "must not be 0 for the In operator")
-        if value in values[:index]:
+        if is_repeated:
             found.duplicate(where, value)
     if values != sorted(values):
         found.invalid(f"{at}.values", values, "must be ordered")

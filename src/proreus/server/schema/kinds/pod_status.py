@@ -85,7 +85,7 @@ def _check_addresses(found: Findings, at: str, entries: list[Json] | None) -> No
     if len(texts) < 2:
         return
     _check_one_of_each(found, at, texts)
-    _check_repeated(found, at, texts)
+    found.unique(at, _shown(texts))
 
 
 def _check_host_addresses(found: Findings, status: Json) -> None:
@@ -98,18 +98,15 @@ def _check_host_addresses(found: Findings, status: Json) -> None:
     for where, text in items(texts, at):
         found.name(where, text, names.ip_address)
     if len(texts) > 1:
-        _check_repeated(found, at, texts)
+        found.unique(at, _shown(texts))
         _check_one_of_each(found, at, texts)
 
 
 def _check_one_of_each(found: Findings, at: str, texts: list[str]) -> None:
     parsed = [address for text in texts if (address := names.parse_ip(text))]
     if len(parsed) == len(texts) and (len(texts) > 2 or parsed[0].version == parsed[1].version):
-        shown = [{"IP": text} for text in texts]
-        found.invalid(at, shown, "may specify no more than one IP for each IP family")
+        found.invalid(at, _shown(texts), "may specify no more than one IP for each IP family")
 
 
-def _check_repeated(found: Findings, at: str, texts: list[str]) -> None:
-    for index, (where, text) in enumerate(items(texts, at)):
-        if text in texts[:index]:
-            found.duplicate(where, {"IP": text})
+def _shown(texts: list[str]) -> list[Json]:
+    return [{"IP": text} for text in texts]

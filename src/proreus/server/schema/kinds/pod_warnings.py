@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Any
 
+from proreus.api.field_error import FAULTS_MAX
 from proreus.api.values import names
 from proreus.server.schema.kinds.findings import items
 from proreus.server.schema.kinds.known_good import POD_SPECS
@@ -73,17 +75,18 @@ def pod_spec_warnings(spec: Json, at: str) -> list[str]:
     text = POD_SPECS.text(spec)
     if POD_SPECS.is_quiet(text):
         return []
-    found = [
-        *_nodes(spec, at),
-        *_spread(spec, at),
-        *(text for where, volume in items(spec.get("volumes"), f"{at}.volumes")
-          for text in volume_warnings(volume, where)),
-        *_repeated(spec, at),
-        *_fractions(spec.get("overhead"), f"{at}.overhead"),
-        *_containers(spec, at),
-        *port_warnings(spec, at, CONTAINER_LISTS),
-        *_neighbours(spec, at),
-    ]  # fmt: skip
+    all_of_them = chain(
+        _nodes(spec, at),
+        _spread(spec, at),
+        (text for where, volume in items(spec.get("volumes"), f"{at}.volumes")
+         for text in volume_warnings(volume, where)),
+        _repeated(spec, at),
+        _fractions(spec.get("overhead"), f"{at}.overhead"),
+        _containers(spec, at),
+        port_warnings(spec, at, CONTAINER_LISTS),
+        _neighbours(spec, at),
+    )  # fmt: skip
+    found = list(islice(all_of_them, FAULTS_MAX))
     if not found:
         POD_SPECS.add_quiet(text)
     return found

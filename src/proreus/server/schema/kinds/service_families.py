@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.values import names
-from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.findings import Findings, items, repeats
 from proreus.server.schema.rules import JsonObject
 
 Json = Mapping[str, Any]
@@ -46,9 +46,9 @@ def check_families(found: Findings, spec: Json) -> None:
     """Of all types but ExternalName, which has no addresses."""
     _check_sync(found, spec)
     families = spec.get("ipFamilies") or []
-    for index, (where, family) in enumerate(items(families, "spec.ipFamilies")):
+    for where, family, is_repeated in repeats(families, "spec.ipFamilies"):
         found.one_of(where, family, _FAMILIES)
-        if family in families[:index]:
+        if is_repeated:
             found.duplicate(where, family)
     found.one_of("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), _POLICIES)
     _check_addresses(found, spec.get("clusterIPs") or [], families)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
-from proreus.server.schema.kinds.findings import Findings, items
+from proreus.server.schema.kinds.findings import Findings, items, repeats
 from proreus.server.schema.kinds.label_selectors import check_selector
 from proreus.server.schema.rules import JsonObject, Rules
 
@@ -141,8 +141,8 @@ def _check_versions(found: Findings, at: str, versions: list[str] | None) -> Non
     if not versions:
         found.require(at, None, f"must specify one of {', '.join(known)}")
         return
-    for index, (where, version) in enumerate(items(versions, at)):
-        if version in versions[:index]:
+    for where, version, is_repeated in repeats(versions, at):
+        if is_repeated:
             found.invalid(where, version, "duplicate version")
         else:
             found.name(where, version, names.dns_1035_label)
