@@ -1,9 +1,10 @@
 """Build hook: condenses Kubernetes' published type definitions into one file beside the package.
 
 The definitions come from the build requirement ``kubernetes-validate`` (Apache-2.0), which
-repackages Kubernetes' OpenAPI documents (Apache-2.0). Nothing of them is kept in the repository;
-the built file carries the notice that its licence asks for. Editable installs and wheels run the
-same code, so both find the file at the same place.
+repackages Kubernetes' OpenAPI documents (Apache-2.0). They say nothing of enumerations and
+defaults, which a kube-apiserver publishes too; ``enums_and_defaults.json`` adds those. Nothing else
+of the definitions is kept in the repository; the built file carries the notice that its licence
+asks for. Editable installs and wheels run the same code, so both find the file at the same place.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 RELEASE = "v1.37.0-local"
 OUTPUT = "src/proreus/server/schema/definitions.json.gz"
+ADDITIONS = "src/proreus/server/schema/enums_and_defaults.json"
 NOTICE = (
     "Derived from the OpenAPI documents of Kubernetes 1.37, Copyright The Kubernetes Authors, "
     "licensed under the Apache License, Version 2.0. Changed: collected into one document, "
@@ -49,7 +51,9 @@ class DefinitionsHook(BuildHookInterface[Any]):
             if not output.exists():
                 raise
         else:
-            _write_if_changed(output, gzip.compress(_document(published), 9, mtime=0))
+            additions = json.loads((Path(self.root) / ADDITIONS).read_text())
+            document = _document(published, additions)
+            _write_if_changed(output, gzip.compress(document, 9, mtime=0))
         build_data["artifacts"].append(f"/{OUTPUT}")
 
 
@@ -62,10 +66,13 @@ def _published() -> dict[str, Any]:
     return definitions
 
 
-def _document(published: dict[str, Any]) -> bytes:
+def _document(published: dict[str, Any], additions: dict[str, Any]) -> bytes:
     definitions: dict[str, Any] = {
         name: REPAIRED.get(name) or _openapi(definition) for name, definition in published.items()
     }
+    for name, fields in additions.items():
+        for field, keywords in fields.items():
+            _add(definitions[name]["properties"][field], keywords)
     kinds = {
         f"{gvk['group']}/{gvk['version']}/{gvk['kind']}": name
         for name, definition in definitions.items()
@@ -97,6 +104,15 @@ def _openapi(schema: Any) -> Any:
         # Beside a reference OpenAPI ignores everything else.
         result = {"allOf": [{"$ref": result.pop("$ref")}], **result}
     return result
+
+
+def _add(schema: dict[str, Any], keywords: dict[str, Any]) -> None:
+    """``enum[]`` is about the elements of a list."""
+    for keyword, value in keywords.items():
+        if keyword == "enum[]":
+            schema["items"]["enum"] = value
+        else:
+            schema[keyword] = value
 
 
 def _json(value: Any) -> str:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import AsyncIterator
 
 from benchmarks.report import CpuTimer, Row
-from proreus.api.object_list import decode_list
+from proreus.api.object_list import ListDecoder
 from proreus.api.wire import json
 from proreus.api.wire.framing import decode_event
 from proreus.client import Client, ClientConfig
@@ -78,7 +78,10 @@ def run() -> list[Row]:
 def _decoding() -> list[Row]:
     body = list_body()
     with CpuTimer() as listing:
-        decode_list(body)
+        decoder = ListDecoder(body)
+        while decoder.step():
+            pass
+        decoder.result()
     line = event_line(1).rstrip()
     with CpuTimer() as watching:
         for _ in range(EVENTS):

@@ -15,14 +15,14 @@ from benchmarks.definitions import definition
 from benchmarks.report import CpuTimer, Row
 from proreus.client import Client
 from proreus.server.config import ServerConfig
-from proreus.server.custom import names
-from proreus.server.custom.cel.program import SchemaRules
-from proreus.server.custom.default import default
-from proreus.server.custom.definition import DEFINITION
-from proreus.server.custom.kind import build
-from proreus.server.custom.prune import prune
-from proreus.server.custom.structural import parse
-from proreus.server.custom.validate import validate_object
+from proreus.server.custom.definition import names
+from proreus.server.custom.definition.rules import DEFINITION
+from proreus.server.custom.schema.default import default
+from proreus.server.custom.schema.prune import prune
+from proreus.server.custom.schema.structural import parse
+from proreus.server.custom.schema.validate import validate_object
+from proreus.server.custom.schema.validation_rules.program import SchemaRules
+from proreus.server.custom.serving.kind import build
 from proreus.testing.server import running_server
 
 _DEFINED = "customresourcedefinitions.v1.apiextensions.k8s.io"
@@ -62,7 +62,7 @@ def _well_known() -> list[Row]:
         DEFINITION.default(body)
         DEFINITION.prepare_create(body)
         metadata = {**body["metadata"], "uid": "u"}
-        ready = {**body, "metadata": metadata, "status": names.decided(body, [], 0)}
+        ready = {**body, "metadata": metadata, "status": names.names_status(body, [], 0)}
 
         def load(body: dict[str, Any] = body, ready: dict[str, Any] = ready) -> None:
             assert not DEFINITION.validate(body)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.report import CpuTimer, Row
 from proreus.aio.clock import SystemClock
-from proreus.cluster.kubelet.runtimes.process.log_files import open_log
+from proreus.cluster.kubelet.runtimes.process.log_files import LogWriter, prepare_log_folder
 from proreus.cluster.kubelet.runtimes.process.log_reading import read_log
 from proreus.cluster.kubelet.runtimes.process.processes import Command, spawn
 from proreus.cluster.kubelet.runtimes.streams import LogOptions
@@ -53,7 +53,8 @@ async def _start(folder: Path) -> CpuTimer:
 
 
 async def _write(folder: Path) -> tuple[CpuTimer, float]:
-    writer = open_log(folder, 0, SystemClock().now)
+    prepare_log_folder(folder, 0)
+    writer = LogWriter(folder / "0", SystemClock().now)
     script = f"yes '{_LINE}' | head -c {_OUTPUT_BYTES}"
     process, size = spawn(_command(folder, "sh", "-c", script)), 0
     with CpuTimer() as spent:

@@ -9,33 +9,37 @@ from typing import Any
 from benchmarks.report import CpuTimer, Row
 from proreus.aio.clock import SystemClock
 from proreus.api.wire import splice
-from proreus.server.discovery.aggregated import Aggregated
+from proreus.server.discovery.aggregated import AggregatedDiscovery
 from proreus.server.discovery.openapi_v2 import OpenApiV2
 from proreus.server.discovery.openapi_v3 import OpenApiV3
-from proreus.server.registry.builtin import builtin_resources
+from proreus.server.kinds import builtin_resources
 from proreus.server.registry.catalog import Catalog
 from proreus.server.schema.definitions import Definitions
-from proreus.server.views import JsonView, MetadataView, TableView
-from proreus.server.views.columns import printer_for
+from proreus.server.views import JsonView, MetadataView, ResponseView, TableView
+from proreus.server.views.list_encodings import json_pieces
 from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Listing
+from proreus.server.watch_cache.query import ListResult
 
 _TIME = "2026-11-16T00:00:00Z"
 _PODS = 10_000
 _PAGE = 500
 
 
+def _listed(view: ResponseView, listing: ListResult) -> bytes:
+    return b"".join(json_pieces(view.parts(listing)))
+
+
 def run() -> list[Row]:
     resource = next(r for r in builtin_resources() if r.plural == "pods")
     pods = _pods()
     whole, metadata = JsonView(resource), MetadataView()
-    table = TableView(printer_for(resource.group_kind), whole, SystemClock())
-    page = Listing(pods[:_PAGE], 1)
+    table = TableView(resource.printer, whole, SystemClock())
+    page = ListResult(pods[:_PAGE], 1)
     rows = [
-        Row("list of 10,000 pods", _ms(lambda: whole.listing(Listing(pods, 1))), "ms CPU", 60),
-        Row("page of 500 pods", _ms(lambda: whole.listing(page)), "ms CPU", 4),
-        Row("page of 500 as metadata", _ms(lambda: metadata.listing(page)), "ms CPU", 8),
-        Row("page of 500 as Table", _ms(lambda: table.listing(page)), "ms CPU", 26),
+        Row("list of 10,000 pods", _ms(lambda: _listed(whole, ListResult(pods, 1))), "ms CPU", 60),
+        Row("page of 500 pods", _ms(lambda: _listed(whole, page)), "ms CPU", 4),
+        Row("page of 500 as metadata", _ms(lambda: _listed(metadata, page)), "ms CPU", 8),
+        Row("page of 500 as Table", _ms(lambda: _listed(table, page)), "ms CPU", 26),
         Row("event frame", _each(whole, pods), "µs CPU", 2),
         Row("event frame, metadata", _each(metadata, pods), "µs CPU", 12),
         Row("event frame, Table", _each(table, pods), "µs CPU", 60),
@@ -46,7 +50,9 @@ def run() -> list[Row]:
 def _documents() -> list[Row]:
     catalog, source = Catalog(builtin_resources()), Definitions.load()
     return [
-        Row("aggregated discovery", _ms(lambda: Aggregated(catalog).groups(), 1), "ms CPU"),
+        Row(
+            "aggregated discovery", _ms(lambda: AggregatedDiscovery(catalog).groups(), 1), "ms CPU"
+        ),
         Row("OpenAPI v3 index", _ms(lambda: OpenApiV3(catalog, source).index(), 1), "ms CPU"),
         Row(
             "OpenAPI v3 of core/v1",
@@ -78,7 +84,15 @@ def _timed(action: Callable[[], Any]) -> float:
 def _pods() -> list[CachedObject]:
     stored = splice.stored_from_object(_pod())
     return [
-        CachedObject(f"ns/p{n}", "ns", f"p{n}", n, splice.item_from_stored(stored, n), {}, {})
+        CachedObject(
+            f"ns/p{n}",
+            n,
+            splice.item_from_stored(stored, n),
+            namespace="ns",
+            name=f"p{n}",
+            labels={},
+            fields={},
+        )
         for n in range(1, _PODS + 1)
     ]
 

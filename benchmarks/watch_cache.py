@@ -22,14 +22,16 @@ from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.api.selectors import FieldSelector, LabelSelector
 from proreus.api.wire import json, splice
-from proreus.server.registry.builtin import builtin_resources
+from proreus.net.http1.messages import chunk_of
+from proreus.server.kinds import builtin_resources
 from proreus.server.storage.interface import StoredValue
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.views.json_view import JsonView
+from proreus.server.views.list_encodings import json_pieces
 from proreus.server.watch_cache import query
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.caches import WatchCaches
-from proreus.server.watch_cache.object import Attributes
+from proreus.server.watch_cache.object import SelectableAttributes
 from proreus.server.watch_cache.query import ListQuery, Selection, WatchQuery
 from proreus.server.watch_cache.view import Burst
 
@@ -74,7 +76,7 @@ class TransportSink:
         self._size = transport.get_write_buffer_size
 
     def write(self, burst: Burst) -> None:
-        self._write(burst.http_chunk)
+        self._write(burst.encoded(chunk_of))
 
     @property
     def buffered(self) -> int:
@@ -123,7 +125,7 @@ class Bench:
         return timer.cpu_s
 
     async def watch(self, sink: Any, selection: Selection | None = None) -> None:
-        asked = WatchQuery(selection or Selection(), state=query.Any())
+        asked = WatchQuery(selection or Selection(), state=query.AnyState())
         await self.cache.watch(asked, self.view, sink)
 
 
@@ -242,14 +244,14 @@ async def _lists() -> list[Row]:
         await bench.create(OBJECTS)
         past = bench.caches.revision
         await bench.change(1_000, 100)
-        everything = ListQuery(state=query.Any())
+        everything = ListQuery(state=query.AnyState())
         labels = LabelSelector.parse("app=app-7")
-        one_percent = ListQuery(Selection(labels=labels), query.Any())
+        one_percent = ListQuery(Selection(labels=labels), query.AnyState())
         one_node = ListQuery(Selection(fields=FieldSelector.equal("spec.nodeName", "node-7")))
         page = ListQuery(state=query.Exact(past), limit=500, start=f"ns-{3}/")
 
         async def list_bytes(asked: ListQuery) -> int:
-            return len(bench.view.listing(await bench.cache.list(asked)))
+            return len(b"".join(json_pieces(bench.view.parts(await bench.cache.list(asked)))))
 
         fresh = await _milliseconds(lambda: list_bytes(everything))
         _keep_freed_memory()
@@ -344,9 +346,9 @@ def _pod(n: int, serial: int = 0) -> bytes:
 _PODS = next(r for r in builtin_resources() if r.plural == "pods")
 
 
-def _read(item: bytes) -> Attributes:
+def _read(item: bytes) -> SelectableAttributes:
     obj = json.decode(item)
-    return Attributes(obj["metadata"].get("labels") or {}, _PODS.selectable.read(obj))
+    return SelectableAttributes(obj["metadata"].get("labels") or {}, _PODS.selectable.read(obj))
 
 
 if __name__ == "__main__":

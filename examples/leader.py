@@ -7,23 +7,23 @@ It sets ``spec.paused: false`` on every Deployment and says so in an Event.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import socket
 import sys
 
 from proreus.aio.tasks import background
-from proreus.client import Client
+from proreus.client import Client, run_until_signal
 from proreus.client.controller import Controller, Request
 from proreus.client.event_recorder import EventRecorder
 from proreus.client.informer import SharedInformerFactory
 from proreus.client.leader_election import LeaderElector, LeadershipLost, LeaseLock
 
 
-async def operate(client: Client, recorder: EventRecorder) -> None:
-    """The workload: runs only while this process leads."""
-    async with SharedInformerFactory(client) as informers:
+async def operate(client: Client, instance: str) -> None:
+    """The workload: runs only while this process leads, and all it writes is fenced: once the lease
+    may be another's, nothing is sent."""
+    recorder = EventRecorder(client.core_v1.events, "unpauser", instance=instance)
+    async with SharedInformerFactory(client) as informers, background(recorder.run()):
         deployments = informers.informer("deployments.apps")
 
         async def unpause(request: Request) -> None:
@@ -43,20 +43,21 @@ async def operate(client: Client, recorder: EventRecorder) -> None:
 
 async def main(identity: str = "") -> None:
     identity = identity or f"{socket.gethostname()}_{os.getpid()}"
-    async with Client.from_env() as client:
-        recorder = EventRecorder(client.core_v1.events, "unpauser", instance=identity)
-        lock = LeaseLock(client.coordination_k8s_io_v1.leases("default"), "default", "unpauser")
+    # The lease has a client of its own: a renewal must not wait behind the workload's requests.
+    async with Client.from_env() as client, Client.from_env() as lease_client:
+        leases = lease_client.coordination_k8s_io_v1.leases("default")
         elector = LeaderElector(
-            lock, identity, on_new_leader=lambda who: print(f"leader: {who or 'none'}", flush=True)
+            LeaseLock(leases, "default", "unpauser"),
+            identity,
+            on_new_leader=lambda who: print(f"leader: {who or 'none'}", flush=True),
         )
-        async with background(recorder.run()):
-            while True:
-                try:
-                    await elector.run(lambda: operate(client, recorder))
-                except LeadershipLost as lost:
-                    print(f"{lost}; standing again", flush=True)
+        while True:
+            try:
+                await elector.run(lambda: operate(client, identity))
+            except LeadershipLost as lost:
+                print(f"{lost}; standing again", flush=True)
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(main(*sys.argv[1:]))
+    # SIGTERM and SIGINT release the lease, so that the next process leads at once.
+    run_until_signal(main(*sys.argv[1:]))

@@ -1,4 +1,5 @@
-"""What holds for every test: no task outlives it, and what could not run is said at the end."""
+"""What holds for every test: no task and no connection outlives it, and what could not run is said
+at the end."""
 
 from __future__ import annotations
 
@@ -12,10 +13,12 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
-# A shell that starts us in the background lets us ignore SIGINT, and every program we start would
-# inherit that; tests end theirs as a person does, with Ctrl-C.
+# A shell that starts us in the background lets us ignore SIGINT, nohup SIGHUP, and every program we
+# start would inherit that; tests end theirs as a person does, with Ctrl-C or by hanging up.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # The default run says the same twice; the thorough one looks for what nobody has seen yet.
 hypothesis.settings.register_profile(
@@ -28,6 +31,8 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile("thorough", max_examples=1_000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+_CLOSING_S = 30  # the other end of a connection closes in its own time
+
 
 @pytest_asyncio.fixture
 async def _tasks_accounted_for(request: pytest.FixtureRequest) -> AsyncIterator[None]:
@@ -38,6 +43,23 @@ async def _tasks_accounted_for(request: pytest.FixtureRequest) -> AsyncIterator[
     if left:
         names = ", ".join(sorted(repr(task.get_coro()) for task in left))
         pytest.fail(f"{request.node.name} leaked tasks: {names}")
+    await _connections_closed(request.node.name)
+
+
+async def _connections_closed(test: str) -> None:
+    """A transport left open would be reported when it is collected, in whichever test runs then."""
+    transports = getattr(asyncio.get_running_loop(), "_transports", {})
+
+    def unclosed() -> list[object]:
+        """One that is closing has its socket until it has sent what was written."""
+        return [one for one in transports.values() if one._sock is not None]
+
+    try:
+        async with asyncio.timeout(_CLOSING_S):
+            while is_open := unclosed():  # noqa: ASYNC110  # nothing says when a socket is closed
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        pytest.fail(f"{test} left connections open: {is_open}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -23,7 +23,7 @@ from proreus.server.storage.memory import MemoryStorage
 from proreus.server.watch_cache import query
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.caches import WatchCaches
-from proreus.server.watch_cache.object import Attributes, CachedObject
+from proreus.server.watch_cache.object import CachedObject, SelectableAttributes
 from proreus.server.watch_cache.query import Selection, WatchQuery
 from proreus.server.watch_cache.subscriber import Subscriber
 from proreus.server.watch_cache.view import Burst
@@ -33,10 +33,10 @@ PREFIX = "/registry/pods/"
 NODE = "spec.nodeName"
 
 
-def read_attributes(stored: bytes) -> Attributes:
+def read_attributes(stored: bytes) -> SelectableAttributes:
     obj = json.loads(stored)
     fields = {NODE: obj.get("spec", {}).get("nodeName", "")}
-    return Attributes(obj["metadata"].get("labels", {}), fields)
+    return SelectableAttributes(obj["metadata"].get("labels", {}), fields)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class RecordingSink:
     def write(self, burst: Burst) -> None:
         assert not self.is_closed, "written after its end"
         self.bursts.append(burst)
-        self.waiting += burst.frames
+        self.waiting += burst.data
         if self.is_reading:
             self.read()
 
@@ -188,7 +188,7 @@ class Cluster:
         cache: WatchCache | None = None,
     ) -> Watch:
         view, sink = view or LinesView(), sink or RecordingSink()
-        asked = asked or WatchQuery(state=query.Any())
+        asked = asked or WatchQuery(state=query.AnyState())
         subscriber = await (cache or self.cache).watch(asked, view, sink)
         return Watch(subscriber, sink, view)
 
@@ -257,6 +257,7 @@ class InterruptibleStorage:
         self._list_error: StorageError | None = None
         self._lists, self._changes = Gate(is_open=True), Gate(is_open=True)
         self.progress_requests = 0
+        self.progress_error: StorageError | None = None
         self.is_broken = False
 
     def __getattr__(self, name: str) -> Any:
@@ -294,6 +295,8 @@ class InterruptibleStorage:
 
     async def request_progress(self) -> None:
         self.progress_requests += 1
+        if self.progress_error is not None:
+            raise self.progress_error
         await self._storage.request_progress()
 
     @asynccontextmanager
@@ -331,9 +334,14 @@ async def _next(batches: AsyncIterator[ChangeBatch]) -> ChangeBatch | StorageErr
 
 @asynccontextmanager
 async def cluster_on(
-    storage: Storage, clock: VirtualClock, *, buffered_max: int = 100_000, cached: bool = True
+    storage: Storage,
+    clock: VirtualClock,
+    *,
+    buffered_max: int = 100_000,
+    cached: bool = True,
+    remembered: int = 0,
 ) -> AsyncIterator[Cluster]:
-    caches = WatchCaches(storage, clock, buffered_max=buffered_max)
+    caches = WatchCaches(storage, clock, buffered_max=buffered_max, remembered=remembered)
     cache = caches.add(PREFIX, read_attributes, NODE, cached=cached)
     with contextlib.suppress(asyncio.CancelledError):
         async with background(caches.run()):

@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import cast
 
-from proreus.net.tls_transport import TlsTransport
+from proreus.net.tls.handshakes import Handshakes
+from proreus.net.tls.transport import TlsTransport
 
 _LENGTH = re.compile(rb"[Cc]ontent-[Ll]ength: (\d+)")
 _SENT = re.compile(rb'"sent":"(\d+)"')
@@ -50,7 +51,7 @@ class Target:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected = self.tls.wrap_socket(raw, do_handshake_on_connect=False)
         connection = Connection()
-        TlsTransport(loop, connected, connection, lambda transport: None)
+        TlsTransport(loop, connected, connection, lambda transport: None, Handshakes(loop))
         await connection.made.wait()
         return connection
 

@@ -12,7 +12,7 @@ import pytest
 from proreus.aio.clock import SystemClock
 from proreus.api.wire.framing import WatchEvent
 from proreus.server.config import ServerConfig
-from proreus.server.registry.builtin import builtin_resources
+from proreus.server.kinds import builtin_resources
 from proreus.testing.server import running_server
 from tests.real_etcd import running_etcd
 
@@ -65,5 +65,9 @@ async def test_an_event_goes_and_its_watchers_are_told(storage: str, tmp_path: P
 
 
 def test_events_are_kept_for_an_hour_and_nothing_else_expires() -> None:
-    kept = {str(one.group_resource): one.ttl_s for one in builtin_resources() if one.ttl_s}
+    kept = {
+        str(one.group_resource): one.persistence.ttl_s
+        for one in builtin_resources()
+        if one.persistence.ttl_s
+    }
     assert kept == {"events": 3600.0, "events.events.k8s.io": 3600.0}

@@ -7,6 +7,7 @@ import shutil
 import ssl
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -15,11 +16,36 @@ import pytest
 from tests.running_server import RunningServer, running_server
 
 _numbers = itertools.count(1)
+USERS = """\
+admin-token,admin,admin-uid,"system:masters"
+alice-token,alice,alice-uid
+bob-token,bob,bob-uid,"dev"
+carol-token,carol,carol-uid,"system:authenticated"
+n1-token,system:node:n1,n1-uid,"system:nodes"
+"""
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with running_server(tmp_path_factory.mktemp("server")) as started:
+    """It enforces roles, as the one did that most answers were recorded from."""
+    without = ("--disable-admission-plugins", "ServiceAccount")
+    with _enforcing(tmp_path_factory.mktemp("server"), "RBAC", *without) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def server_of_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """As the one that the answers to several users were recorded from."""
+    with _enforcing(tmp_path_factory.mktemp("server"), "Node,RBAC") as started:
+        yield started
+
+
+@contextmanager
+def _enforcing(folder: Path, modes: str, *more: str) -> Iterator[RunningServer]:
+    tokens = folder / "tokens.csv"
+    tokens.write_text(USERS)
+    flags = ("--authorization-mode", modes, "--tokens-file", str(tokens), *more)
+    with running_server(folder, *flags) as started:
         yield started
 
 

@@ -136,6 +136,8 @@ async def test_kr8s_creates_patches_and_deletes(server: RunningServer, namespace
 
     await made.delete()
     assert not await made.exists()
+    assert api._session is not None
+    await api._session.aclose()  # it has no way of its own to close its connections
 
 
 def test_lightkube_applies_and_lists(server: RunningServer, namespace: str) -> None:

@@ -230,6 +230,23 @@ def test_api_resources_and_versions_list_what_is_served(run_kubectl: Kubectl) ->
     assert "cm" in run_kubectl("api-resources").split()
 
 
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("pod.spec.restartPolicy", ["Always", "Never", "OnFailure"]),
+        ("service.spec.type", ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]),
+        ("persistentvolume.spec.accessModes", []),
+    ],
+)
+def test_explain_lists_the_values_of_an_enumeration(
+    run_kubectl: Kubectl, field: str, values: list[str]
+) -> None:
+    text = run_kubectl("explain", field)
+
+    assert all(value in text for value in values)
+    assert ("enum:" in text.lower()) == bool(values)
+
+
 def test_explain_of_a_field_shows_its_type(run_kubectl: Kubectl) -> None:
     text = run_kubectl("explain", "deployment.spec.replicas")
 

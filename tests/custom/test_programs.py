@@ -168,3 +168,5 @@ async def test_kr8s_makes_and_reads_objects(
         found = [item async for item in kind.list(api=api, namespace="default")]
 
     assert [item.spec.to_dict() for item in found] == [{"color": "red", "size": 2}]
+    assert api._session is not None
+    await api._session.aclose()  # it has no way of its own to close its connections

@@ -234,7 +234,7 @@ async def test_an_informer_goes_on_over_a_change_of_the_definition(client: Clien
 async def test_a_list_in_pieces_shows_old_objects_as_the_definition_now_says(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("proreus.server.http.handlers.list._MANY", 3)
+    monkeypatch.setattr("proreus.server.http.handlers.answers._MANY", 3)
     await define(client, definition(version(spec={"size": INTEGER})))
     for number in range(70):
         await widgets(client).create(widget(f"a{number:02}", spec={}))

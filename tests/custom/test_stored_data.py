@@ -10,7 +10,7 @@ import pytest
 
 from proreus.aio.clock import SystemClock
 from proreus.server.config import ServerConfig
-from proreus.server.opening import open_storage
+from proreus.server.opening import open_plain_storage
 from proreus.testing.server import running_server
 from tests.custom.asking import WIDGETS, conditions, define, definitions, until, widgets
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
@@ -29,13 +29,13 @@ async def prepared(config: ServerConfig) -> bytes:
         await widgets(client).create(widget("a", spec={"size": 1}))
         gears = client.resource(api_version="example.com/v1", kind="Gear")("default")
         await gears.create({**widget("b", spec={"size": 2}), "kind": "Gear"})
-    async with open_storage(config, SystemClock()) as storage:
+    async with open_plain_storage(config, SystemClock()) as storage:
         page = await storage.list(_DEFINITIONS)
         return next(item.value for item in page.items if item.key.endswith(_GEARS))
 
 
 async def overwrite(config: ServerConfig, key: str, value: bytes) -> None:
-    async with open_storage(config, SystemClock()) as storage:
+    async with open_plain_storage(config, SystemClock()) as storage:
         found = await storage.get(key)
         assert found is not None
         await storage.update(key, value, expected=found.revision)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
 from proreus.client import Client
@@ -52,12 +53,13 @@ class Program:
                 return
         raise AssertionError(f"it ended without saying {words!r}: {''.join(said)}")
 
-    async def end(self) -> None:
+    async def end(self, number: signal.Signals = signal.SIGINT) -> int:
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGINT)
-        await self._process.wait()
+            self._process.send_signal(number)
+        code = await self._process.wait()
         assert self._process.stdout
         await self._process.stdout.read()
+        return code
 
 
 @contextlib.asynccontextmanager
@@ -127,3 +129,16 @@ async def test_a_second_operator_takes_over_when_the_first_ends(cluster: Cluster
             told = await anext(events)
 
     assert told.object["reason"] == "Unpaused"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_an_operator_that_a_signal_ends_releases_its_lease(
+    cluster: Cluster, number: signal.Signals
+) -> None:
+    leases = cluster.client.coordination_v1.leases("default")
+    async with running(cluster, "leader.py", "one") as leader:
+        await leader.says("leader: one")
+        code = await leader.end(number)
+
+        lease = await leases.get("unpauser")
+        assert (code, lease.spec.holderIdentity or "") == (0, "")

@@ -1,4 +1,4 @@
-"""The manifest of the README's second half, as a newcomer applies it."""
+"""The manifest of the README's second half, applied by who may edit one namespace."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.up.kubectl import kubectl_of
-from tests.running_server import running_server
+from tests.cluster.up.kubectl import kubectl_as, kubectl_of
+from tests.cluster.up.least_rights import cluster_of_least_rights
 
 HELLO = Path(__file__).parents[2] / "examples" / "hello.yaml"
 
@@ -18,8 +18,12 @@ HELLO = Path(__file__).parents[2] / "examples" / "hello.yaml"
     not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
 )
 def test_hello_answers_with_its_config_map(tmp_path: Path) -> None:
-    with running_server(tmp_path, "--runtime", "process", command="up") as cluster:
-        kubectl = kubectl_of(cluster)
+    with cluster_of_least_rights(tmp_path, "--runtime", "process") as cluster:
+        admin = kubectl_of(cluster)
+        admin("create", "namespace", "team")
+        admin("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann", "-n", "team")
+        admin.tells("pods", "get", "clusterrole", "edit", "-o", "yaml")
+        kubectl = kubectl_as(admin, "ann", namespace="team")
         kubectl("apply", "-f", str(HELLO))
         kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
         addresses = kubectl("get", "pods", "-o", "jsonpath={.items[*].status.podIP}").split()

@@ -11,6 +11,8 @@ from pathlib import Path
 from tests.running_server import running_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+# A controller makes the accounts that pods run as; here there is none.
+WITHOUT_ACCOUNTS = ("--disable-admission-plugins", "ServiceAccount")
 
 
 def test_a_server_embedded_in_a_program_tells_it_of_its_own_write() -> None:
@@ -25,7 +27,7 @@ def test_a_server_embedded_in_a_program_tells_it_of_its_own_write() -> None:
 
 
 def test_watching_pods_prints_each_change(tmp_path: Path) -> None:
-    with running_server(tmp_path) as server:
+    with running_server(tmp_path, *WITHOUT_ACCOUNTS) as server:
         environment = {**os.environ, **server.environment}
         watching = subprocess.Popen(
             [sys.executable, str(EXAMPLES / "watch_pods.py")],
@@ -52,7 +54,7 @@ def test_watching_pods_prints_each_change(tmp_path: Path) -> None:
 def test_the_program_in_the_readme_runs(tmp_path: Path) -> None:
     readme = (EXAMPLES.parent / "README.md").read_text()
     (program,) = re.findall(r"```python\n(.*?)```", readme, re.S)
-    with running_server(tmp_path) as server:
+    with running_server(tmp_path, *WITHOUT_ACCOUNTS) as server:
         subprocess.run(
             ["kubectl", "run", "web", "--image=nginx", "--labels=app=web"],
             env=server.environment,

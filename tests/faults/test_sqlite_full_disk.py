@@ -10,10 +10,14 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from proreus.aio.tasks import background
+from proreus.server.storage.health import Full, Healthy, liveness, readiness
 from proreus.server.storage.interface import StorageFull, StoredValue
 from proreus.server.storage.sqlite import SqliteStorage
 from proreus.testing.virtual_clock import VirtualClock
+from tests.faults import failing_disk
 
 VALUE = bytes(20_000)
 
@@ -21,18 +25,9 @@ VALUE = bytes(20_000)
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Eight megabytes of memory as a disk, half of it taken by a file."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(disk)], capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"no right to mount a small disk: {mounted.stderr.decode().strip()}")
-    try:
-        (disk / "ballast").write_bytes(bytes(4 << 20))
+    with failing_disk.small_disk(tmp_path / "disk", 8) as disk:
+        (disk / "others").write_bytes(bytes(4 << 20))
         yield disk
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 async def fill(storage: SqliteStorage) -> dict[str, int]:
@@ -77,7 +72,7 @@ async def test_writing_goes_on_when_there_is_space_again(
     storage: SqliteStorage, small_disk: Path
 ) -> None:
     acknowledged = await fill(storage)
-    (small_disk / "ballast").unlink()
+    (small_disk / "others").unlink()
 
     async with storage.watch("/registry/", after=max(acknowledged.values())) as watch:
         revision = await storage.create("/registry/things/after", VALUE)
@@ -96,6 +91,74 @@ async def test_a_store_on_a_full_disk_can_be_reopened(small_disk: Path) -> None:
         assert await contents(storage) == acknowledged
 
 
+async def test_on_a_full_disk_everything_can_be_deleted_and_makes_room(
+    storage: SqliteStorage, small_disk: Path
+) -> None:
+    acknowledged = await fill(storage)
+    reserve = small_disk / "store.db.ballast"
+    assert isinstance(storage.health, Full)
+    assert not reserve.exists()
+
+    with capture_logs() as logs:
+        for key, revision in acknowledged.items():
+            await storage.delete(key, expected=revision)
+            with pytest.raises(StorageFull, match="only deletions"):
+                await storage.create("/registry/things/more", VALUE)
+        await storage.recover()
+
+    assert [entry["event"] for entry in logs] == ["storage works again"]
+    assert isinstance(storage.health, Healthy)
+    assert reserve.exists()
+    for number in range(len(acknowledged) // 2):
+        await storage.create(f"/registry/things/again-{number}", VALUE)
+
+
+async def test_a_store_that_runs_makes_room_by_itself(
+    small_disk: Path,
+) -> None:
+    clock = VirtualClock()
+    opened = SqliteStorage.open(small_disk / "store.db", clock)
+    async with opened as storage, background(storage.run()):
+        acknowledged = await fill(storage)
+        for key, revision in acknowledged.items():
+            await storage.delete(key, expected=revision)
+
+        async with asyncio.timeout(60):
+            while not isinstance(storage.health, Healthy):
+                await clock.advance(5)
+                await storage.checkpoint()  # the thread has done what came before
+
+        assert await storage.create("/registry/things/after", VALUE)
+
+
+async def test_updates_alone_fill_a_disk_and_compaction_frees_it(
+    storage: SqliteStorage, small_disk: Path
+) -> None:
+    revision = await storage.create("/registry/things/a", VALUE)
+    with pytest.raises(StorageFull):
+        while True:
+            revision = await storage.update("/registry/things/a", VALUE, expected=revision)
+
+    await storage.recover()
+
+    assert await storage.update("/registry/things/a", VALUE, expected=revision) == revision + 1
+    assert storage.compacted_revision == revision
+
+
+async def test_a_full_disk_is_told_once_however_many_writes_it_refuses(
+    storage: SqliteStorage,
+) -> None:
+    with capture_logs() as logs:
+        await fill(storage)
+        for number in range(10):
+            with pytest.raises(StorageFull):
+                await storage.create(f"/registry/things/late-{number}", VALUE)
+
+    assert [entry["event"] for entry in logs] == ["storage is full"]
+    assert not liveness(storage.health), "a new process would have no more room"
+    assert "no space left" in readiness(storage.health)
+
+
 LIMITED = """
 import asyncio, resource, sys
 from tests.faults.test_sqlite_full_disk import contents, fill
@@ -112,7 +175,7 @@ async def main():
         acknowledged[key] = await storage.create(key, bytes(20_000))
     async with SqliteStorage.open(sys.argv[1], VirtualClock()) as storage:
         assert await contents(storage) == acknowledged
-    print(len(acknowledged))
+    print(len(acknowledged), file=sys.stderr)
 
 asyncio.run(main())
 """
@@ -129,4 +192,4 @@ def test_a_file_that_may_not_grow_is_a_full_disk(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr.decode()
-    assert int(done.stdout) > 10
+    assert int(done.stderr.split()[-1]) > 10

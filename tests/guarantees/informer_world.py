@@ -25,7 +25,7 @@ from proreus.api.status import (
 )
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.informer import Handler, Notification, ReflectorConfig, SharedInformer
-from proreus.net.transport_error import ConnectionLost, ConnectionRefused, TransportError
+from proreus.net.client.transport_error import ConnectionLost, ConnectionRefused, TransportError
 from proreus.testing.virtual_clock import VirtualClock
 
 END = "k8s.io/initial-events-end"

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proreus.server.storage.interface import Compacted, Storage, Unavailable
-from proreus.server.watch_cache.query import Any, Latest, ListQuery, WatchQuery
+from proreus.server.watch_cache.query import AnyState, Latest, ListQuery, WatchQuery
 from proreus.testing.virtual_clock import VirtualClock
 from tests.guarantees.model import SELECTIONS, Expected, Model, Select, Thing
 from tests.watching import (
@@ -346,7 +346,7 @@ class Story:
         asked = WatchQuery(
             select.asked,
             after=after,
-            state=Any(),
+            state=AnyState(),
             send_initial=after is None,
             bookmarks=True,
             initial_events_end=True,

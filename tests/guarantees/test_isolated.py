@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proreus.server.watch_cache.subscriber import Closed
+from proreus.server.watch_cache.phase import Closed
 from tests.guarantees.story import (
     Burst,
     Open,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from proreus.server.app import ApiServer
+from tests.robustness.hostile_requests import protobuf_pod
 from tests.robustness.wire import CONFIG_MAPS, ask, assert_alive, config_map, connected, names
 
 JSON = [("Content-Type", "application/json")]
@@ -81,7 +82,7 @@ MALFORMED = {
     "empty protobuf": (PROTOBUF, b""),
     "protobuf of endless length": (PROTOBUF, b"k8s\0\x0a" + b"\xff" * 9 + b"\x01"),
     "protobuf that breaks off": (PROTOBUF, b"k8s\0\x0a\x10\x0a\x02"),
-    "no gzip": ([*JSON, ("Content-Encoding", "gzip")], b"{}"),
+    "compressed JSON": ([*JSON, ("Content-Encoding", "gzip")], gzip.compress(config_map("a"))),
 }
 
 
@@ -238,13 +239,64 @@ async def test_a_chunked_body_is_refused_where_it_passes_the_limit(server: ApiSe
     await assert_alive(server)
 
 
-async def test_a_compressed_body_counts_as_large_as_it_becomes(server: ApiServer) -> None:
-    bomb = gzip.compress(b" " * (64 << 20), 1)
+async def test_a_body_is_read_as_it_was_sent_whatever_coding_it_claims(server: ApiServer) -> None:
+    """kube-apiserver decompresses no request, so neither does this."""
+    coding = [("Content-Encoding", "gzip")]
+    created = await ask(server, "POST", CONFIG_MAPS, config_map("plain"), coding)
+    assert created.code == 201
 
-    answer = await ask(server, "POST", CONFIG_MAPS, bomb, [("Content-Encoding", "gzip")])
+    packed = gzip.compress(config_map("packed"))
+    refused = await ask(server, "POST", CONFIG_MAPS, packed, coding)
 
-    assert (answer.code, answer.reason) == (413, "RequestEntityTooLarge")
-    await assert_alive(server)
+    assert (refused.code, refused.reason) == (400, "BadRequest")
+    assert "invalid character '\\x1f' looking for beginning of value" in refused.message
+    assert await names(server) == ["plain"]
+
+
+def empty_objects(count: int) -> bytes:
+    return b",".join([b"{}"] * count)
+
+
+TOO_MANY = {
+    "JSON": (JSON, b'{"metadata":{"name":"a"},"x":[%b]}' % empty_objects(100_001)),
+    "JSON of lists": (JSON, b'{"metadata":{"name":"a"},"x":[%b[]]}' % (b"[]," * 100_001)),
+    "YAML": (YAML, b"metadata: {name: a}\nx: [%b]" % empty_objects(100_001)),
+    "JSON sent as YAML": (YAML, b'{"metadata":{"name":"a"},"x":[%b]}' % empty_objects(100_001)),
+    "protobuf": (PROTOBUF, protobuf_pod(b"\x12\x00" * 100_001)),
+}
+
+
+@pytest.mark.parametrize("what", TOO_MANY)
+async def test_a_body_of_more_objects_than_anyone_needs_is_too_large(
+    server: ApiServer, what: str
+) -> None:
+    """Each takes two bytes to send and a hundred to keep."""
+    headers, body = TOO_MANY[what]
+    path = CONFIG_MAPS.replace("configmaps", "pods") if what == "protobuf" else CONFIG_MAPS
+
+    answer = await ask(server, "POST", path, body, headers)
+
+    assert (answer.code, answer.reason) == (413, "RequestEntityTooLarge"), answer
+    assert answer.message == "Request entity too large: more than 100000 objects and lists"
+    assert await names(server, path) == []
+
+
+async def test_brackets_within_strings_are_no_objects(server: ApiServer) -> None:
+    body = config_map("a", x='[{"' * 200_000)
+
+    assert (await ask(server, "POST", CONFIG_MAPS, body, JSON)).code == 201
+
+
+async def test_a_too_large_patch_changes_nothing(server: ApiServer) -> None:
+    assert (await ask(server, "POST", CONFIG_MAPS, config_map("a"))).code == 201
+    path, many = f"{CONFIG_MAPS}/a?fieldManager=m", empty_objects(100_001)
+    merge = [("Content-Type", "application/merge-patch+json")]
+    apply = [("Content-Type", "application/apply-patch+yaml")]
+
+    merged = await ask(server, "PATCH", path, b'{"x":[%b]}' % many, merge)
+    applied = await ask(server, "PATCH", path, b"x: [%b]" % many, apply)
+
+    assert (merged.code, applied.code) == (413, 413), (merged, applied)
 
 
 async def test_the_largest_body_is_taken(server: ApiServer) -> None:

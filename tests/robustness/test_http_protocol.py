@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 
 import pytest
 
-from proreus.aio.clock import SystemClock
-from proreus.net import http_server
-from proreus.net.http_request import Request, Response
-from proreus.net.http_server import HttpServer
+from proreus.net.http1.messages import Request, Response
+from proreus.net.http1.server import HttpServer
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.testing.virtual_clock import VirtualClock
@@ -26,7 +25,7 @@ from tests.robustness.wire import (
     until,
 )
 
-WRITING = 'apiserver_current_inflight_requests{request_kind="mutating"}'
+SENDING = 'apiserver_current_inqueue_requests{request_kind="mutating"}'
 CHUNKED = [("Transfer-Encoding", "chunked")]
 
 
@@ -72,6 +71,66 @@ async def test_what_is_no_request_is_a_bad_one_and_ends_the_connection(
 
     assert not said or said.startswith((b"HTTP/1.1 400 ", b"HTTP/1.0 400 ")), said
     assert said.count(b"HTTP/1.") <= 1
+    await assert_alive(server)
+
+
+HEAD_STARTS = {
+    "plain": b"",
+    "with chunks": b"Transfer-Encoding: chunked\r\n",
+    "with an upgrade": b"Connection: upgrade\r\nUpgrade: foo\r\n",
+    "with an expectation": b"Expect: 100-continue\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", HEAD_STARTS)
+@pytest.mark.parametrize(
+    ("line", "host", "code"),
+    [
+        (b"GET /livez HTTP/1.1", b"", 400),
+        (b"GET /livez HTTP/1.1", b"Host: a\r\nHost: b\r\n", 400),
+        (b"CONNECT a:1 HTTP/1.1", b"Host: a\r\n", 400),
+        (b"GET http://a/livez HTTP/1.1", b"Host: a\r\n", 200),
+        (b"BREW /api/v1/pods HTTP/1.1", b"Host: a\r\n", 403),
+        (b"CONNECT /api/v1/pods HTTP/1.1", b"Host: a\r\n", 403),
+    ],
+)
+async def test_what_follows_a_head_does_not_change_what_is_said_about_it(
+    server: ApiServer, kind: str, line: bytes, host: bytes, code: int
+) -> None:
+    async with connected(server) as connection:
+        await connection.send(line + b"\r\n" + host + HEAD_STARTS[kind] + b"\r\n")
+        if "chunks" in kind:
+            await connection.send(b"0\r\n\r\n")
+
+        assert (await connection.answer()).code == code
+
+
+async def test_http_1_0_needs_no_host(server: ApiServer) -> None:
+    async with connected(server) as connection:
+        await connection.send(b"GET /livez HTTP/1.0\r\n\r\n")
+
+        assert (await connection.rest()).endswith(b"\r\n\r\nok")
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+@pytest.mark.parametrize("length", [0, 40])
+async def test_after_an_upgrade_nobody_knows_the_answer_is_the_last(
+    server: ApiServer, pieces: int, length: int
+) -> None:
+    """What comes behind the request may be of the other protocol; none of it is a request."""
+    upgrade = [("Connection", "Upgrade"), ("Upgrade", "foo"), ("Content-Length", str(length))]
+    async with connected(server) as connection:
+        body = config_map("a").ljust(length) if length else b""
+        smuggled = connection.head("GET", "/livez") * 3
+        sent = connection.head("POST", CONFIG_MAPS, upgrade) + body + smuggled
+        size = len(sent) // pieces + 1
+        for start in range(0, len(sent), size):
+            await connection.send(sent[start : start + size])
+        answer = await connection.answer()
+
+        assert answer.code == (201 if length else 400)
+        assert answer.headers["connection"] == "close"
+        assert await connection.rest() == b""
     await assert_alive(server)
 
 
@@ -148,7 +207,7 @@ async def test_half_a_request_stores_nothing_when_the_rest_never_comes(
         await connection.send(whole[: len(head) + size] if size > 1 else whole[: 20 * size])
         connection.vanish()
 
-    await until(server, WRITING, 0)
+    await until(server, SENDING, 0)
     assert await names(server) == []
     await assert_alive(server)
 
@@ -220,30 +279,33 @@ async def test_a_body_that_comes_too_slowly_is_given_up(server: ApiServer) -> No
         body = config_map("a")
         length = ("Content-Length", str(len(body)))
         await connection.send(connection.head("POST", CONFIG_MAPS, [length]) + body[:-1])
-        await until(slow, WRITING, 1)
+        await until(slow, SENDING, 1)
 
         await clock.advance(34)
         answer = await connection.answer()
 
         assert (answer.code, answer.reason) == (504, "Timeout")
         assert await names(slow) == []
-        await until(slow, WRITING, 0)
+        await until(slow, SENDING, 0)
 
 
-async def test_headers_that_never_end_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library counts real time here, so the test has less patience than the server."""
-    monkeypatch.setattr(http_server, "_KEEPALIVE_S", 0.05)
-    monkeypatch.setattr(http_server, "_LOOK_S", 0.05)
-
+async def test_headers_that_never_end_are_given_up_after_three_minutes() -> None:
     async def never(request: Request) -> Response:
         raise AssertionError("no request has come")
 
-    http = HttpServer(never, SystemClock())
+    clock = VirtualClock()
+    http = HttpServer(never, clock)
     async with http.run():
         for start in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n"):
+            began = clock.monotonic()
             async with connected(Bare(f"http://127.0.0.1:{http.port}")) as connection:
                 await connection.send(start)
-                assert await connection.rest() == b""
+                reading = asyncio.ensure_future(connection.rest())
+                while not reading.done():
+                    await clock.advance(1)
+
+                assert await reading == b""
+                assert clock.monotonic() - began >= 180
 
 
 async def test_an_answer_nobody_reads_is_given_up() -> None:

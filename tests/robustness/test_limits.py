@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+
+import pytest_asyncio
 
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from proreus.server.fairness.queues import LevelSeats, Queuing
+from proreus.server.http.seats import Limits, Share
 from proreus.testing.virtual_clock import VirtualClock
 from tests.robustness.wire import (
     CONFIG_MAPS,
+    PATIENCE_S,
     Connection,
     ask,
     assert_alive,
@@ -19,117 +26,194 @@ from tests.robustness.wire import (
     until,
 )
 
-WRITING = 'apiserver_current_inflight_requests{request_kind="mutating"}'
+EVERYONE_MAY = ServerConfig(authorization_mode=("AlwaysAllow",))  # rights are not what is limited
 WATCHING = "apiserver_longrunning_requests"
 
 
-async def begin_write(connection: Connection, name: str) -> None:
-    """A create whose last byte is still to come: it holds a place while it is read."""
-    body = config_map(name)
-    length = ("Content-Length", str(len(body)))
-    await connection.send(connection.head("POST", CONFIG_MAPS, [length]) + body[:-1])
+@pytest_asyncio.fixture
+async def server() -> AsyncIterator[ApiServer]:
+    async with ApiServer(EVERYONE_MAY) as running:
+        yield running
 
 
-async def test_more_requests_than_there_is_room_for_are_turned_away_until_there_is(
+def limits(server: ApiServer) -> Limits:
+    return server._limits
+
+
+def level(server: ApiServer) -> LevelSeats:
+    """That of users without privileges."""
+    return server._fairness.levels["global-default"].seats
+
+
+def close(seats: LevelSeats) -> None:
+    """No seats, and no queue to wait in."""
+    seats.configure(Queuing())
+    seats.resize(0)
+
+
+def by(user: str) -> tuple[str, str]:
+    return ("Impersonate-User", user)
+
+
+async def begin_write(
+    connection: Connection, user: str = "slow", *, size: int = 100, sent: bytes = b"{"
+) -> None:
+    """A create of which only the first bytes come."""
+    length = ("Content-Length", str(size))
+    await connection.send(connection.head("POST", CONFIG_MAPS, [length, by(user)]) + sent)
+
+
+async def reach(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110  # the server shares this loop
+            await asyncio.sleep(0)
+
+
+async def test_who_sends_bodies_slowly_holds_up_nobody(server: ApiServer) -> None:
+    shared = limits(server)
+    async with AsyncExitStack() as opened:
+        for _ in range(200):
+            await begin_write(await opened.enter_async_context(connected(server)))
+        await reach(lambda: shared.waiting.used == 200)
+
+        assert level(server).in_use == 0
+        assert (await ask(server, "GET", "/livez")).code == 200
+        for number, user in enumerate(("other", "slow")):
+            written = await ask(server, "POST", CONFIG_MAPS, config_map(f"a{number}"), [by(user)])
+            assert written.code == 201
+    await reach(lambda: shared.waiting.used == 0)
+
+
+async def test_a_user_with_too_many_requests_is_told_to_come_back_and_others_are_served(
     server: ApiServer,
 ) -> None:
-    """200 at work and 4,000 in line would need as many sockets: the line is made shorter."""
-    pipeline = server._pipeline
-    assert pipeline is not None
-    pipeline.writes.limit, pipeline.writes.waiting_max = 4, 2
-    async with AsyncExitStack() as open_connections:
-        entered = [await open_connections.enter_async_context(connected(server)) for _ in range(6)]
-        for number, connection in enumerate(entered):
-            await begin_write(connection, f"a{number}")
-        await until(server, WRITING, 4)
+    """Fifty at work and fifty in each queue would need as many sockets: here it is one and one."""
+    seats = level(server)
+    seats.configure(Queuing(queues=128, hand_size=1, length_limit=1))
+    seats.resize(1)
+    holding = seats.take_nowait("global-default", "greedy", 1)
+    assert holding is not None
+    async with connected(server) as waiting:
+        body = config_map("waiting")
+        length = ("Content-Length", str(len(body)))
+        head = waiting.head("POST", CONFIG_MAPS, [length, by("greedy")])
+        await waiting.send(head + body)
+        await reach(lambda: seats.waiting == 1)
 
-        refused = await ask(server, "POST", CONFIG_MAPS, config_map("b"))
+        refused = await ask(server, "POST", CONFIG_MAPS, config_map("b"), [by("greedy")])
+        served = await ask(server, "POST", CONFIG_MAPS, config_map("c"))  # of another level
 
         assert refused.code == 429
         assert refused.headers["retry-after"] == "1"
         assert refused.body == b"Too many requests, please try again later.\n"
         assert await measured(server, "apiserver_dropped_requests_total") == 1
-        for connection in entered:
-            await connection.send(b"}")
-        assert [(await connection.answer()).code for connection in entered] == [201] * 6
-    assert await names(server) == [f"a{number}" for number in range(6)]
+        assert served.code == 201
+        assert await names(server) == ["c"]
+        seats.give_back(holding)
+        assert (await waiting.answer()).code == 201
+    assert await names(server) == ["c", "waiting"]
 
 
-async def test_reads_watches_and_health_do_not_wait_for_writes(server: ApiServer) -> None:
-    pipeline = server._pipeline
-    assert pipeline is not None
-    pipeline.writes.limit, pipeline.writes.waiting_max = 1, 0
-    async with connected(server) as connection, connected(server) as watching:
-        await begin_write(connection, "a")
-        await until(server, WRITING, 1)
+async def test_lists_and_gets_of_a_future_revision_hold_up_nobody() -> None:
+    clock = VirtualClock()
+    async with ApiServer(EVERYONE_MAY, clock) as server, AsyncExitStack() as opened:
+        seats, shared = level(server), limits(server)
+        seats.resize(4)
+        waiting = [await opened.enter_async_context(connected(server)) for _ in range(20)]
+        for number, connection in enumerate(waiting):
+            path = CONFIG_MAPS + ("/a" if number % 2 else "") + "?resourceVersion=1000000"
+            await connection.send(connection.head("GET", path, [by("waiting")]))
+        await reach(lambda: shared.waiting.used == 20)
 
-        await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1"))
+        assert seats.in_use == 0
+        assert (await ask(server, "GET", CONFIG_MAPS, None, [by("waiting")])).code == 200
+        await clock.advance(4)
+        for connection in waiting:
+            assert (await connection.answer()).reason == "Timeout"
+        assert shared.waiting.used == 0
+
+
+async def test_a_user_whose_bodies_take_too_much_memory_is_told_to_come_back(
+    server: ApiServer,
+) -> None:
+    bodies = limits(server).bodies = Share(400_000)
+    async with connected(server) as slow, connected(server) as late:
+        await begin_write(slow, size=1_000_000, sent=bytes(150_000))
+        await reach(lambda: bodies.used == 150_000)
+        await begin_write(late, size=1_000_000, sent=bytes(120_000))
+
+        assert (await late.answer()).code == 429
+        large = config_map("a", text="x" * 100_000)
+        assert (await ask(server, "POST", CONFIG_MAPS, large, [by("other")])).code == 201
+    await reach(lambda: bodies.used == 0)
+
+
+async def test_probes_never_wait(server: ApiServer) -> None:
+    close(level(server))
+
+    for path in ("/livez", "/readyz", "/healthz", "/readyz?verbose"):
+        assert (await ask(server, "GET", path, None, [by("user")])).code == 200
+    for path in (CONFIG_MAPS, "/version"):
+        assert (await ask(server, "GET", path, None, [by("user")])).code == 429
+        assert (await ask(server, "GET", path)).code == 200  # administrators are exempt
+
+
+async def test_who_is_not_authenticated_is_told_so_before_any_waiting(server: ApiServer) -> None:
+    close(level(server))
+
+    answer = await ask(server, "GET", CONFIG_MAPS, None, [("Authorization", "Bearer wrong")])
+
+    assert (answer.code, answer.reason) == (401, "Unauthorized")
+
+
+async def test_a_watch_that_has_begun_holds_no_seat(server: ApiServer) -> None:
+    level(server).resize(1)
+    async with connected(server) as watching:
+        await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1", [by("watcher")]))
+
         assert (await watching.answer_head())[0] == 200
-        assert (await ask(server, "GET", CONFIG_MAPS)).code == 200
-        assert (await ask(server, "GET", "/livez")).code == 200
+        assert level(server).in_use == 0
+        assert (await ask(server, "GET", CONFIG_MAPS, None, [by("other")])).code == 200
 
 
-async def test_a_client_that_leaves_the_line_gives_its_place_back(server: ApiServer) -> None:
-    pipeline = server._pipeline
-    assert pipeline is not None
-    pipeline.writes.limit, pipeline.writes.waiting_max = 1, 1
-    async with connected(server) as first, connected(server) as second:
-        await begin_write(first, "a")
-        await until(server, WRITING, 1)
-        await begin_write(second, "b")
-        first.vanish()
-        second.vanish()
-        await until(server, WRITING, 0)
+async def test_a_client_that_leaves_gives_its_place_back(server: ApiServer) -> None:
+    seats, shared = level(server), limits(server)
+    async with connected(server) as slow, connected(server) as waiting:
+        await begin_write(slow)
+        await reach(lambda: shared.waiting.used == 1)
+        seats.resize(0)
+        await begin_write(waiting)
+        await reach(lambda: seats.waiting == 1)
+        slow.vanish()
+        waiting.vanish()
+        await reach(lambda: shared.waiting.used == seats.waiting == 0)
 
+    seats.resize(1)
     await assert_alive(server)
     assert await names(server) == []
 
 
-async def test_waiting_in_line_ends_with_the_deadline() -> None:
+async def test_waiting_for_a_body_ends_with_the_deadline() -> None:
     clock = VirtualClock()
-    async with ApiServer(ServerConfig(), clock) as server, AsyncExitStack() as opened:
-        pipeline = server._pipeline
-        assert pipeline is not None
-        pipeline.writes.limit = 1
-        working, waiting = [await opened.enter_async_context(connected(server)) for _ in range(2)]
-        await begin_write(working, "a")
-        await until(server, WRITING, 1)
-        await begin_write(waiting, "b")
-        while not pipeline.writes.waiting:
-            await clock.settle()
+    async with ApiServer(EVERYONE_MAY, clock) as server, connected(server) as slow:
+        await begin_write(slow)
+        await reach(lambda: limits(server).waiting.used == 1)
 
         await clock.advance(40)
 
-        for connection in (working, waiting):
-            answer = await connection.answer()
-            assert (answer.code, answer.reason) == (504, "Timeout")
-        await until(server, WRITING, 0)
+        answer = await slow.answer()
+        assert (answer.code, answer.reason) == (504, "Timeout")
+        await reach(lambda: limits(server).waiting.used == 0)
         assert await names(server) == []
 
 
-async def test_a_read_has_sixty_seconds_and_a_watch_as_long_as_it_asks() -> None:
-    """A list of a revision that never comes waits three seconds; with a stuck store it would
-    wait for ever, if nobody ended it."""
+async def test_a_watch_has_as_long_as_it_asks() -> None:
     clock = VirtualClock()
-    async with ApiServer(ServerConfig(), clock) as server, AsyncExitStack() as opened:
-        reading, watching = [await opened.enter_async_context(connected(server)) for _ in range(2)]
-        pipeline = server._pipeline
-        assert pipeline is not None
-        pipeline.reads.limit = 0  # nothing is ever let in
-        await reading.send(reading.head("GET", CONFIG_MAPS))
+    async with ApiServer(EVERYONE_MAY, clock) as server, connected(server) as watching:
         await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1&timeoutSeconds=300"))
         assert (await watching.answer_head())[0] == 200
-        while not pipeline.reads.waiting:
-            await clock.settle()
 
-        await clock.advance(59)
-        assert pipeline.reads.waiting == 1
-        await clock.advance(2)
-        answer = await reading.answer()
-        assert (answer.code, answer.reason) == (504, "Timeout")
-        assert answer.message == "Timeout: request did not complete within the allotted timeout"
-
-        pipeline.reads.limit = 400
+        await clock.advance(61)
         assert await measured(server, WATCHING) == 1
         await clock.advance(300)
         assert [chunk async for chunk in watching.chunks()] == []
@@ -137,11 +221,11 @@ async def test_a_read_has_sixty_seconds_and_a_watch_as_long_as_it_asks() -> None
 
 async def test_a_request_may_ask_for_less_time_than_it_could_have() -> None:
     clock = VirtualClock()
-    async with ApiServer(ServerConfig(), clock) as server, connected(server) as connection:
+    async with ApiServer(EVERYONE_MAY, clock) as server, connected(server) as connection:
         body = config_map("a")
         length = ("Content-Length", str(len(body)))
         await connection.send(connection.head("POST", f"{CONFIG_MAPS}?timeout=2s", [length]))
-        await until(server, WRITING, 1)
+        await reach(lambda: limits(server).waiting.used == 1)
 
         await clock.advance(2.5)
 

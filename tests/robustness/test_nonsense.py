@@ -12,12 +12,12 @@ from proreus.api.field_error import FAULTS_MAX, FieldError
 from proreus.server.app import ApiServer
 from proreus.server.http.body_syntax import is_long
 from proreus.server.http.negotiation import Media
+from proreus.server.kinds.core.pod.status import validate_status
+from proreus.server.kinds.parts.pod_template.warnings import pod_spec_warnings
 from proreus.server.registry import metadata, metadata_rules
-from proreus.server.schema.kinds.pod_status import pod_status
-from proreus.server.schema.kinds.pod_warnings import pod_spec_warnings
 from tests.growth import grows_with_its_square
 from tests.robustness.wire import CONFIG_MAPS, ask, assert_alive, names
-from tests.unit.server.schema.creating import CONTAINER, errors
+from tests.unit.server.kinds.creating import CONTAINER, errors
 
 PODS = "/api/v1/namespaces/default/pods"
 STRICT = "?fieldValidation=Strict"
@@ -162,6 +162,6 @@ def test_many_addresses_of_a_pod_are_judged_in_linear_time() -> None:
     def judged(count: int) -> list[FieldError]:
         addresses = [{"ip": f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}"} for n in range(count)]
         pod = {"spec": {}, "status": {"podIP": "10.0.0.0", "podIPs": addresses}}
-        return pod_status(pod, {"spec": {}, "status": {}})
+        return validate_status(pod, {"spec": {}, "status": {}})
 
     assert not grows_with_its_square(judged, 500)

@@ -18,7 +18,7 @@ from tests.robustness.wire import (
     until,
 )
 
-WRITING = 'apiserver_current_inflight_requests{request_kind="mutating"}'
+SENDING = 'apiserver_current_inqueue_requests{request_kind="mutating"}'
 WATCHING = "apiserver_longrunning_requests"
 
 
@@ -85,7 +85,7 @@ async def test_a_request_in_progress_is_finished_before_the_end() -> None:
             body = config_map("a")
             length = ("Content-Length", str(len(body)))
             await connection.send(connection.head("POST", CONFIG_MAPS, [length]) + body[:-1])
-            await until(server, WRITING, 1)
+            await until(server, SENDING, 1)
             await connection.send(body[-1:])
         assert (await connection.answer()).code == 201
 
@@ -96,7 +96,7 @@ async def test_a_request_that_never_ends_is_dropped_after_the_grace() -> None:
         async with asyncio.timeout(10), server:
             connection = await opened.enter_async_context(connected(server))
             await connection.send(connection.head("POST", CONFIG_MAPS, [("Content-Length", "9")]))
-            await until(server, WRITING, 1)
+            await until(server, SENDING, 1)
         assert b" 201 " not in await connection.rest()
 
 

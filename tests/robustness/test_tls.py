@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from proreus.net import tls
+from proreus.net.tls import certificates, issuing, key_pairs
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from tests.robustness.wire import CONFIG_MAPS, Answer, connected
@@ -35,7 +35,7 @@ def trusting(server: ApiServer) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(files.authority.certificate))
 
 
-def with_certificate(server: ApiServer, pair: tls.KeyPair, folder: Path) -> ssl.SSLContext:
+def with_certificate(server: ApiServer, pair: key_pairs.KeyPair, folder: Path) -> ssl.SSLContext:
     context = trusting(server)
     (folder / "client.crt").write_bytes(pair.certificate)
     (folder / "client.key").write_bytes(pair.key)
@@ -43,11 +43,11 @@ def with_certificate(server: ApiServer, pair: tls.KeyPair, folder: Path) -> ssl.
     return context
 
 
-def issued(server: ApiServer, user: str, *, now: float | None = None) -> tls.KeyPair:
+def issued(server: ApiServer, user: str, *, now: float | None = None) -> key_pairs.KeyPair:
     files = server.credentials.tls
     assert files is not None
     when = server.clock.now() if now is None else now
-    return tls.issue_client(files.authority.read(), user, ["system:masters"], now=when)
+    return issuing.issue_client(files.authority.read(), user, ["system:masters"], now=when)
 
 
 async def ask_as_nobody(server: ApiServer, context: ssl.SSLContext) -> Answer:
@@ -99,8 +99,8 @@ async def test_a_client_that_trusts_another_authority_refuses_the_server(
 async def test_a_certificate_of_another_authority_is_refused(
     server: ApiServer, tmp_path: Path
 ) -> None:
-    stranger = tls.make_authority("proreus", now=server.clock.now())
-    pair = tls.issue_client(stranger, "jane", ["system:masters"], now=server.clock.now())
+    stranger = issuing.make_authority("proreus", now=server.clock.now())
+    pair = issuing.issue_client(stranger, "jane", ["system:masters"], now=server.clock.now())
 
     with pytest.raises((ssl.SSLError, ConnectionError)):
         await ask_as_nobody(server, with_certificate(server, pair, tmp_path))
@@ -194,7 +194,7 @@ async def test_a_server_certificate_about_to_expire_is_renewed_at_the_start(
 ) -> None:
     data_dir = tmp_path / "data"
     long_ago = datetime.datetime.now(datetime.UTC).timestamp() - 3 * 365 * DAY_S
-    tls.ensure_files(data_dir / "tls", ["127.0.0.1"], admin="a", groups=(), now=long_ago)
+    certificates.ensure_files(data_dir / "tls", ["127.0.0.1"], admin="a", groups=(), now=long_ago)
     expiring = (data_dir / "tls" / "server.crt").read_bytes()
 
     async with ApiServer(ServerConfig(data_dir=data_dir, tls=True)) as server:

@@ -1,1 +1,1 @@
-"""Parts for asyncio programs that know nothing of Kubernetes: they could be published alone."""
+"""Building blocks for asyncio programs; nothing here knows of Kubernetes."""

@@ -1,7 +1,7 @@
 """A delay that grows with each failure, is jittered and capped, and starts over after quiet.
 
 Pure: it hands out numbers, the caller sleeps. client-go resets on a fixed schedule even while an
-outage lasts; here only a stretch of health without a call to ``next`` resets (spec/client §5.1).
+outage lasts; here only a stretch of health without a call to ``next`` resets (client.md §5.1).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Time, passed in: no other module may read it, so that tests and leases run on a virtual clock.
 
-``Clock`` is the contract, ``SystemClock`` the real one; ``proreus.testing.virtual_clock`` has the
-one that only moves when told.
+``Clock`` is the interface, ``SystemClock`` the real one, ``SteadyClock`` one whose wall-clock time
+never goes back; ``proreus.testing.virtual_clock`` has the one that tests move.
 """
 
 from __future__ import annotations
@@ -47,6 +47,31 @@ class SystemClock:
 
     async def sleep(self, delay_s: float) -> None:
         await asyncio.sleep(delay_s)
+
+
+class SteadyClock:
+    """The calendar of ``clock``, but it never goes back: set back, it goes on from where it was, at
+    the pace of ``monotonic``. For schedules that are kept in calendar time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._now = clock.now()
+        self._at = clock.monotonic()
+
+    def now(self) -> float:
+        at = self._clock.monotonic()
+        self._now = max(self._clock.now(), self._now + at - self._at)
+        self._at = at
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
+        return self._clock.call_later(delay_s, callback)
+
+    async def sleep(self, delay_s: float) -> None:
+        await self._clock.sleep(delay_s)
 
 
 @asynccontextmanager

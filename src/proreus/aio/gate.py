@@ -6,6 +6,8 @@ import asyncio
 import heapq
 import itertools
 
+_SWEPT_MIN = 64
+
 
 class Gate:
     """Open or shut; ``wait_open`` returns while it is open. Costs nothing per passer-by."""
@@ -35,13 +37,15 @@ class Gate:
 class Waterline:
     """A number that only rises, and those who wait for it to reach theirs.
 
-    ``rise_to`` costs O(waiters it frees); waiters for higher numbers are not touched.
+    ``rise_to`` costs O(waiters it frees); waiters for higher numbers are not touched. Those who
+    gave up are forgotten in passing, when there are as many of them as of the others.
     """
 
     def __init__(self, level: int = 0) -> None:
         self._level = level
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = itertools.count()
+        self._swept_at = _SWEPT_MIN
 
     @property
     def level(self) -> int:
@@ -62,18 +66,24 @@ class Waterline:
 
     async def wait_for(self, level: int) -> None:
         """Return once the level is at least ``level``. The caller sets the deadline."""
-        if level <= self._level:
-            return
+        await self.reaching(level)
+
+    def reaching(self, level: int) -> asyncio.Future[None]:
+        """Done once the level is at least ``level``. Who gives up cancels it."""
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        entry = (level, next(self._order), reached)
-        heapq.heappush(self._waiting, entry)
-        try:
-            await reached
-        finally:
-            if not reached.done() or reached.cancelled():
-                # A number that is never reached must not keep those who gave up.
-                self._waiting = [other for other in self._waiting if other is not entry]
-                heapq.heapify(self._waiting)
+        if level <= self._level:
+            reached.set_result(None)
+            return reached
+        if len(self._waiting) >= self._swept_at:
+            self._sweep()
+        heapq.heappush(self._waiting, (level, next(self._order), reached))
+        return reached
+
+    def _sweep(self) -> None:
+        """A number that is never reached must not keep those who gave up."""
+        self._waiting = [entry for entry in self._waiting if not entry[2].done()]
+        heapq.heapify(self._waiting)
+        self._swept_at = max(2 * len(self._waiting), _SWEPT_MIN)
 
     def __repr__(self) -> str:
         return f"<Waterline at {self._level}, {self.waiter_count} waiting>"

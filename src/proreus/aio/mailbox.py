@@ -81,15 +81,6 @@ class Mailbox(Generic[T]):
             await self._wait_arrival()
         return self._take()
 
-    async def get_all(self) -> list[T]:
-        """Everything that is there, at least one item; one wake-up for a whole burst."""
-        while not self._items:
-            await self._wait_arrival()
-        taken = list(self._items)
-        self._items.clear()
-        self._after_take()
-        return taken
-
     def close(self) -> None:
         """Refuse further items; what is inside can still be taken. Idempotent."""
         self._closed = True

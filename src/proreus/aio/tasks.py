@@ -1,7 +1,11 @@
-"""Long-lived parts and who looks after them.
+"""Supervision of long-lived tasks.
 
 A part is an ``async def run()`` that ends only by cancellation. ``supervise`` restarts one that
-dies, with back-off, and says so each time: a part is alive or loud, never silently gone.
+dies, with back-off, and reports it each time.
+
+A ``CancelledError`` may also come from inside, when code cancels a task of its own and awaits it.
+Taken for a cancellation of the current task it would end that task silently, because a
+TaskGroup ignores cancelled children. ``raise_if_cancelled`` and ``as_part`` tell the two apart.
 """
 
 from __future__ import annotations
@@ -18,13 +22,44 @@ Part = Callable[[], Awaitable[None]]
 Died = Callable[[str, BaseException | None, float], None]  # part, why (None: returned), delay
 
 
+class StrayCancellation(RuntimeError):
+    """A CancelledError escaped from code although the task that ran it was not cancelled."""
+
+
+def raise_if_cancelled(failure: BaseException) -> None:
+    """Raise ``failure`` again if it is the current task's cancellation; return if it is a failure
+    of the code that raised it. To be called from an ``except`` clause."""
+    if isinstance(failure, asyncio.CancelledError) and is_cancelled():
+        raise failure
+
+
+async def as_part(run: Part) -> None:
+    """``run``, for a task whose owner must notice its end: a CancelledError that is not the task's
+    own cancellation leaves as a StrayCancellation."""
+    try:
+        await run()
+    except asyncio.CancelledError as failure:
+        raise_if_cancelled(failure)
+        raise StrayCancellation("a CancelledError escaped; the task was not cancelled") from failure
+
+
+def is_cancelled() -> bool:
+    """Whether the current task was asked to end."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no loop runs in this thread, so there is nothing to cancel
+        return False
+    return task is not None and task.cancelling() > 0
+
+
 async def supervise(name: str, run: Part, *, clock: Clock, backoff: Backoff, died: Died) -> None:
     """Keep ``run`` running for ever. Only cancellation ends it."""
     while True:
         why: BaseException | None = None
         try:
             await run()
-        except Exception as failure:
+        except (Exception, asyncio.CancelledError) as failure:
+            raise_if_cancelled(failure)
             why = failure
         delay_s = backoff.next()
         died(name, why, delay_s)
@@ -35,7 +70,14 @@ async def supervise(name: str, run: Part, *, clock: Clock, backoff: Backoff, die
 async def background(*parts: Awaitable[None]) -> AsyncIterator[asyncio.TaskGroup]:
     """Run parts beside the body and cancel them when it ends; a part's failure ends the body."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(_as_coroutine(part)) for part in parts]
+
+        def ended(task: asyncio.Task[None]) -> None:
+            if task.cancelled() and not task.cancelling():
+                group.create_task(_stray(task.get_name()))
+
+        tasks = [group.create_task(_as_coroutine(each)) for each in parts]
+        for task in tasks:
+            task.add_done_callback(ended)
         try:
             yield group
         finally:
@@ -43,10 +85,14 @@ async def background(*parts: Awaitable[None]) -> AsyncIterator[asyncio.TaskGroup
                 task.cancel()
 
 
-def _as_coroutine(part: Awaitable[None]) -> Coroutine[Any, Any, None]:
+async def _stray(part_name: str) -> None:
+    raise StrayCancellation(f"a CancelledError escaped; {part_name} was not cancelled")
+
+
+def _as_coroutine(awaited: Awaitable[None]) -> Coroutine[Any, Any, None]:
     """As it is if it is one: a task cancelled before its first step would never await another."""
-    return part if isinstance(part, Coroutine) else _waiting_for(part)
+    return awaited if isinstance(awaited, Coroutine) else _waiting_for(awaited)
 
 
-async def _waiting_for(part: Awaitable[None]) -> None:
-    await part
+async def _waiting_for(awaited: Awaitable[None]) -> None:
+    await awaited

@@ -16,14 +16,6 @@ class TokenBucket:
         self._tokens = float(burst)
         self._counted_at = clock.monotonic()
 
-    def try_take(self) -> bool:
-        """Take a token if there is one."""
-        self._refill()
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
-
     def reserve(self) -> float:
         """Take a token now, on credit if need be; returns the seconds until it is earned."""
         self._refill()
@@ -37,7 +29,7 @@ class TokenBucket:
             try:
                 await self._clock.sleep(delay_s)
             except BaseException:
-                self._tokens += 1  # not used: whoever waits behind gets it
+                self._tokens += 1  # not used: the next that waits gets it
                 raise
         return delay_s
 

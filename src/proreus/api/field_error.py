@@ -1,4 +1,4 @@
-"""One violated rule of one field, worded as Kubernetes words it (spec/server §7).
+"""One violated rule of one field, worded as Kubernetes words it (server.md §7).
 
 Validation collects these; ``status.Invalid`` turns a list of them into a 422.
 """
@@ -13,8 +13,8 @@ from typing import Self
 
 from proreus.api import go_text
 
-# How many faults of one request are told. Kubernetes tells all of them, which makes of 3 MiB of bad
-# labels an answer of 130 MB that takes seconds to write and that nobody reads.
+# How many faults of one request are reported. Kubernetes reports all of them: 3 MiB of bad labels
+# become a response of 130 MB, which takes seconds to write.
 FAULTS_MAX = 500
 FAULT_CHARS_MAX = 4 * 1024 * 1024  # of all together; one may quote a whole body
 MORE = "and more"
@@ -53,7 +53,7 @@ class FieldError:
 
 
 class TooManyFaults(Exception):
-    """There are more faults than are told; ``found`` are one more than those."""
+    """There are more faults than are reported; ``found`` has one more than those."""
 
     def __init__(self, found: list[FieldError]) -> None:
         super().__init__()
@@ -61,9 +61,9 @@ class TooManyFaults(Exception):
 
 
 class Faults(list[FieldError]):
-    """Gathers what is wrong until that is more than is told: then nothing more is looked for.
+    """Collects faults up to the limit of what is reported; one more ends validation.
 
-    Adding to it raises TooManyFaults, which ``first_faults`` ends.
+    Adding that one raises TooManyFaults, which ``collect_faults`` catches.
     """
 
     __slots__ = ("_chars",)
@@ -89,10 +89,10 @@ class Faults(list[FieldError]):
         return self
 
 
-def first_faults(judgement: Callable[[], list[FieldError]]) -> list[FieldError]:
-    """What a judgement finds, or the first of it if that is too much."""
+def collect_faults(validate: Callable[[], list[FieldError]]) -> list[FieldError]:
+    """What ``validate`` finds, or the first of it if that is too much."""
     try:
-        return list(judgement())
+        return list(validate())
     except TooManyFaults as many:
         return many.found
 
@@ -139,13 +139,13 @@ def too_many(field: str, actual: int, limit: int, unit: str = "items") -> FieldE
 
 
 def join(errors: Iterable[FieldError]) -> str:
-    """One error as itself, several as ``[a, b]``; equal ones are said once."""
-    texts = list(dict.fromkeys(told([str(error) for error in errors])))
+    """One error as itself, several as ``[a, b]``; equal ones are listed once."""
+    texts = list(dict.fromkeys(limited([str(error) for error in errors])))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def told(texts: list[str]) -> list[str]:
-    """Those of all faults that are told, and an honest last word."""
+def limited(texts: list[str]) -> list[str]:
+    """The faults that a message lists: the first ones, and a last word if there are more."""
     return texts if len(texts) <= FAULTS_MAX else [*texts[:FAULTS_MAX], MORE]
 
 

@@ -5,6 +5,10 @@ that is absent reads as ``None`` by attribute and raises ``KeyError`` by key. Fo
 also words of a Python mapping (``items``, ``keys``, ``values``, ``get``): read those by key. A
 field named like a Python keyword takes an underscore: ``rule.from_``.
 
+Kubernetes spells its fields in camelCase, so an absent attribute in snake_case is a mistake and
+raises ``AttributeError``; a custom resource's optional field with an underscore in its name is read
+with ``get``. The metadata of an object has a closed set of fields (``MetadataMapping``).
+
 Invariant: nothing reachable from a view can be changed; ``thaw`` gives a fresh copy that can.
 Cost: one small object per step; the JSON below is shared, never copied.
 """
@@ -12,11 +16,35 @@ Cost: one small object per step; the JSON below is shared, never copied.
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn, Self, overload
 
 
-class FrozenMapping(Mapping[str, Any]):
+class Immutable:
+    """Refuses every change, and is its own copy."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        refuse_change(f"set {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        refuse_change(f"delete {name!r}")
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        refuse_change(f"set {key!r}")
+
+    def __delitem__(self, key: object) -> NoReturn:
+        refuse_change(f"delete {key!r}")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+
+class FrozenMapping(Immutable, Mapping[str, Any]):
     """A JSON object that cannot be changed."""
 
     __slots__ = ("_fields",)
@@ -29,7 +57,14 @@ class FrozenMapping(Mapping[str, Any]):
         return freeze(self._fields[key])
 
     def __getattr__(self, name: str) -> Any:
-        return freeze(self._fields.get(field_name(self, name)))
+        try:
+            return freeze(self._fields[field_name(self, name)])
+        except KeyError:
+            return self._absent(name)
+
+    def _absent(self, name: str) -> None:
+        """What the attribute of an absent field reads; raises if there cannot be such a field."""
+        refuse_snake_case(name, self._fields)
 
     def __contains__(self, key: object) -> bool:
         return key in self._fields
@@ -49,26 +84,8 @@ class FrozenMapping(Mapping[str, Any]):
 
     __hash__ = None  # type: ignore[assignment]  # a view may hold lists, like a dict
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        refuse_change(f"set {name!r}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        refuse_change(f"delete {name!r}")
-
-    def __setitem__(self, key: str, value: object) -> NoReturn:
-        refuse_change(f"set {key!r}")
-
-    def __delitem__(self, key: str) -> NoReturn:
-        refuse_change(f"delete {key!r}")
-
-    def __copy__(self) -> FrozenMapping:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> FrozenMapping:
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenMapping, (self._fields,)
+        return type(self), (self._fields,)
 
     def __repr__(self) -> str:
         return repr(self._fields)
@@ -79,7 +96,34 @@ class FrozenMapping(Mapping[str, Any]):
         return copied
 
 
-class FrozenList(Sequence[Any]):
+# ObjectMeta and ListMeta.
+_METADATA_FIELDS = frozenset(
+    {
+        "annotations", "continue", "creationTimestamp", "deletionGracePeriodSeconds",
+        "deletionTimestamp", "finalizers", "generateName", "generation", "labels", "managedFields",
+        "name", "namespace", "ownerReferences", "remainingItemCount", "resourceVersion", "selfLink",
+        "uid",
+    }
+)  # fmt: skip
+
+
+class MetadataMapping(FrozenMapping):
+    """An object's metadata: an attribute that is neither a field of it nor present raises."""
+
+    __slots__ = ()
+
+    def _absent(self, name: str) -> None:
+        if field_name(self, name) in _METADATA_FIELDS:
+            return
+        refuse_snake_case(name, self._fields)
+        import difflib  # only a mistake needs it
+
+        close = difflib.get_close_matches(name, _METADATA_FIELDS, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise AttributeError(f"metadata has no field {name!r}{hint}")
+
+
+class FrozenList(Immutable, Sequence[Any]):
     """A JSON array that cannot be changed."""
 
     __slots__ = ("_elements",)
@@ -110,21 +154,6 @@ class FrozenList(Sequence[Any]):
 
     __hash__ = None  # type: ignore[assignment]  # as for a list
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        refuse_change(f"set {name!r}")
-
-    def __setitem__(self, index: int, value: object) -> NoReturn:
-        refuse_change(f"set [{index}]")
-
-    def __delitem__(self, index: int) -> NoReturn:
-        refuse_change(f"delete [{index}]")
-
-    def __copy__(self) -> FrozenList:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> FrozenList:
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         return FrozenList, (self._elements,)
 
@@ -149,10 +178,9 @@ def freeze(value: Any) -> Any:
 
 def thaw(value: Any) -> Any:
     """A deep copy made of dicts and lists only; takes views, mappings and plain JSON alike."""
-    kind = type(value)
-    if kind is FrozenMapping:
+    if isinstance(value, FrozenMapping):
         value = value._fields
-    elif kind is FrozenList:
+    elif isinstance(value, FrozenList):
         value = value._elements
     if isinstance(value, Mapping):
         return {key: thaw(member) for key, member in value.items()}
@@ -168,6 +196,28 @@ def field_name(owner: object, attribute: str) -> str:
     if attribute.endswith("_") and keyword.iskeyword(attribute[:-1]):
         return attribute[:-1]
     return attribute
+
+
+# Which Go writes in capitals inside a name: clusterIP, providerID, podCIDRs.
+_INITIALISMS = {
+    "cidr": "CIDR", "cidrs": "CIDRs", "fqdn": "FQDN", "id": "ID", "ip": "IP", "ipc": "IPC",
+    "ips": "IPs", "pid": "PID", "uid": "UID", "uri": "URI", "url": "URL",
+}  # fmt: skip
+
+
+def refuse_snake_case(attribute: str, fields: Iterable[str]) -> None:
+    """Raise AttributeError, with the right spelling, for a name that no field of Kubernetes has."""
+    first, *more = attribute.split("_")
+    if not more:
+        return
+    folded = attribute.replace("_", "").lower()
+    meant = next((name for name in fields if name.lower() == folded), "") or first + "".join(
+        _INITIALISMS.get(word, word[:1].upper() + word[1:]) for word in more
+    )
+    raise AttributeError(
+        f"no field {attribute!r}; fields are spelled as in YAML, did you mean {meant!r}? "
+        f"A field that may be absent and has an underscore is read with get({attribute!r})"
+    )
 
 
 def refuse_change(attempt: str) -> NoReturn:

@@ -44,40 +44,28 @@ def syntax(value: Any) -> str:
             return str(value)
 
 
+_TYPE_NAMES = {
+    type(None): "<nil>", bool: "bool", int: "int64", float: "float64", str: "string",
+    list: "[]interface {}",
+}  # fmt: skip
+_JSON_KINDS = {
+    type(None): "null", bool: "bool", int: "number", float: "number", str: "string", list: "array",
+}  # fmt: skip
+
+
 def type_name(value: Any) -> str:
     """``%T`` of a decoded JSON value."""
-    match value:
-        case None:
-            return "<nil>"
-        case bool():
-            return "bool"
-        case int():
-            return "int64"
-        case float():
-            return "float64"
-        case str():
-            return "string"
-        case list():
-            return "[]interface {}"
-        case _:
-            return "map[string]interface {}"
+    return _TYPE_NAMES.get(type(value), "map[string]interface {}")
 
 
 def json_kind(value: Any) -> str:
     """What ``encoding/json`` calls a value it cannot unmarshal."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    return _JSON_KINDS.get(type(value), "object")
+
+
+def mistyped(value: Any, wanted: str) -> str:
+    """What ``encoding/json`` says of a value that is not of the Go type ``wanted``."""
+    return f"json: cannot unmarshal {json_kind(value)} into Go value of type {wanted}"
 
 
 def number(value: float) -> str:

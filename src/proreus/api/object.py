@@ -22,8 +22,17 @@ from typing import Any, NoReturn, TypeAlias
 
 import msgspec
 
-from proreus.api.frozen import FrozenMapping, field_name, freeze, refuse_change, thaw
+from proreus.api.frozen import (
+    FrozenMapping,
+    MetadataMapping,
+    field_name,
+    freeze,
+    refuse_change,
+    refuse_snake_case,
+    thaw,
+)
 from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.wire import json
 
 _KEPT_DECODED = 1024
@@ -74,8 +83,8 @@ class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One version of one object. Build it with ``from_bytes`` or ``from_dict``.
 
     Attributes that are fields of the object use YAML's spelling and read ``None`` if absent
-    (``pod.status.podIP``); the snake_case ones below are the header. ``raw`` is the whole object as
-    JSON, kind and apiVersion included.
+    (``pod.status.podIP``); the snake_case ones below are the header, any other raises.
+    ``raw`` is the whole object as JSON, kind and apiVersion included.
     """
 
     raw: bytes
@@ -86,7 +95,7 @@ class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
     api_version: str
     kind: str
     _labels: dict[str, str]
-    _decoded: dict[str, Any] | None = None
+    _decoded: JsonObject | None = None
 
     @classmethod
     def from_bytes(
@@ -137,21 +146,25 @@ class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
         group, _, version = self.api_version.rpartition("/")
         return GroupVersionKind(group, version, self.kind)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """A fresh copy, to change."""
-        copied: dict[str, Any] = json.decode(self.raw)
+        copied: JsonObject = json.decode(self.raw)
         return copied
 
     # Fields, by key and by attribute.
 
     def __getitem__(self, key: str) -> Any:
-        return freeze(self._fields()[key])
+        return _view(key, self._fields()[key])
 
     def __getattr__(self, name: str) -> Any:
-        return freeze(self._fields().get(field_name(self, name)))
+        field = field_name(self, name)
+        try:
+            return _view(field, self._fields()[field])
+        except KeyError:
+            return refuse_snake_case(name, self._fields())
 
     def get(self, key: str, default: Any = None) -> Any:
-        return freeze(self._fields().get(key, default))
+        return _view(key, self._fields().get(key, default))
 
     def __contains__(self, key: object) -> bool:
         return key in self._fields()
@@ -213,7 +226,7 @@ class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
         version = f" at version {self.resource_version}" if self.resource_version else ""
         return f"<{self.kind or 'object'} {self.key or 'without a name'}{version}>"
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> JsonObject:
         decoded = self._decoded
         if decoded is None:
             decoded = json.decode(self.raw)
@@ -221,13 +234,13 @@ class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
             _remember_decoded(self)
         return decoded
 
-    def _metadata(self) -> dict[str, Any]:
+    def _metadata(self) -> JsonObject:
         return self._fields().get("metadata") or {}
 
 
 Mapping.register(KubeObject)
 
-ObjectLike: TypeAlias = KubeObject | Mapping[str, Any]
+ObjectLike: TypeAlias = KubeObject | Json
 """What every write takes."""
 
 
@@ -239,6 +252,12 @@ def encode(content: ObjectLike) -> bytes:
         return json.encode(content)
     except TypeError:
         return json.encode(thaw(content))
+
+
+def _view(field: str, value: Any) -> Any:
+    if field == "metadata" and type(value) is dict:
+        return MetadataMapping(value)
+    return freeze(value)
 
 
 def _with_type(raw: memoryview, api_version: str, kind: str) -> bytes:

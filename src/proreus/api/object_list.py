@@ -92,11 +92,3 @@ class ListDecoder:
             self._header.apiVersion,
             self._header.kind,
         )
-
-
-def decode_list(body: bytes) -> ObjectList:
-    """The whole list at once."""
-    decoder = ListDecoder(body)
-    while decoder.step():
-        pass
-    return decoder.result()

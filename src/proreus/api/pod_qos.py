@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
+from proreus.api.json_types import Json
 from proreus.api.values import quantity
 
 _COUNTED = ("cpu", "memory")
 
 
-def qos_class(spec: Mapping[str, Any]) -> str:
+def qos_class(spec: Json) -> str:
     parts = [
         container.get("resources") or {}
         for key in ("containers", "initContainers")

@@ -6,15 +6,15 @@ come to the same number, so it is computed here for both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 from proreus.api.group_version import GroupResource
+from proreus.api.json_types import Json
 from proreus.api.pod_qos import qos_class
 from proreus.api.values import quantity
+from proreus.api.values.quantity import Format
 
-Json = Mapping[str, Any]
 Usage = dict[str, Fraction]
 PODS = GroupResource("", "pods")
 SERVICES = GroupResource("", "services")
@@ -70,6 +70,15 @@ def _pod_usage(pod: Json) -> Usage:
 
 
 def _needs(spec: Json, part: str) -> Usage:
+    """What the containers need, unless the pod says it for all of them, and its overhead."""
+    total = needs_of_containers(spec, part) | _amounts(spec, part)
+    overhead = {name: quantity.amount(v) for name, v in (spec.get("overhead") or {}).items()}
+    if part == "limits":
+        overhead = {name: amount for name, amount in overhead.items() if name in total}
+    return _sum((total, overhead))
+
+
+def needs_of_containers(spec: Json, part: str) -> Usage:
     """The larger of what all containers need together and what starting them needs at its peak.
     Init containers that restart always stay, and count with both."""
     running = _sum(_amounts(one, part) for one in spec.get("containers") or ())
@@ -81,15 +90,28 @@ def _needs(spec: Json, part: str) -> Usage:
             stay = _sum((stay, needed))
             needed = {}
         peak = _most(peak, _sum((stay, needed)))
-    total = _most(_sum((running, stay)), peak)
-    overhead = {name: quantity.amount(v) for name, v in (spec.get("overhead") or {}).items()}
-    if part == "limits":
-        overhead = {name: amount for name, amount in overhead.items() if name in total}
-    return _sum((total, overhead))
+    return _most(_sum((running, stay)), peak)
 
 
-def _amounts(container: Json, part: str) -> Usage:
-    named = (container.get("resources") or {}).get(part) or {}
+def spelling(spec: Json, part: str, name: str) -> Format:
+    """How the total of a resource is spelled: as the first amount that is added up."""
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    for holder in (spec, *containers):
+        text = ((holder.get("resources") or {}).get(part) or {}).get(name)
+        if quantity.amount(text):
+            return quantity.parse(text).format
+    return Format.DECIMAL
+
+
+def usage_spelling(obj: Json, name: str) -> Format:
+    """The same, of what an object uses under a quota's name."""
+    part, _, resource = name.rpartition("/")[2].rpartition(".")
+    return spelling(obj.get("spec") or {}, part or "requests", resource)
+
+
+def _amounts(holder: Json, part: str) -> Usage:
+    """Of a container, or of a pod as a whole."""
+    named = (holder.get("resources") or {}).get(part) or {}
     return {name: quantity.amount(value) for name, value in named.items()}
 
 

@@ -12,17 +12,18 @@
 
 The server raises these and writes ``status`` (only ``server/http/errors.py`` turns other
 exceptions into them); the client reads a Status and raises the same classes. Wording and
-details follow spec/server §7.
+details follow server.md §7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupResource
+from proreus.api.json_types import Json, JsonObject
 
 
 class ApiError(Exception):
@@ -35,22 +36,17 @@ class ApiError(Exception):
         self,
         message: str,
         *,
-        details: Mapping[str, Any] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        status: Mapping[str, Any] | None = None,
+        details: Json | None = None,
+        metadata: Json | None = None,
+        status: Json | None = None,
     ) -> None:
         super().__init__(message)
-        self.status: dict[str, Any] = (
+        self.status: JsonObject = (
             dict(status) if status is not None else self._build(message, details, metadata)
         )
 
-    def _build(
-        self,
-        message: str,
-        details: Mapping[str, Any] | None,
-        metadata: Mapping[str, Any] | None,
-    ) -> dict[str, Any]:
-        status: dict[str, Any] = {
+    def _build(self, message: str, details: Json | None, metadata: Json | None) -> JsonObject:
+        status: JsonObject = {
             "kind": "Status",
             "apiVersion": "v1",
             "metadata": dict(metadata or {}),
@@ -69,11 +65,11 @@ class ApiError(Exception):
         return str(self.status.get("message", ""))
 
     @property
-    def details(self) -> Mapping[str, Any]:
+    def details(self) -> Json:
         return self.status.get("details") or {}
 
     @property
-    def causes(self) -> list[dict[str, Any]]:
+    def causes(self) -> list[JsonObject]:
         return list(self.details.get("causes") or ())
 
     @property
@@ -82,7 +78,7 @@ class ApiError(Exception):
         return int(self.details.get("retryAfterSeconds") or 0)
 
     @staticmethod
-    def from_status(status: Mapping[str, Any]) -> ApiError:
+    def from_status(status: Json) -> ApiError:
         """The exception for a Status received from a server: by reason, else by code."""
         reason, code = status.get("reason", ""), int(status.get("code") or 0)
         message = str(status.get("message", ""))
@@ -109,12 +105,7 @@ class Forbidden(ApiError):
 
     @classmethod
     def of(
-        cls,
-        resource: GroupResource,
-        name: str,
-        why: str,
-        *,
-        causes: Iterable[Mapping[str, Any]] = (),
+        cls, resource: GroupResource, name: str, why: str, *, causes: Iterable[Json] = ()
     ) -> Forbidden:
         subject = f'{resource} "{name}"' if name else str(resource)
         text = f"{subject} is forbidden: {why}"
@@ -256,7 +247,7 @@ class ResourceVersionTooLarge(Timeout):
 
     @classmethod
     def of(cls, wanted: int, current: int, *, retry_after_s: int) -> ResourceVersionTooLarge:
-        details: dict[str, Any] = {
+        details: JsonObject = {
             "causes": [
                 {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
             ]
@@ -267,8 +258,8 @@ class ResourceVersionTooLarge(Timeout):
         return cls(text, details=details)
 
 
-def success(details: Mapping[str, Any]) -> dict[str, Any]:
-    """The Status that answers a delete: no code field, kind is the plural (spec/server §6.4)."""
+def success(details: Json) -> JsonObject:
+    """The Status that answers a delete: no code field, kind is the plural (server.md §6.4)."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -279,23 +270,23 @@ def success(details: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def resource_details(
-    resource: GroupResource, name: str, *, causes: Iterable[Mapping[str, Any]] = ()
-) -> dict[str, Any]:
+    resource: GroupResource, name: str, *, causes: Iterable[Json] = ()
+) -> JsonObject:
     details = _without_empty({"name": name, "group": resource.group, "kind": resource.resource})
     if found := [dict(cause) for cause in causes]:
         details["causes"] = found
     return details
 
 
-def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(values: JsonObject) -> JsonObject:
     return {key: value for key, value in values.items() if value}
 
 
-def _is_too_large(status: Mapping[str, Any]) -> bool:
+def _is_too_large(status: Json) -> bool:
     causes = (status.get("details") or {}).get("causes") or ()
     if any(cause.get("reason") == "ResourceVersionTooLarge" for cause in causes):
         return True
-    # Servers before the typed cause said it only in words (spec/client §1.6).
+    # Servers before the typed cause said it only in words (client.md §1.6).
     return status.get("reason") == "Timeout" and any(
         "Too large resource version" in str(text)
         for text in (status.get("message", ""), *(cause.get("message", "") for cause in causes))

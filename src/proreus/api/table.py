@@ -7,7 +7,8 @@ prints them as they come.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from proreus.api.json_types import JsonObject
 
 UNKNOWN = "<unknown>"
 INVALID = "<invalid>"
@@ -28,7 +29,7 @@ class Column:
     priority: int = 0
     description: str = ""
 
-    def definition(self) -> dict[str, Any]:
+    def definition(self) -> JsonObject:
         """As the wire has it: every field always present."""
         return {
             "name": self.name,

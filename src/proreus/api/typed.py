@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from proreus.api.json_types import JsonObject
+
 
 class Shape(StrEnum):
     """What JSON value a node takes."""
@@ -32,7 +34,7 @@ class Shape(StrEnum):
 
 
 class ListType(StrEnum):
-    """How apply merges a list (spec/server §6.5)."""
+    """How apply merges a list (server.md §6.5)."""
 
     ATOMIC = "atomic"
     SET = "set"
@@ -66,7 +68,7 @@ class TypeNode:
     enum: tuple[str, ...] = ()
     default: object = field(default=None)  # the schema's own default, None: none
     # custom kinds: a body → the object and its unknown fields, by rules of their own
-    decode: Callable[[Any], tuple[dict[str, Any], list[str]]] | None = None
+    decode: Callable[[Any], tuple[JsonObject, list[str]]] | None = None
 
     def field_of(self, key: str) -> TypeNode | None:
         """The node below ``key``, None if the key is not declared here."""

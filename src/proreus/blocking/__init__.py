@@ -10,8 +10,9 @@ One asyncio implementation does the work, on a thread of its own per client; thi
 over it. What to know:
 
 - **Threads.** Everything may be called from any thread. Listers are read in place, without a hop.
-- **Callbacks.** Handlers of informers run on worker threads, one call at a time per handler, so
-  they may block. On the client's own loop thread nothing here may be called; that raises.
+- **Callbacks.** Each handler of an informer has a thread of its own and one call at a time, so it
+  may block, call the client and close it. Index functions and transforms run on the client's own
+  loop thread, where nothing here may be called; that raises.
 - **Fork.** Threads do not survive a fork: make clients in the child. Using one from before raises.
 - **Signals.** Ctrl-C interrupts the waiting call and cancels it; the loop thread sees no signals.
 """
@@ -21,11 +22,4 @@ from __future__ import annotations
 from proreus.blocking.client import Client, GroupClient, ResourceClient
 from proreus.blocking.informers import Informer, Lister, SharedInformerFactory
 
-__all__ = [
-    "Client",
-    "GroupClient",
-    "Informer",
-    "Lister",
-    "ResourceClient",
-    "SharedInformerFactory",
-]
+__all__ = ["Client", "GroupClient", "Informer", "Lister", "ResourceClient", "SharedInformerFactory"]

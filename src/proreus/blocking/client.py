@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from proreus import client as async_client
+from proreus.api.json_types import JsonObject
 from proreus.api.object import ObjectLike
 from proreus.blocking.loop_thread import LoopThread
 from proreus.client.client_config import ClientConfig
@@ -199,10 +200,9 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections and end the loop thread. Idempotent."""
-        if not self._loop.is_closed:
-            self._loop.call(self._client.close())
-        self._loop.close()
+        """Close the connections and end the loop thread; calls under way raise. From any thread, a
+        handler's included, and any number of times."""
+        self._loop.close(self._client.close)
 
     @property
     def config(self) -> ClientConfig:
@@ -219,7 +219,7 @@ class Client:
     def resource_of(self, body: ObjectLike) -> ResourceClient:
         return ResourceClient(self._client.resource_of(body), self._loop)
 
-    def version(self) -> dict[str, Any]:
+    def version(self) -> JsonObject:
         return self._loop.call(self._client.version())
 
     def get_raw(self, path: str) -> bytes:

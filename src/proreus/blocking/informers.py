@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import functools
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,6 +12,7 @@ from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.blocking.client import Client
 from proreus.blocking.loop_thread import LoopThread
+from proreus.blocking.worker_thread import WorkerThread
 from proreus.client import informer as async_informer
 from proreus.client.informer import Handler, IndexFunction, InformerStatus
 
@@ -55,9 +55,15 @@ class Lister:
 class Informer:
     """One shared informer of a factory."""
 
-    def __init__(self, informer: async_informer.SharedInformer, loop: LoopThread) -> None:
+    def __init__(
+        self,
+        informer: async_informer.SharedInformer,
+        loop: LoopThread,
+        workers: dict[Handler, WorkerThread],
+    ) -> None:
         self._informer = informer
         self._loop = loop
+        self._workers = workers  # the factory's: it ends them all
         self.lister = Lister(informer.lister, loop)
 
     @property
@@ -76,14 +82,25 @@ class Informer:
         resync_s: float = 0.0,
         name: str = "",
     ) -> Handler:
-        """Plain functions, called on worker threads, in order and one at a time; they may block."""
-        add, update, delete = (_on_worker(one) for one in (on_add, on_update, on_delete))
-        return self._loop.run(
-            lambda: self._informer.add_handler(add, update, delete, resync_s=resync_s, name=name)
-        )
+        """Plain functions, called on a thread of this handler's own, in order and one at a time;
+        they may block, call the client and close it."""
+        worker = WorkerThread(f"handler of {self._informer.name} {name}".rstrip())
+        add, update, delete = (_on_worker(worker, one) for one in (on_add, on_update, on_delete))
+
+        def register() -> Handler:
+            handler = self._informer.add_handler(add, update, delete, resync_s=resync_s, name=name)
+            self._workers[handler] = worker
+            return handler
+
+        return self._loop.run(register)
 
     def remove_handler(self, handler: Handler) -> None:
-        self._loop.run(lambda: self._informer.remove_handler(handler))
+        def remove() -> None:
+            self._informer.remove_handler(handler)
+            if worker := self._workers.pop(handler, None):
+                worker.close()
+
+        self._loop.run(remove)
 
     def add_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
         self._loop.run(lambda: self._informer.add_indexes(indexes))
@@ -98,17 +115,22 @@ class SharedInformerFactory:
             lambda: async_informer.SharedInformerFactory(client._client, **options)
         )
         self._running = ExitStack()
+        self._workers: dict[Handler, WorkerThread] = {}
 
     def __enter__(self) -> SharedInformerFactory:
         self._running.enter_context(self._loop.held(self._factory))
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._running.close()
+        try:
+            self._running.close()
+        finally:
+            for worker in self._workers.values():
+                worker.close()
 
     def informer(self, resource: str, **selection: Any) -> Informer:
         found = self._loop.run(lambda: self._factory.informer(resource, **selection))
-        return Informer(found, self._loop)
+        return Informer(found, self._loop, self._workers)
 
     def lister(self, resource: str, *, namespace: str | None = None) -> Lister:
         return self.informer(resource, namespace=namespace).lister
@@ -123,12 +145,14 @@ class SharedInformerFactory:
         return self._loop.run(self._factory.status)
 
 
-def _on_worker(function: Callable[..., object] | None) -> Callable[..., Awaitable[None]] | None:
+def _on_worker(
+    worker: WorkerThread, function: Callable[..., object] | None
+) -> Callable[..., Awaitable[None]] | None:
     if function is None:
         return None
 
     @functools.wraps(function)
     async def call(*args: object) -> None:
-        await asyncio.to_thread(function, *args)
+        await worker.run(function, *args)
 
     return call

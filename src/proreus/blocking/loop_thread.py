@@ -20,29 +20,24 @@ class LoopThread:
     def __init__(self, name: str) -> None:
         self._name = name
         self._process = os.getpid()
-        self._starting = threading.Lock()
+        self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
         self._is_closed = False
-
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
 
     def call(self, work: Coroutine[Any, Any, _Result]) -> _Result:
         """Run a coroutine on the loop and wait for its result, or raise what it raises.
 
         If the wait is interrupted (Ctrl-C) the coroutine is cancelled.
         """
-        try:
-            loop = self._running_loop()
-        except RuntimeError:
-            work.close()
-            raise
-        future = asyncio.run_coroutine_threadsafe(work, loop)
+        _, future = self._submit(work)
         try:
             return future.result()
+        except concurrent.futures.CancelledError as cancelled:
+            if self._is_closed:
+                raise RuntimeError("the client was closed during the call") from cancelled
+            raise
         except BaseException:
             future.cancel()
             raise
@@ -74,8 +69,9 @@ class LoopThread:
                     raise
                 opened.set_exception(failure)
 
-        loop = self._running_loop()
-        holding = asyncio.run_coroutine_threadsafe(hold(), loop)
+        loop, holding = self._submit(hold())
+        # Cancelled before its first step it would never say so itself.
+        holding.add_done_callback(lambda _: opened.cancel())
         try:
             value = opened.result()
         except BaseException:
@@ -84,8 +80,7 @@ class LoopThread:
         try:
             yield value
         finally:
-            loop.call_soon_threadsafe(leave.set)
-            holding.result()
+            self._leave(loop, leave, holding)
 
     def iterated(self, source: AsyncIterator[_Result]) -> Iterator[_Result]:
         """An async iterator as a plain one; nothing is fetched ahead."""
@@ -102,31 +97,67 @@ class LoopThread:
                 return
             yield value  # type: ignore[misc]  # there is one: has_more says so
 
-    def close(self) -> None:
-        """Cancel what runs, end the loop and its thread. Idempotent."""
-        with self._starting:
-            self._is_closed = True
-            thread, self._thread = self._thread, None
-        if thread is None or os.getpid() != self._process:
+    def close(self, last: Callable[[], Coroutine[Any, Any, None]] | None = None) -> None:
+        """Run ``last``, cancel what runs, end the loop and its thread.
+
+        Any thread may call it, any number of times, and all but the loop's own wait for the end.
+        """
+        with self._lock:
+            is_first, self._is_closed = not self._is_closed, True
+            thread, loop = self._thread, self._loop
+            if thread is None or loop is None or os.getpid() != self._process:
+                return
+            if is_first:
+                asyncio.run_coroutine_threadsafe(self._end(last), loop)
+        if thread is not threading.current_thread():
+            thread.join()
+
+    async def _end(self, last: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
+        assert self._stop is not None, "a running loop has it"
+        try:
+            if last is not None:
+                await last()
+        finally:
+            self._stop.set()
+
+    def _leave(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        leave: asyncio.Event,
+        holding: concurrent.futures.Future[None],
+    ) -> None:
+        try:
+            loop.call_soon_threadsafe(leave.set)
+        except RuntimeError:  # the loop is closed, and with it what was held
             return
-        assert self._loop is not None and self._stop is not None, "a thread has its loop"
-        self._loop.call_soon_threadsafe(self._stop.set)
-        thread.join()
+        try:
+            holding.result()
+        except concurrent.futures.CancelledError:
+            if not self._is_closed:
+                raise
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        if os.getpid() != self._process:
-            raise RuntimeError("this client was made before a fork; make a new one in the child")
-        if threading.current_thread() is self._thread:
-            raise RuntimeError("a blocking call on the client's own loop thread would never return")
-        with self._starting:
-            if self._is_closed:
-                raise RuntimeError("the client is closed")
-            if self._thread is None:
-                self._start()
-        assert self._loop is not None, "started"
-        return self._loop
+    def _submit(
+        self, work: Coroutine[Any, Any, _Result]
+    ) -> tuple[asyncio.AbstractEventLoop, concurrent.futures.Future[_Result]]:
+        try:
+            if os.getpid() != self._process:
+                raise RuntimeError("this client was made before a fork; make one in the child")
+            if threading.current_thread() is self._thread:
+                raise RuntimeError(
+                    "a blocking call on the client's own loop thread would never return"
+                )
+            # Handed over under the lock, so that what comes before ``close`` is there to be
+            # cancelled by it: what came later would wait for ever on a loop that has ended.
+            with self._lock:
+                if self._is_closed:
+                    raise RuntimeError("the client is closed")
+                loop = self._loop or self._start()
+                return loop, asyncio.run_coroutine_threadsafe(work, loop)
+        except RuntimeError:
+            work.close()
+            raise
 
-    def _start(self) -> None:
+    def _start(self) -> asyncio.AbstractEventLoop:
         started = threading.Event()
 
         async def serve() -> None:
@@ -141,3 +172,5 @@ class LoopThread:
         self._thread = threading.Thread(target=main, name=self._name, daemon=True)
         self._thread.start()
         started.wait()
+        assert self._loop is not None, "it has started"
+        return self._loop

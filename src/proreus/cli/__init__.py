@@ -1,1 +1,1 @@
-"""The command line: ``proreus server`` and its sisters."""
+"""The command line: ``proreus``."""

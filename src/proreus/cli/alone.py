@@ -1,8 +1,7 @@
-"""A part of the cluster as a process of its own, against any API server."""
+"""Runs one part of the cluster as a process, against any API server."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -13,8 +12,9 @@ from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.cli.event_loop import ending, run
 from proreus.cli.logging import log_to_stderr
+from proreus.cli.ready import say
 from proreus.client import ClientConfig, ConfigError, load_config
-from proreus.cluster.parts import Part, run_part
+from proreus.cluster.components import Component, run_component
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -27,7 +27,7 @@ def kubeconfig_option(command: F) -> F:
     )(command)
 
 
-def run_alone(part: Part, kubeconfig: Path | None) -> None:
+def run_alone(part: Component, kubeconfig: Path | None) -> None:
     try:
         config = load_config(kubeconfig)
     except ConfigError as error:
@@ -36,9 +36,8 @@ def run_alone(part: Part, kubeconfig: Path | None) -> None:
     run(_until_asked_to_end(part, config))
 
 
-async def _until_asked_to_end(part: Part, config: ClientConfig) -> None:
+async def _until_asked_to_end(part: Component, config: ClientConfig) -> None:
     asked = ending()
-    async with background(run_part(part, config, SystemClock())):
-        click.echo(f"proreus {part.name} is running against {config.host}")
-        sys.stdout.flush()
+    async with background(run_component(part, config, SystemClock())):
+        say(f"proreus {part.name} is running against {config.host}")
         await asked.wait()

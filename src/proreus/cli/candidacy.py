@@ -1,4 +1,4 @@
-"""The options of a part of which several may run, as kube-controller-manager spells them."""
+"""Options of leader election, under kube-controller-manager's names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from proreus.cli.options import Command, duration, with_options
 from proreus.client.leader_election import ElectionTiming
-from proreus.cluster.leading import Candidacy
+from proreus.cluster.leader_election import Candidacy
 
 
 def candidacy_options(command: Command) -> Command:

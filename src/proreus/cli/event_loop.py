@@ -1,4 +1,4 @@
-"""How commands run: on which loop, and until when."""
+"""The event loop of a command, and the signals that end it."""
 
 from __future__ import annotations
 

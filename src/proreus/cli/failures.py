@@ -1,27 +1,41 @@
-"""What a command says when its server cannot run: one line, not a traceback."""
+"""Startup failures of a server, printed as one line instead of a traceback."""
 
 from __future__ import annotations
 
 import errno
+import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
-from proreus.server.config import ServerConfig
+from proreus.net.private_files import NotPrivate
+from proreus.net.tls.key_pairs import UnusableFiles
+from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.storage.interface import StorageError
+
+_Reported = StorageError | OSError | ConfigInvalid | UnusableFiles
+# Of errors without a file: why one cannot listen at an address.
+_LISTENING = {
+    errno.EADDRINUSE: "in use by another program; --port 0 takes a free one",
+    errno.EACCES: "not permitted to this user; ports from 1024 on are",
+    errno.EPERM: "not permitted to this user; ports from 1024 on are",
+    errno.EADDRNOTAVAIL: "not an address of this machine",
+}
 
 
 @contextmanager
-def told_in_one_line(config: ServerConfig) -> Iterator[None]:
-    """Failures of the machine or the storage; what is our own fault keeps its traceback."""
+def reported_in_one_line(config: ServerConfig) -> Iterator[None]:
+    """Failures of the machine, the storage or the set-up; defects keep their
+    traceback."""
     try:
         yield
     except Exception as failure:
         cause = _only(failure)
-        if not isinstance(cause, StorageError | OSError):
+        if not isinstance(cause, _Reported):
             raise
-        raise click.ClickException(_text(cause, config)) from failure
+        raise click.ClickException(sentence(cause, config)) from failure
 
 
 def _only(failure: Exception) -> Exception:
@@ -31,8 +45,20 @@ def _only(failure: Exception) -> Exception:
     return failure
 
 
-def _text(cause: StorageError | OSError, config: ServerConfig) -> str:
-    if isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE:
-        place = f"{config.bind_address}:{config.port}"
-        return f"{place} is in use by another program; --port 0 takes a free one"
-    return str(cause)
+def sentence(cause: _Reported, config: ServerConfig) -> str:
+    """Why a server of this configuration cannot run."""
+    if not isinstance(cause, OSError) or isinstance(cause, NotPrivate):
+        return str(cause)
+    if cause.filename is not None:
+        return f"{os.fsdecode(cause.filename)}: {_reason(cause)}"
+    place = f"{config.bind_address}:{config.port}"
+    if isinstance(cause, socket.gaierror):
+        return f"{place} is not an address to listen at: {_reason(cause)}"
+    if cause.errno in _LISTENING:
+        return f"{place} is {_LISTENING[cause.errno]}"
+    return _reason(cause)
+
+
+def _reason(cause: OSError) -> str:
+    text = cause.strerror or str(cause)
+    return text[:1].lower() + text[1:]

@@ -13,6 +13,8 @@ _COMMANDS: Mapping[str, str] = {
     "controllers": "proreus.cli.commands.controllers:controllers",
     "scheduler": "proreus.cli.commands.scheduler:scheduler",
     "kubelet": "proreus.cli.commands.kubelet:kubelet",
+    "kubeconfig": "proreus.cli.commands.kubeconfig:kubeconfig",
+    "token": "proreus.cli.commands.token:token",
 }
 
 

@@ -1,4 +1,4 @@
-"""What options of several commands are made of."""
+"""Option types that several commands share."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ class Duration(click.ParamType[float]):
 
 def duration(name: str, default: str, text: str) -> Option:
     return click.option(name, type=Duration(), default=default, show_default=True, help=text)
+
+
+def file_option(name: str, text: str) -> Option:
+    return click.option(name, type=click.Path(path_type=Path, dir_okay=False), help=text)
 
 
 def data_dir_option(text: str) -> Option:

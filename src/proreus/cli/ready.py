@@ -1,7 +1,9 @@
-"""What a program says once its server answers: where, and how to be let in."""
+"""The lines a command prints once its server answers: its address and credentials."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 
 import click
@@ -10,8 +12,29 @@ from proreus.server.app import ApiServer
 
 
 def say_ready(program: str, server: ApiServer) -> None:
-    kubeconfig = server.config.kubeconfig
-    click.echo(f"{program} is ready at {server.url}")
-    click.echo(f"kubeconfig: {kubeconfig}")
-    click.echo(f"export KUBECONFIG={kubeconfig}")
-    sys.stdout.flush()
+    lines = [f"{program} is ready at {server.url}"]
+    config = server.config
+    if config.kubeconfig is not None:
+        lines += [
+            f"kubeconfig: {config.kubeconfig}",
+            f"export KUBECONFIG={shlex.quote(str(config.kubeconfig))}",
+        ]
+    elif (file := server.token_file) is not None:
+        lines += [
+            f"token: {file}",
+            "no kubeconfig: kubectl and other clients send no credentials over plain HTTP",
+        ]
+    say(*lines)
+
+
+def say(*lines: str) -> None:
+    """On stdout. Whoever listened may be gone (``| head -1``): the program goes on without."""
+    try:
+        click.echo("\n".join(lines))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered would fail again when the process ends.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

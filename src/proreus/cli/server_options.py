@@ -1,4 +1,4 @@
-"""What ``server`` and ``up`` ask alike about the API server, in kube-apiserver's words."""
+"""Options of ``server`` and ``up``, under kube-apiserver's names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from typing import Any
 
 import click
 
-from proreus.cli.options import Command, data_dir_option, duration, with_options
-from proreus.server.config import ServerConfig
+from proreus.cli.admission_options import admission_options
+from proreus.cli.audit_options import audit_options
+from proreus.cli.authentication_options import authentication_options
+from proreus.cli.authorization_options import authorization_options
+from proreus.cli.options import Command, data_dir_option, duration, file_option, with_options
+from proreus.server.config import ConfigInvalid, ServerConfig
+from proreus.server.credentials import kubeconfig_file
 
 
 def server_options(command: Command) -> Command:
@@ -23,24 +28,35 @@ def server_options(command: Command) -> Command:
         port: int,
         etcd: str,
         kubeconfig: Path | None,
-        tokens_file: Path | None,
+        insecure_http: bool = False,
         event_ttl: float,
         **others: Any,
     ) -> None:
-        config = ServerConfig(
-            data_dir=data_dir,
-            bind_address=bind_address,
-            port=port,
-            tls=True,
-            etcd=tuple(filter(None, etcd.split(","))),
-            kubeconfig=(kubeconfig or data_dir / "kubeconfig").absolute(),
-            tokens_file=tokens_file,
-            event_ttl_s=event_ttl,
-        )
+        if kubeconfig is None and not insecure_http:
+            kubeconfig = kubeconfig_file(data_dir)
+        try:
+            config = ServerConfig(
+                data_dir=data_dir,
+                bind_address=bind_address,
+                port=port,
+                tls=not insecure_http,
+                etcd=tuple(filter(None, etcd.split(","))),
+                encryption_config=others.pop("encryption_provider_config"),
+                kubeconfig=kubeconfig and kubeconfig.absolute(),
+                event_ttl_s=event_ttl,
+                admission=others.pop("admission"),
+                **others.pop("authorization"),
+                audit=others.pop("audit"),
+                authentication=others.pop("authentication"),
+            )
+        except ConfigInvalid as error:
+            raise click.UsageError(str(error)) from error
         command(config=config, **others)
 
     return with_options(
-        decided,
+        authentication_options(
+            authorization_options(audit_options(admission_options(decided)))
+        ),
         data_dir_option("Objects, keys and the kubeconfig are kept here."),
         click.option("--bind-address", default="127.0.0.1", show_default=True),
         click.option(
@@ -48,13 +64,7 @@ def server_options(command: Command) -> Command:
             help="0 takes a free one.",
         ),
         click.option("--etcd", default="", metavar="URL[,URL]", help="Keep objects in etcd."),
-        click.option(
-            "--kubeconfig", type=click.Path(path_type=Path, dir_okay=False),
-            help="Where to write it; default: in the data folder.",
-        ),
-        click.option(
-            "--tokens-file", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-            help="Further users: token,user,uid,groups per line.",
-        ),
+        file_option("--encryption-provider-config", "What is encrypted before it is stored."),
+        file_option("--kubeconfig", "Where to write it; default: in the data folder."),
         duration("--event-ttl", "1h", "How long events are kept."),
     )  # fmt: skip

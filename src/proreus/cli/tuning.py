@@ -1,4 +1,4 @@
-"""How a server's process is set up before its loop starts.
+"""Settings of malloc and the garbage collector for a server's process.
 
 Only commands call this: in somebody's test or application it is not ours to change.
 

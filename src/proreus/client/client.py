@@ -11,20 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proreus.aio.clock import Clock
+from proreus.api.json_types import JsonObject
 from proreus.api.object import ObjectLike
 from proreus.client.client_config import ClientConfig
 from proreus.client.discovery.cache import CachedDiscovery
 from proreus.client.resources.groups import GroupClient, ResourceLookup
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.connection import Permit
 from proreus.client.rest.observer import NO_OBSERVER, Observer
-from proreus.client.rest.request import InvalidRequest, Request
+from proreus.client.rest.request import InvalidRequest, RestRequest
 from proreus.client.rest.retry import RetryPolicy
 from proreus.client.rest.warning import WarningHandler, log_warning
 
 if TYPE_CHECKING:
     from proreus.client.config.overrides import Overrides
+    from proreus.client.credentials import CredentialSource
 
 
 class Client:
@@ -43,16 +44,16 @@ class Client:
         retry: RetryPolicy | None = None,
         on_warning: WarningHandler = log_warning,
         observer: Observer = NO_OBSERVER,
-        permit: Permit | None = None,
+        credentials: CredentialSource | None = None,
     ) -> None:
-        """``permit`` is asked before every write is sent; without it TransportError is raised."""
+        """``credentials``: instead of those in ``config``."""
         self.rest = RestClient(
             config,
             clock=clock,
             retry=retry,
             on_warning=on_warning,
             observer=observer,
-            permit=permit,
+            credentials=credentials,
         )
         self.discovery = CachedDiscovery(self.rest)
         self._lookup = ResourceLookup(self.rest, self.discovery)
@@ -128,13 +129,13 @@ class Client:
         found = self.resource(api_version=body.get("apiVersion") or "", kind=body.get("kind") or "")
         return found(namespace)
 
-    async def version(self) -> dict[str, Any]:
+    async def version(self) -> JsonObject:
         """What the server says about itself."""
         return await self.discovery.live.version()
 
     async def get_raw(self, path: str) -> bytes:
         """The body of a GET on any path: ``/readyz``, ``/metrics``, ``/openapi/v3``."""
-        return (await self.rest.send(Request("get", "GET", path, accept="*/*"))).body
+        return (await self.rest.send(RestRequest("get", "GET", path, accept="*/*"))).body
 
     def __getattr__(self, name: str) -> GroupClient:
         lookup = self.__dict__.get("_lookup")

@@ -7,7 +7,6 @@ can change while the client runs.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,10 +29,16 @@ class TlsSettings:
     key_file: Path | None = None
     key_data: bytes | None = field(default=None, repr=False)
 
+    def read_ca(self) -> bytes | None:
+        """What is trusted, as PEM; None: what the machine trusts. Raises OSError."""
+        if self.ca_data or self.ca_file is None:
+            return self.ca_data
+        return self.ca_file.read_bytes()
+
 
 @dataclass(frozen=True, slots=True)
 class ExecSettings:
-    """A program that prints credentials (spec/client §2.4)."""
+    """A program that prints credentials (client.md §2.4)."""
 
     command: str
     api_version: str
@@ -61,19 +66,9 @@ class AuthSettings:
     over_loopback_http: bool = False
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine's own."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class Impersonation:
-    """Act as someone else, if the server lets us."""
+    """Act as another user, if the server lets us."""
 
     user: str
     uid: str = ""

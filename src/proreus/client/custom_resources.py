@@ -26,10 +26,11 @@ Informers come from ``databases.informer(informers)``, values of their objects f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.client.client import Client
 from proreus.client.resources.resource_client import ResourceClient
@@ -53,9 +54,9 @@ class PrinterColumn:
     type: str = "string"
     wide: bool = False
 
-    def to_wire(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"name": self.name, "type": self.type, "jsonPath": self.path}
-        return {**shown, "priority": 1} if self.wide else shown
+    def to_wire(self) -> JsonObject:
+        rendered: JsonObject = {"name": self.name, "type": self.type, "jsonPath": self.path}
+        return {**rendered, "priority": 1} if self.wide else rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,7 @@ class Scale:
     label_selector: str = ""
 
     def to_wire(self) -> dict[str, str]:
-        found = {
-            "specReplicasPath": self.spec_replicas,
-            "statusReplicasPath": self.status_replicas,
-        }
+        found = {"specReplicasPath": self.spec_replicas, "statusReplicasPath": self.status_replicas}
         return {**found, "labelSelectorPath": self.label_selector} if self.label_selector else found
 
 
@@ -88,7 +86,7 @@ class Definition:
     columns: tuple[PrinterColumn, ...] = ()
     scale: Scale | None = None
     status: bool = True  # whether status is written apart from the rest
-    schema: Mapping[str, Any] = field(default_factory=dict)
+    schema: Json = field(default_factory=dict)
 
     @property
     def api_version(self) -> str:
@@ -103,11 +101,11 @@ class Definition:
         """As ``Client.resource`` and informers take it."""
         return f"{self.plural}.{self.version}.{self.group}"
 
-    def manifest(self) -> dict[str, Any]:
-        parts: dict[str, Any] = {"status": {}} if self.status else {}
+    def manifest(self) -> JsonObject:
+        parts: JsonObject = {"status": {}} if self.status else {}
         if self.scale is not None:
             parts["scale"] = self.scale.to_wire()
-        version: dict[str, Any] = {
+        version: JsonObject = {
             "name": self.version,
             "served": True,
             "storage": True,
@@ -117,7 +115,7 @@ class Definition:
             version["subresources"] = parts
         if self.columns:
             version["additionalPrinterColumns"] = [one.to_wire() for one in self.columns]
-        names: dict[str, Any] = {"kind": self.kind, "plural": self.plural}
+        names: JsonObject = {"kind": self.kind, "plural": self.plural}
         if self.short_names:
             names["shortNames"] = list(self.short_names)
         if self.categories:
@@ -179,7 +177,7 @@ async def register(client: Client, *classes: type[Any], timeout_s: float = 30.0)
         )
 
 
-def parse(cls: type[T], obj: KubeObject | Mapping[str, Any]) -> T:
+def parse(cls: type[T], obj: KubeObject | Json) -> T:
     """An object as a value of its class."""
     raw = obj.to_dict() if isinstance(obj, KubeObject) else obj
     value: T = from_wire(cls, raw)
@@ -241,7 +239,7 @@ class Typed(Generic[T]):
         """An object, e.g. from an informer, with its value."""
         return Stored(parse(self._cls, obj), obj)
 
-    def _object(self, name: str, value: T) -> dict[str, Any]:
+    def _object(self, name: str, value: T) -> JsonObject:
         metadata = {"name": name}
         if self._namespace:
             metadata["namespace"] = self._namespace

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
+from proreus.api.json_types import JsonObject
 from proreus.api.values.timestamp import format_time
 
 MEMORY = 4096
@@ -24,7 +25,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class EventSubject:
     """The object that an event is about, as ``involvedObject`` names it."""
 
     api_version: str
@@ -56,7 +57,7 @@ class Subject:
 class Occurrence:
     """Something happened to ``subject``, at ``at`` (Unix seconds)."""
 
-    subject: Subject
+    subject: EventSubject
     type: str  # Normal, Warning
     reason: str
     message: str
@@ -65,7 +66,7 @@ class Occurrence:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class EventWrite:
     """What to write: a new event, or one more count of the event ``name`` (``count`` > 1)."""
 
     occurrence: Occurrence
@@ -78,7 +79,7 @@ class Writing:
     def is_repeat(self) -> bool:
         return self.count > 1
 
-    def patch(self) -> dict[str, Any]:
+    def patch(self) -> JsonObject:
         return {
             "count": self.count,
             "lastTimestamp": format_time(self.occurrence.at),
@@ -128,24 +129,24 @@ class _Allowance:
 class EventCorrelator:
     """Decides for one source of events. ``new_name`` names an event that has not been written."""
 
-    def __init__(self, new_name: Callable[[Subject], str]) -> None:
+    def __init__(self, new_name: Callable[[EventSubject], str]) -> None:
         self._new_name = new_name
         self._similar: Recent[tuple[str, ...], _Similar] = Recent(_Similar)
         self._written: Recent[tuple[str, ...], _Written] = Recent(_Written)
         self._allowances: Recent[tuple[str, ...], _Allowance] = Recent(_Allowance)
 
-    def correlate(self, occurrence: Occurrence) -> Writing | None:
+    def correlate(self, occurrence: Occurrence) -> EventWrite | None:
         """What to write about an occurrence; None: too many, drop it."""
         combined, key = self._aggregate(occurrence)
-        writing = self._count(combined, key)
-        return writing if self._allow(occurrence) else None
+        write = self._count(combined, key)
+        return write if self._allow(occurrence) else None
 
-    def recreated(self, writing: Writing) -> Writing:
+    def recreated(self, write: EventWrite) -> EventWrite:
         """The event to be counted up is gone from the server: begin a new one."""
-        occurrence, written = writing.occurrence, self._written[writing.key]
+        occurrence, written = write.occurrence, self._written[write.key]
         written.name = self._new_name(occurrence.subject)
         written.count, written.first_at = 1, occurrence.at
-        return Writing(occurrence, written.name, 1, written.first_at, writing.key)
+        return EventWrite(occurrence, written.name, 1, written.first_at, write.key)
 
     def _aggregate(self, occurrence: Occurrence) -> tuple[Occurrence, tuple[str, ...]]:
         subject = occurrence.subject
@@ -162,12 +163,12 @@ class EventCorrelator:
         message = f"(combined from similar events): {occurrence.message}"
         return replace(occurrence, message=message), key
 
-    def _count(self, occurrence: Occurrence, key: tuple[str, ...]) -> Writing:
+    def _count(self, occurrence: Occurrence, key: tuple[str, ...]) -> EventWrite:
         written = self._written[key]
         if not written.count:
             written.name, written.first_at = self._new_name(occurrence.subject), occurrence.at
         written.count += 1
-        return Writing(occurrence, written.name, written.count, written.first_at, key)
+        return EventWrite(occurrence, written.name, written.count, written.first_at, key)
 
     def _allow(self, occurrence: Occurrence) -> bool:
         allowance = self._allowances[(*occurrence.subject.identity, occurrence.type)]

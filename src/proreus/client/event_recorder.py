@@ -17,15 +17,17 @@ import logging
 import random
 import socket
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.aio.mailbox import Mailbox, MailboxClosed, MailboxFull
+from proreus.aio.tasks import raise_if_cancelled
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject, ObjectLike
 from proreus.api.status import ApiError, NotFound
 from proreus.api.values.timestamp import format_time
-from proreus.client.event_correlation import EventCorrelator, Occurrence, Subject, Writing
-from proreus.net.transport_error import TransportError
+from proreus.client.event_correlation import EventCorrelator, EventSubject, EventWrite, Occurrence
+from proreus.net.client.transport_error import TransportError
 
 log = logging.getLogger(__name__)
 
@@ -42,9 +44,9 @@ _NAME_MAX = 253
 class EventWriter(Protocol):
     """The events of one namespace."""
 
-    async def create(self, body: dict[str, Any], /) -> KubeObject: ...
+    async def create(self, body: JsonObject, /) -> KubeObject: ...
 
-    async def patch(self, name: str, patch: dict[str, Any], /, *, type: str) -> KubeObject: ...  # noqa: A002
+    async def patch(self, name: str, patch: JsonObject, /, *, type: str) -> KubeObject: ...  # noqa: A002
 
 
 class Events(Protocol):
@@ -76,7 +78,7 @@ class EventRecorder:
         self._clock = clock or SystemClock()
         self._random = randomness or random.Random()
         # One per writer; the limit holds for all of them together.
-        self._mailboxes: list[Mailbox[Writing]] = [
+        self._mailboxes: list[Mailbox[EventWrite]] = [
             Mailbox(limit=waiting_max) for _ in range(WRITERS)
         ]
         self._waiting_max = waiting_max
@@ -102,19 +104,19 @@ class EventRecorder:
         occurrence = Occurrence(
             _subject(obj), type, reason, message, self._clock.now(), annotations=extra
         )
-        # Judged before it waits, so that a flood about one object does not keep out the others.
-        writing = self._correlator.correlate(occurrence)
-        if writing is None:
+        # Correlated before it is queued: a flood about one object must not keep out the others.
+        write = self._correlator.correlate(occurrence)
+        if write is None:
             self.dropped_count += 1
             return
         try:
             if self.waiting_count >= self._waiting_max:
                 raise MailboxFull
-            self._mailboxes[hash(occurrence.subject.identity) % WRITERS].put_nowait(writing)
+            self._mailboxes[hash(occurrence.subject.identity) % WRITERS].put_nowait(write)
         except (MailboxFull, MailboxClosed):
             self.dropped_count += 1
             self._kept_out_count += 1
-            # A flood must not become a flood of lines: told at 1, 2, 4, 8, …
+            # A flood of events must not become one of log lines: logged at 1, 2, 4, 8, …
             if self._kept_out_count & (self._kept_out_count - 1) == 0:
                 log.warning(
                     "events dropped, too many wait: count=%d last_reason=%s last_message=%s",
@@ -141,52 +143,63 @@ class EventRecorder:
             for mailbox in self._mailboxes:
                 writers.create_task(self._write_from(mailbox, tries=tries), name="events")
 
-    async def _write_from(self, mailbox: Mailbox[Writing], *, tries: int) -> None:
+    async def _write_from(self, mailbox: Mailbox[EventWrite], *, tries: int) -> None:
         with contextlib.suppress(MailboxClosed):
             while True:
                 await self._record(await mailbox.get(), tries=tries)
 
-    async def _record(self, writing: Writing, *, tries: int) -> None:
-        if await self._write(writing, tries):
+    async def _record(self, write: EventWrite, *, tries: int) -> None:
+        try:
+            is_written = await self._write(write, tries)
+        except (Exception, asyncio.CancelledError) as failure:
+            # One event must not end the writing of all others.
+            raise_if_cancelled(failure)
+            log.exception("event given up: name=%s", write.name)
+            is_written = False
+        if is_written:
             self.written_count += 1
         else:
             self.dropped_count += 1
 
-    async def _write(self, writing: Writing, tries: int) -> bool:
+    async def _write(self, write: EventWrite, tries: int) -> bool:
         """A server that answers has decided; only one that does not is asked again."""
         for tried in range(tries):
             try:
-                await self._write_once(writing)
+                await self._write_once(write)
                 return True
             except ApiError as refused:
-                log.warning("event refused: name=%s failure=%r", writing.name, refused)
+                # What a namespace that is being deleted does not take is not missed.
+                causes = {cause.get("reason") for cause in refused.causes}
+                level = logging.INFO if "NamespaceTerminating" in causes else logging.WARNING
+                log.log(level, "event refused: name=%s failure=%r", write.name, refused)
                 return False
-            except TransportError as failure:
-                log.info("event not written: name=%s failure=%r", writing.name, failure)
+            except (TransportError, asyncio.CancelledError) as failure:
+                raise_if_cancelled(failure)
+                log.info("event not written: name=%s failure=%r", write.name, failure)
                 if tried + 1 < tries:
                     await self._clock.sleep(self._pause_s())
-        log.warning("event given up: name=%s tries=%d", writing.name, tries)
+        log.warning("event given up: name=%s tries=%d", write.name, tries)
         return False
 
     def _pause_s(self) -> float:
-        """Spread over time at first, so that a server that comes back is not met by everybody."""
+        """Spread over time at first, so that a server that comes back is not met by all at once."""
         first, self._is_first_retry = self._is_first_retry, False
         return RETRY_S * self._random.random() if first else RETRY_S
 
-    async def _write_once(self, writing: Writing) -> None:
-        writer = self._events(writing.occurrence.subject.namespace or "default")
-        if writing.is_repeat:
+    async def _write_once(self, write: EventWrite) -> None:
+        writer = self._events(write.occurrence.subject.namespace or "default")
+        if write.is_repeat:
             try:
-                await writer.patch(writing.name, writing.patch(), type="strategic")
+                await writer.patch(write.name, write.patch(), type="strategic")
                 return
             except NotFound:
-                writing = self._correlator.recreated(writing)
-        await writer.create(self._content(writing))
+                write = self._correlator.recreated(write)
+        await writer.create(self._content(write))
 
-    def _content(self, writing: Writing) -> dict[str, Any]:
-        occurrence = writing.occurrence
-        metadata: dict[str, Any] = {
-            "name": writing.name,
+    def _content(self, write: EventWrite) -> JsonObject:
+        occurrence = write.occurrence
+        metadata: JsonObject = {
+            "name": write.name,
             "namespace": occurrence.subject.namespace or "default",
         }
         if occurrence.annotations:
@@ -199,15 +212,15 @@ class EventRecorder:
             "type": occurrence.type,
             "reason": occurrence.reason,
             "message": occurrence.message,
-            "firstTimestamp": format_time(writing.first_at),
+            "firstTimestamp": format_time(write.first_at),
             "lastTimestamp": format_time(occurrence.at),
-            "count": writing.count,
+            "count": write.count,
             "source": {"component": self._component, "host": self._instance},
             "reportingComponent": self._component,
             "reportingInstance": self._instance,
         }
 
-    def _new_name(self, subject: Subject) -> str:
+    def _new_name(self, subject: EventSubject) -> str:
         """The object's name and the time in hexadecimal nanoseconds; random bits tell apart events
         of one moment."""
         unique = f"{int(self._clock.now() * 1e9) + self._random.randrange(1_000_000):x}"
@@ -217,10 +230,10 @@ class EventRecorder:
         return f"<EventRecorder {self._component}, {self.waiting_count} waiting>"
 
 
-def _subject(obj: ObjectLike) -> Subject:
+def _subject(obj: ObjectLike) -> EventSubject:
     """KubeObject or dict: what an event says about its object."""
     known = KubeObject.from_dict(obj)
-    return Subject(
+    return EventSubject(
         api_version=known.api_version,
         kind=known.kind,
         namespace=known.namespace,

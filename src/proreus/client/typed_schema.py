@@ -13,7 +13,7 @@ Further words come by ``Annotated``: ``checked(minimum=1)``, ``Rule("self < 10")
 ``keyed_by("name")``, ``unique()``, ``atomic()``, ``named("podCIDR")``.
 
 Python names become camel case on the wire. A field without a default is required; one with a
-default has it in the schema too, so that the server fills it in for everybody.
+default has it in the schema too, so that the server fills it in for all clients.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ import dataclasses
 import enum
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from proreus.api.json_types import Json, JsonObject
+from proreus.client.schema_keywords import keyword_fault
 from proreus.client.typed_values import is_optional, name_on_wire, plain, to_wire
 
 T = TypeVar("T")
 _RULES = "__rules__"
-_SCALARS: dict[Any, dict[str, Any]] = {
+_SCALARS: dict[Any, JsonObject] = {
     str: {"type": "string"},
     int: {"type": "integer", "format": "int64"},
     float: {"type": "number"},
@@ -47,28 +49,34 @@ class SchemaError(TypeError):
     """A type that has no schema."""
 
 
-class Checked(dict[str, Any]):
+class SchemaKeywords(dict[str, Any]):
     """Further words of a field's schema: ``Annotated[int, checked(minimum=1)]``."""
 
 
-def checked(**words: Any) -> Checked:
-    """Words as schemas spell them: minimum, maxLength, pattern, description, enum, format…"""
-    return Checked(words)
+def checked(**words: Any) -> SchemaKeywords:
+    """Words as schemas spell them: minimum, maxLength, pattern, description, enum, format…
+
+    Raises SchemaError for a word that is none, and for a value that cannot be its.
+    """
+    for word, value in words.items():
+        if fault := keyword_fault(word, value):
+            raise SchemaError(fault)
+    return SchemaKeywords(words)
 
 
-def keyed_by(*keys: str) -> Checked:
-    """A list whose elements are told apart by some of their fields, as the wire names them."""
-    return Checked({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [*keys]})
+def keyed_by(*keys: str) -> SchemaKeywords:
+    """A list whose elements are identified by some of their fields, as the wire names them."""
+    return SchemaKeywords({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [*keys]})
 
 
-def unique() -> Checked:
+def unique() -> SchemaKeywords:
     """A list of which no two elements are the same."""
-    return Checked({"x-kubernetes-list-type": "set"})
+    return SchemaKeywords({"x-kubernetes-list-type": "set"})
 
 
-def atomic() -> Checked:
+def atomic() -> SchemaKeywords:
     """A list that is only ever replaced as a whole."""
-    return Checked({"x-kubernetes-list-type": "atomic"})
+    return SchemaKeywords({"x-kubernetes-list-type": "atomic"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,7 @@ class Rule:
     reason: str = ""
     optional_old: bool = False
 
-    def to_wire(self) -> dict[str, Any]:
+    def to_wire(self) -> JsonObject:
         words = {
             "rule": self.rule,
             "message": self.message,
@@ -108,22 +116,22 @@ def rules(*given: Rule) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
-def schema_of(kind: Any) -> dict[str, Any]:
+def schema_of(kind: Any) -> JsonObject:
     """The structural schema of a type. Raises SchemaError."""
     return _schema(kind, ())
 
 
-def object_schema(kind: type) -> dict[str, Any]:
+def object_schema(kind: type) -> JsonObject:
     """The schema of a dataclass. Raises SchemaError."""
     return _object(kind, ())
 
 
 @lru_cache(maxsize=1024)
-def field_types(kind: type) -> Mapping[str, Any]:
+def field_types(kind: type) -> Json:
     return get_type_hints(kind, include_extras=True)
 
 
-def _schema(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+def _schema(kind: Any, inside: tuple[type, ...]) -> JsonObject:
     """``inside``: the classes it is part of. A class inside of itself has no structural schema."""
     origin = get_origin(kind)
     if origin is Annotated:
@@ -150,22 +158,22 @@ def _schema(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
     raise SchemaError(f"{kind!r} has no schema: use dataclasses, scalars, lists, dicts or Any")
 
 
-def _annotated(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+def _annotated(kind: Any, inside: tuple[type, ...]) -> JsonObject:
     inner, *notes = get_args(kind)
     found = _schema(inner, inside)
     for note in notes:
-        if isinstance(note, Checked):
+        if isinstance(note, SchemaKeywords):
             found |= note
-    told = [note.to_wire() for note in notes if isinstance(note, Rule)]
-    return _with_rules(found, told)
+    rules = [note.to_wire() for note in notes if isinstance(note, Rule)]
+    return _with_rules(found, rules)
 
 
-def _with_rules(schema: dict[str, Any], told: list[dict[str, Any]]) -> dict[str, Any]:
+def _with_rules(schema: JsonObject, rules: list[JsonObject]) -> JsonObject:
     word = "x-kubernetes-validations"
-    return {**schema, word: [*schema.get(word, ()), *told]} if told else schema
+    return {**schema, word: [*schema.get(word, ()), *rules]} if rules else schema
 
 
-def _element(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+def _element(kind: Any, inside: tuple[type, ...]) -> JsonObject:
     found = _schema(kind, inside)
     if not is_optional(kind):
         return found
@@ -174,14 +182,14 @@ def _element(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
     return {**found, "nullable": True}
 
 
-def _enumeration(values: list[Any]) -> dict[str, Any]:
+def _enumeration(values: list[Any]) -> JsonObject:
     kinds = {type(value) for value in values}
     if len(kinds) != 1 or not kinds <= {str, int}:
         raise SchemaError(f"{values!r} has no schema: one kind of texts or numbers can be listed")
     return {**_SCALARS[kinds.pop()], "enum": values}
 
 
-def _union(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
+def _union(kind: Any, inside: tuple[type, ...]) -> JsonObject:
     inner = plain(kind)
     if inner is not kind:
         return _schema(inner, inside)
@@ -190,11 +198,11 @@ def _union(kind: Any, inside: tuple[type, ...]) -> dict[str, Any]:
     raise SchemaError(f"{kind!r} has no schema: only `T | None` and `int | str` are unions")
 
 
-def _object(kind: type, inside: tuple[type, ...]) -> dict[str, Any]:
+def _object(kind: type, inside: tuple[type, ...]) -> JsonObject:
     if kind in inside:
         raise SchemaError(f"{kind.__name__} has no schema: it is part of itself; use Any there")
     hints = field_types(kind)
-    properties: dict[str, Any] = {}
+    properties: JsonObject = {}
     required: list[str] = []
     for field in dataclasses.fields(kind):
         hint = hints[field.name]
@@ -206,7 +214,7 @@ def _object(kind: type, inside: tuple[type, ...]) -> dict[str, Any]:
                 required.append(name)
         elif default is not None:
             properties[name]["default"] = to_wire(default)
-    found: dict[str, Any] = {"type": "object", "properties": properties}
+    found: JsonObject = {"type": "object", "properties": properties}
     if required:
         found["required"] = required
     doc = kind.__doc__ or ""

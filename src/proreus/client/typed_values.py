@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.values.duration import format_duration, parse_duration
 from proreus.api.values.timestamp import format_micro_time, format_time, parse_time
 
@@ -115,8 +116,8 @@ def _scalar(kind: type, value: Any) -> Any:
     return base64.b64decode(value) if kind is bytes else value
 
 
-def _object(kind: type, value: Mapping[str, Any]) -> Any:
-    given: dict[str, Any] = {}
+def _object(kind: type, value: Json) -> Any:
+    given: JsonObject = {}
     for field, name, hint in _fields(kind):
         if name in value:
             given[field] = from_wire(hint, value[name])

@@ -1,4 +1,4 @@
-"""The server, put together: every part is built here and runs in one place. Start reading here.
+"""Builds every part of the server, in the order in which they need each other. Start reading here.
 
     storage → watch caches → collections (registry) → handlers ← pipeline ← HTTP
 
@@ -9,6 +9,7 @@ There is no module-level state: several servers live in one process without know
 from __future__ import annotations
 
 import asyncio
+import ssl
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from types import TracebackType
@@ -17,58 +18,75 @@ from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
-from proreus.api.group_version import GroupVersionKind
-from proreus.net import tls
-from proreus.net.http_server import HttpServer
-from proreus.net.senders import Senders
-from proreus.server.admission.standard import standard_admission
-from proreus.server.authn.chain import Authentication
-from proreus.server.authn.service_accounts import ServiceAccountTokens
-from proreus.server.authn.tokens import StaticTokens, read_tokens_file
-from proreus.server.authz.authorizer import Authorization
-from proreus.server.authz.standing import allow_authenticated, allow_masters, allow_public
+from proreus.net.http1.server import HttpServer
+from proreus.net.tls.certificates import ensure_files
+from proreus.net.tls.contexts import server_context
+from proreus.net.tls.senders import Senders
+from proreus.server.admission.building import AdmissionInputs, BuiltAdmission
+from proreus.server.allocation.service_addresses import ServiceAddresses
+from proreus.server.audit.auditor import Auditor
+from proreus.server.authn.building import (
+    AuthenticationInputs,
+    BuiltAuthentication,
+    build_authentication,
+)
+from proreus.server.authn.extension_servers import publish_trust
+from proreus.server.authn.options import AuthenticationInvalid
+from proreus.server.authz.modes import AccessControl
+from proreus.server.authz.rbac.bootstrap import ensure_policy
 from proreus.server.bootstrap import make_system_objects
-from proreus.server.config import ServerConfig
+from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.credentials import (
     ADMIN,
     ADMIN_USER,
     AdminCredentials,
     admin_token,
+    tls_folder,
+    token_file,
     write_kubeconfig,
 )
-from proreus.server.custom.conversion import Conversions
-from proreus.server.custom.openapi import PublishedSchemas
+from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.parts import CustomResources, with_definition_rules
-from proreus.server.custom.workbench import open_workbenches
-from proreus.server.discovery.aggregated import Aggregated
-from proreus.server.discovery.legacy import Legacy
+from proreus.server.custom.serving.openapi import PublishedSchemas
+from proreus.server.discovery.aggregated import AggregatedDiscovery
+from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
+from proreus.server.fairness.fairness import Fairness
+from proreus.server.fairness.following import follow_flow_control
+from proreus.server.fairness.maintenance import FlowControlObjects
+from proreus.server.fairness.metrics import FairnessMetrics
 from proreus.server.http.body import ObjectDecoder
-from proreus.server.http.deadlines import Deadlines
 from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.documents import Documents
 from proreus.server.http.handlers.watch import delivery
-from proreus.server.http.health import Health
+from proreus.server.http.health import Health, server_health
 from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.http.openapi import OpenApi
 from proreus.server.http.openid import OpenId
+from proreus.server.http.own_address import OwnAddress
 from proreus.server.http.pipeline import Pipeline
 from proreus.server.http.process_metrics import register_process_metrics
+from proreus.server.http.rendering import Rendering
 from proreus.server.http.representation import Representations
+from proreus.server.http.seats import Limits
 from proreus.server.http.services import Services
-from proreus.server.opening import open_storage
-from proreus.server.registry.builtin import builtin_resources
+from proreus.server.http.stages.deadline import Deadlines
+from proreus.server.http.stages.shutdown import Shutdown
+from proreus.server.kinds import builtin_resources
+from proreus.server.offload import Offload, open_offload
+from proreus.server.opening import make_admission, open_audit, open_authorization, open_storage
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
-from proreus.server.registry.user import MASTERS, User
-from proreus.server.schema.rules import JsonObject
-from proreus.server.storage.factory import StorageFactory
+from proreus.server.registry.user import MASTERS
+from proreus.server.resource.conversion import conversion_among
+from proreus.server.storage.interface import Storage
+from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.watch_cache.caches import WatchCaches
 
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
           "kubernetes.default.svc.cluster.local", "127.0.0.1", "::1")  # fmt: skip
-# What watchers of a busy server may not have been told when it died; reading it takes 20 ms.
+# What watchers of a busy server may not have received when it died; reading it takes 20 ms.
 _REMEMBERED = 1000
 
 
@@ -84,6 +102,10 @@ class ApiServer:
         self._running = AsyncExitStack()
         self._http: HttpServer | None = None
         self._pipeline: Pipeline | None = None
+        self._limits = Limits(self.clock)
+        self._fairness = Fairness(self.clock)
+        FairnessMetrics(self.metrics, self._fairness)
+        self._shutdown = Shutdown()
         self._caches: WatchCaches | None = None
         self._kubelets: Kubelets | None = None
         self._credentials = AdminCredentials("")
@@ -103,12 +125,21 @@ class ApiServer:
         return self._credentials.token
 
     @property
+    def token_file(self) -> Path | None:
+        """Where the administrator's token is kept; None: in memory."""
+        return token_file(self.config.data_dir)
+
+    @property
     def credentials(self) -> AdminCredentials:
         return self._credentials
 
     async def __aenter__(self) -> ApiServer:
         async with AsyncExitStack() as starting:
-            await self._start(starting)
+            try:
+                await self._start(starting)
+            except Exception:
+                await starting.aclose()  # as in ``__aexit__``
+                raise
             self._running = starting.pop_all()
         return self
 
@@ -127,9 +158,8 @@ class ApiServer:
             await self._running.aclose()
 
     def begin_shutdown(self) -> None:
-        """No new work; watches and streams end at once, so that clients go elsewhere (§5.6)."""
-        if self._pipeline is not None:
-            self._pipeline.is_ending = True
+        """No new work; watches and streams end at once, so that clients leave (server.md §5.6)."""
+        self._shutdown.has_begun = True
         if self._caches is not None:
             self._caches.close_watchers()
         if self._kubelets is not None:
@@ -137,50 +167,95 @@ class ApiServer:
 
     async def _start(self, parts: AsyncExitStack) -> None:
         config = self.config
-        storage = await parts.enter_async_context(open_storage(config, self.clock))
-        # A new store has no past: what a server makes of itself is no history to be watched.
-        is_new = await storage.current_revision() <= 1
-        senders = parts.enter_context(closing(Senders()))
-        caches = self._caches = WatchCaches(
-            storage,
-            self.clock,
-            self.metrics,
-            remembered=0 if is_new else _REMEMBERED,
-            deliver=delivery(senders),
+        offload = await parts.enter_async_context(open_offload())
+        auditor = await parts.enter_async_context(
+            open_audit(config, self.metrics, self.clock, offload)
         )
+        storage, caches = await self._open_caches(parts, offload)
         kinds = KnownKinds(self.catalog)
-        stores = StorageFactory(storage)
-        conversions, schemas = Conversions(_convert), PublishedSchemas()
-        benches = parts.enter_context(open_workbenches())
-        with_definition_rules(self.catalog, benches)
+        stores = ResourceStores(storage)
+        conversions, schemas = Conversions(conversion_among(self.catalog)), PublishedSchemas()
+        with_definition_rules(self.catalog, offload.definitions)
         collections = Collections(stores, caches, kinds, conversions.convert)
         collections.serve_all(self.catalog)
         self._credentials = self._make_credentials()
         deadlines = Deadlines(self.clock)
-        services = self._services(collections, stores, kinds, conversions)
+        access = await parts.enter_async_context(
+            open_authorization(config, collections, self.metrics, self.clock, offload.queries)
+        )
+        built = self._authentication(collections)
+        admission = self._admission(collections, kinds, conversions, offload, access)
+        services = self._services(
+            collections, stores, kinds, conversions, offload, built, access, admission
+        )
         self._kubelets = services.kubelets
         parts.push_async_callback(services.kubelets.close)
-        pipeline = self._pipeline = self._make_pipeline(services, deadlines, schemas)
+        health = server_health(collections, storage, self._shutdown)
+        pipeline = self._pipeline = self._make_pipeline(
+            services, deadlines, schemas, health, auditor
+        )
         custom = CustomResources(
             self.catalog, collections, kinds, conversions, self.clock, schemas=schemas,
-            forget_views=services.representations.forget, benches=benches,
+            forget_views=services.representations.forget, offload=offload,
         )  # fmt: skip
-        await make_system_objects(services)  # before the caches, which begin with them
-        await parts.enter_async_context(background(storage.run(), caches.run(), deadlines.run()))
+        # Before the caches, which begin with them.
+        await make_system_objects(services)
+        await publish_trust(collections, self.clock, built.trust)
+        if access.has_rbac:
+            await ensure_policy(collections, self.clock)
+        flow_control = await self._flow_control(collections)
+        await parts.enter_async_context(
+            background(storage.run(), caches.run(), deadlines.run(), admission.run())
+        )
         await caches.wait_ready()
+        await parts.enter_async_context(built.running())
         await custom.controller.start()
-        await parts.enter_async_context(background(custom.run()))
+        await parts.enter_async_context(
+            background(custom.run(), flow_control.run(), self._fairness.run())
+        )
+        await self._listen(parts, pipeline, built)
+
+    async def _open_caches(
+        self, parts: AsyncExitStack, offload: Offload
+    ) -> tuple[Storage, WatchCaches]:
+        storage = await parts.enter_async_context(
+            open_storage(self.config, self.catalog, self.metrics, self.clock)
+        )
+        # A new store has no past: what a server makes of itself is no history to be watched.
+        is_new = await storage.current_revision() <= 1
+        senders = parts.enter_context(closing(Senders()))
+        self._caches = WatchCaches(
+            storage,
+            self.clock,
+            self.metrics,
+            remembered=_REMEMBERED,
+            begins_now=is_new,
+            deliver=delivery(senders),
+            turns=offload.turns,
+        )
+        return storage, self._caches
+
+    async def _flow_control(self, collections: Collections) -> FlowControlObjects:
+        made = FlowControlObjects(collections, self._fairness, self.clock)
+        await made.ensure()
+        follow_flow_control(self._fairness, collections, made.note_change)
+        return made
+
+    async def _listen(
+        self, parts: AsyncExitStack, pipeline: Pipeline, built: BuiltAuthentication
+    ) -> None:
+        config, known = self.config, self._credentials
         self._http = HttpServer(
             pipeline.handle,
             self.clock,
             config.bind_address,
             config.port,
-            tls.server_context(self._credentials.tls) if self._credentials.tls else None,
+            self._tls_context(built),
             config.shutdown_grace_s,
         )
         await parts.enter_async_context(self._http.run())
         if config.kubeconfig is not None:
-            write_kubeconfig(config.kubeconfig, self.url, self._credentials)
+            write_kubeconfig(config.kubeconfig, self.url, known.authority, known.login())
 
     def _make_credentials(self) -> AdminCredentials:
         config = self.config
@@ -192,8 +267,8 @@ class ApiServer:
             hosts = [*_NAMES, *config.advertise]
             if config.bind_address not in ("0.0.0.0", "::"):
                 hosts.append(config.bind_address)
-            files = tls.ensure_files(
-                config.data_dir / "tls",
+            files = ensure_files(
+                tls_folder(config.data_dir),
                 hosts,
                 admin=ADMIN,
                 groups=(MASTERS,),
@@ -204,89 +279,115 @@ class ApiServer:
     def _services(
         self,
         collections: Collections,
-        stores: StorageFactory,
+        stores: ResourceStores,
         kinds: KnownKinds,
         conversions: Conversions,
+        offload: Offload,
+        built: BuiltAuthentication,
+        access: AccessControl,
+        admission: BuiltAdmission,
     ) -> Services:
-        accounts = ServiceAccountTokens(
-            collections.named("", "v1", "serviceaccounts"), self.clock, self._key_file()
-        )
-        users, files = self._users(), self._credentials.tls
+        files = self._credentials.tls
+        services = collections.named("", "v1", "services")
+        services.allocate = ServiceAddresses(services, stores, self.clock).allocate
         return Services(
             clock=self.clock,
             catalog=self.catalog,
             collections=collections,
             kinds=kinds,
-            decoder=ObjectDecoder(kinds),
+            decoder=ObjectDecoder(kinds, offload.bodies),
             representations=Representations(self.clock, conversions.convert),
-            admission=standard_admission(collections, stores, self.clock),
-            authentication=Authentication([StaticTokens(users).check, accounts.check], users),
-            authorization=Authorization([allow_masters, allow_public, allow_authenticated]),
-            service_accounts=accounts,
+            admission=admission.admission,
+            authentication=built.authentication,
+            authorization=access.authorization,
+            service_accounts=built.service_accounts,
             kubelets=Kubelets(
                 collections.named("", "v1", "nodes"),
                 files.kubelet_client if files else None,
                 self.clock,
+                OwnAddress(self._port, self.config.advertise).includes,
             ),
-            date=self._date,
+            offload=offload,
+            rendering=Rendering(offload, self.clock),
         )
 
-    def _users(self) -> dict[str, User]:
-        """Who has a token from the start."""
-        users = {**self.config.tokens, self._credentials.token: ADMIN_USER}
-        if self.config.tokens_file is not None:
-            users |= read_tokens_file(self.config.tokens_file)
-        return users
+    def _admission(
+        self,
+        collections: Collections,
+        kinds: KnownKinds,
+        conversions: Conversions,
+        offload: Offload,
+        access: AccessControl,
+    ) -> BuiltAdmission:
+        inputs = AdmissionInputs(
+            catalog=self.catalog,
+            collections=collections,
+            kinds=kinds,
+            convert=conversions.convert,
+            access=access,
+            offload=offload,
+            registry=self.metrics,
+            clock=self.clock,
+        )
+        return make_admission(self.config, inputs)
 
-    def _key_file(self) -> Path | None:
-        folder = self.config.data_dir
-        return folder / "service-accounts.key" if folder is not None else None
+    def _tls_context(self, built: BuiltAuthentication) -> ssl.SSLContext | None:
+        tls = self._credentials.tls
+        if tls is None:
+            return None
+        return server_context(tls.server, built.authorities, resumes=built.may_resume)
+
+    def _authentication(self, collections: Collections) -> BuiltAuthentication:
+        folder, known = self.config.data_dir, self._credentials
+        inputs = AuthenticationInputs(
+            collections=collections,
+            clock=self.clock,
+            registry=self.metrics,
+            users={**self.config.tokens, known.token: ADMIN_USER},
+            key_file=folder / "service-accounts.key" if folder is not None else None,
+            authority=known.tls.authority.certificate.read_text() if known.tls else "",
+        )
+        try:
+            return build_authentication(self.config.authentication, inputs)
+        except AuthenticationInvalid as error:
+            raise ConfigInvalid(str(error)) from error
 
     def _make_pipeline(
-        self, services: Services, deadlines: Deadlines, schemas: PublishedSchemas
+        self,
+        services: Services,
+        deadlines: Deadlines,
+        schemas: PublishedSchemas,
+        health: Health,
+        auditor: Auditor | None,
     ) -> Pipeline:
         documents = Documents(
             catalog=self.catalog,
-            health=self._health(services.collections),
-            openapi=OpenApi(self.catalog, self.clock, schemas),
+            health=health,
+            openapi=OpenApi(self.catalog, self.clock, schemas, services.offload.answers),
             openid=OpenId(services.service_accounts, self._address),
             metrics=self.metrics,
             address=self._address,
-            legacy=Legacy(self.catalog),
-            aggregated=Aggregated(self.catalog),
+            legacy=UnaggregatedDiscovery(self.catalog),
+            aggregated=AggregatedDiscovery(self.catalog),
+            rendering=services.rendering,
+            fairness=self._fairness,
         )
         return Pipeline(
             clock=self.clock,
+            auditor=auditor,
             authentication=services.authentication,
             authorization=services.authorization,
-            metrics=RequestMetrics(self.metrics),
-            dispatch=Dispatch(services, documents),
+            metrics=RequestMetrics(self.metrics, self._limits),
             deadlines=deadlines,
+            fairness=self._fairness,
+            limits=self._limits,
+            count_objects=services.collections.count,
+            shutdown=self._shutdown,
+            dispatch=Dispatch(services, documents),
         )
 
-    def _health(self, collections: Collections) -> Health:
-        def fine() -> str:
-            return ""
-
-        def synced() -> str:
-            return "" if collections.is_ready else "storage is (re)initializing"
-
-        def shutdown() -> str:
-            ending = self._pipeline is not None and self._pipeline.is_ending
-            return "process is shutting down" if ending else ""
-
-        # Whatever the store is, who asks about it calls it etcd.
-        alive = {"ping": fine, "log": fine, "etcd": fine}
-        return Health(
-            {
-                "healthz": alive,
-                "livez": alive,
-                "readyz": {**alive, "informer-sync": synced, "shutdown": shutdown},
-            }
-        )
-
-    def _date(self) -> bytes:
-        return self._http.date() if self._http else b""
+    def _port(self) -> int:
+        return self._http.port if self._http else 0
 
     def _address(self) -> str:
         return self.url.partition("://")[2]
@@ -294,9 +395,3 @@ class ApiServer:
     def __repr__(self) -> str:
         where = self.url if self._http is not None else "not running"
         return f"<ApiServer {where}, {len(self.catalog)} resources>"
-
-
-def _convert(obj: JsonObject, to: GroupVersionKind) -> JsonObject:
-    from proreus.server.schema.convert import convert
-
-    return convert(obj, to)

@@ -1,4 +1,4 @@
-"""How a server is set up: one frozen value, read only in ``app.py``."""
+"""The configuration of a server: one frozen value, read by ``app`` and ``opening``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proreus.net.addresses import is_loopback
+from proreus.server.admission.options import AdmissionOptions
+from proreus.server.audit.options import AuditOptions
+from proreus.server.authn.options import AuthenticationOptions
+from proreus.server.authz.configuration import MODES, NODE, RBAC, WEBHOOK, WebhookFlags
 from proreus.server.registry.user import User
+
+_WITHOUT_ACCOUNTS = AdmissionOptions(disable=("ServiceAccount",))
+
+
+class ConfigInvalid(ValueError):
+    """The configuration is invalid; the message is one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
-    """The defaults are those of a test: in memory, on a free loopback port, plain HTTP.
+    """The defaults are those of a test: in memory, on a free loopback port, plain HTTP, and pods
+    without service accounts, which a controller would have to make.
 
     ``data_dir`` None keeps everything in memory; with one, objects live in it in one file, unless
     ``etcd`` names endpoints. Keys, the administrator's token and its kubeconfig are in it too.
-    ``tls`` needs a ``data_dir``; without it only loopback addresses are allowed.
+    ``tls`` needs a ``data_dir``; without it only loopback addresses are allowed, and no kubeconfig:
+    clients send no credentials over plain HTTP. Raises ConfigInvalid.
     """
 
     data_dir: Path | None = None
@@ -23,26 +36,53 @@ class ServerConfig:
     port: int = 0
     tls: bool = False
     etcd: tuple[str, ...] = ()
-    kubeconfig: Path | None = None  # default: data_dir/kubeconfig
+    kubeconfig: Path | None = None  # where to write one for the administrator
     tokens: Mapping[str, User] = field(default_factory=dict)
-    tokens_file: Path | None = None
     advertise: tuple[str, ...] = ()  # further names and addresses in the certificate
     shutdown_grace_s: float = 2.0
+    authentication: AuthenticationOptions = field(default_factory=AuthenticationOptions)
+    audit: AuditOptions = field(default_factory=AuditOptions)
+    encryption_config: Path | None = None  # an EncryptionConfiguration: what is encrypted at rest
     event_ttl_s: float = 3600.0  # how long events are kept after their last change
+    admission: AdmissionOptions = _WITHOUT_ACCOUNTS
+    authorization_mode: tuple[str, ...] = (NODE, RBAC)  # authorizers, asked in this order
+    authorization_webhook: WebhookFlags | None = None  # of the mode Webhook
+    authorization_config: Path | None = None  # says which authorizers there are instead
 
     def __post_init__(self) -> None:
+        self._check_authorization()
+        if fault := self.admission.fault():
+            raise ConfigInvalid(fault)
         if self.tls and self.data_dir is None:
-            raise ValueError("TLS needs a data folder for its keys")
+            raise ConfigInvalid("TLS needs a data folder for its keys")
         if not self.tls and not is_loopback(self.bind_address):
-            raise ValueError("plain HTTP is served on loopback addresses only")
+            raise ConfigInvalid("plain HTTP is served on loopback addresses only")
+        if not self.tls and self.kubeconfig is not None:
+            raise ConfigInvalid(
+                "a kubeconfig needs TLS: kubectl and other clients send no credentials over plain "
+                "HTTP, so that no client could use it"
+            )
 
-
-def is_loopback(host: str) -> bool:
-    import ipaddress
-
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    def _check_authorization(self) -> None:
+        if "ABAC" in self.authorization_mode:
+            raise ConfigInvalid(
+                "the authorization mode ABAC is deprecated and not offered: use RBAC or Webhook"
+            )
+        unknown = [mode for mode in self.authorization_mode if mode not in MODES]
+        if unknown or not self.authorization_mode:
+            raise ConfigInvalid(
+                f"the authorization mode must be a list of {' and '.join(MODES)}, "
+                f"not {','.join(self.authorization_mode)!r}"
+            )
+        for mode in self.authorization_mode:
+            if self.authorization_mode.count(mode) > 1:
+                raise ConfigInvalid(
+                    f'authorization-mode "{mode}" has mode specified more than once'
+                )
+        has_webhook = WEBHOOK in self.authorization_mode
+        if has_webhook and self.authorization_webhook is None:
+            raise ConfigInvalid("authorization-mode Webhook's authorization config file not passed")
+        if self.authorization_webhook is not None and not has_webhook:
+            raise ConfigInvalid(
+                "cannot specify --authorization-webhook-config-file without mode Webhook"
+            )

@@ -1,34 +1,108 @@
-"""Which storage a server has, and the upkeep that comes with it."""
+"""Opens the storage and the audit back ends that the configuration names."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
-from proreus.server.config import ServerConfig
+from proreus.server.admission.building import AdmissionInputs, BuiltAdmission, build_admission
+from proreus.server.audit.auditor import AuditInvalid, Auditor, open_auditor
+from proreus.server.authz.configuration import AuthorizationOptions
+from proreus.server.authz.modes import AccessControl, open_access_control
+from proreus.server.config import ConfigInvalid, ServerConfig
+from proreus.server.config_files.fields import ConfigFileInvalid
+from proreus.server.offload import Offload, Runner
+from proreus.server.registry.collections import Collections
+from proreus.server.resource import Resource
 from proreus.server.storage.interface import Storage
 
 _FILE = "objects.db"
 
 
 @asynccontextmanager
-async def open_storage(config: ServerConfig, clock: Clock) -> AsyncIterator[Storage]:
-    """Raises StorageLocked, StorageCorrupt, Unavailable."""
-    if config.etcd:
-        from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
+async def open_storage(
+    config: ServerConfig, catalog: Iterable[Resource], registry: CollectorRegistry, clock: Clock
+) -> AsyncIterator[Storage]:
+    """Raises StorageLocked, StorageCorrupt, Unavailable, ConfigInvalid."""
+    async with open_plain_storage(config, clock) as storage:
+        if config.encryption_config is None:
+            yield storage
+            return
+        from proreus.server.storage.encryption.opening import open_encrypted
 
-        async with EtcdStorage.open(EtcdConfig(config.etcd), clock) as distributed:
-            yield distributed
-        return
+        resources = {
+            resource.store_name: f"{resource.plural}.{resource.stored_gvk.group}".rstrip(".")
+            for resource in catalog
+        }
+        encrypting = open_encrypted(config.encryption_config, storage, resources, registry, clock)
+        try:
+            async with encrypting as encrypted:
+                yield encrypted
+        except ConfigFileInvalid as error:
+            raise ConfigInvalid(str(error)) from error
+
+
+def open_plain_storage(config: ServerConfig, clock: Clock) -> AbstractAsyncContextManager[Storage]:
+    if config.etcd:
+        return _open_etcd(config.etcd, clock)
     if config.data_dir is None:
         from proreus.server.storage.memory import MemoryStorage
 
-        async with MemoryStorage.open(clock) as memory:
-            yield memory
-        return
+        return MemoryStorage.open(clock)
     from proreus.server.storage.sqlite import SqliteStorage
 
     config.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    async with SqliteStorage.open(config.data_dir / _FILE, clock) as embedded:
-        yield embedded
+    return SqliteStorage.open(config.data_dir / _FILE, clock)
+
+
+@asynccontextmanager
+async def open_audit(
+    config: ServerConfig, registry: CollectorRegistry, clock: Clock, offload: Offload
+) -> AsyncIterator[Auditor | None]:
+    """None: nothing is recorded. Raises ConfigInvalid."""
+    try:
+        async with open_auditor(config.audit, registry, clock, offload.audit) as auditor:
+            yield auditor
+    except AuditInvalid as error:
+        raise ConfigInvalid(str(error)) from error
+
+
+@asynccontextmanager
+async def open_authorization(
+    config: ServerConfig,
+    collections: Collections,
+    registry: CollectorRegistry,
+    clock: Clock,
+    runner: Runner,
+) -> AsyncIterator[AccessControl]:
+    """Raises ConfigInvalid."""
+    options = AuthorizationOptions(
+        modes=config.authorization_mode,
+        webhook=config.authorization_webhook,
+        config_file=config.authorization_config,
+    )
+    try:
+        async with open_access_control(options, collections, registry, clock, runner) as access:
+            yield access
+    except ConfigFileInvalid as error:
+        raise ConfigInvalid(str(error)) from error
+
+
+def _open_etcd(endpoints: tuple[str, ...], clock: Clock) -> AbstractAsyncContextManager[Storage]:
+    try:
+        from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
+
+        return EtcdStorage.open(EtcdConfig(endpoints), clock)
+    except (ImportError, ValueError) as error:
+        raise ConfigInvalid(str(error)) from error
+
+
+def make_admission(config: ServerConfig, inputs: AdmissionInputs) -> BuiltAdmission:
+    """Raises ConfigInvalid."""
+    try:
+        return build_admission(config.admission, inputs)
+    except ConfigFileInvalid as error:
+        raise ConfigInvalid(str(error)) from error

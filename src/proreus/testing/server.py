@@ -1,23 +1,35 @@
 """An API server in the test's own process: real, in memory, ready in milliseconds.
 
     async with running_server() as server, server.client() as client:
-        await client.core_v1.config_maps.create({...}, namespace="default")
+        await client.core_v1.configmaps("default").create({"metadata": {"name": "settings"}})
+        async with server.client_as("ann", allow={"configmaps": ["get"]}) as ann:
+            await ann.core_v1.configmaps("default").get("settings")
 
 Each is its own world: several run side by side in one process and know nothing of each other.
+Roles are enforced. ``client`` is the administrator's; ``client_as`` has the rights it is given and
+no others, to see whether a program gets along with those it asks for.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from proreus.aio.clock import Clock
+from proreus.api.selectors.labels import LabelSelector
 from proreus.client import AuthSettings, Client, ClientConfig, TlsSettings
+from proreus.client.client_config import Impersonation
+from proreus.client.resources.resource_client import ResourceClient
+from proreus.net.tls.certificate_authority import CertificateAuthority
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from proreus.server.credentials import Login, write_kubeconfig
+from proreus.testing.granting import Grant, Rules, binding_of, rules_of
+
+_DAY_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +53,99 @@ class RunningServer:
         return self.api.config.kubeconfig
 
     def config(self, token: str = "") -> ClientConfig:
-        """How a client reaches it, as the administrator or as whose token it is."""
+        """How a client reaches it, as the administrator or as whose token it is.
+
+        Without a rate limit: what a test waits for is its own doing, and on a virtual clock that
+        the test does not advance a limit would hold back requests for ever.
+        """
         tls, auth = TlsSettings(), AuthSettings(token=token or self.token, over_loopback_http=True)
         if (files := self.api.credentials.tls) is not None:
             tls = TlsSettings(ca_file=files.authority.certificate)
-        return ClientConfig(host=self.url, tls=tls, auth=auth)
+        return ClientConfig(host=self.url, tls=tls, auth=auth, rate_limit=None)
 
     def client(self, token: str = "", **options: Any) -> Client:
         """A client; close it by ``async with``."""
         return Client(self.config(token), **options)
+
+    @asynccontextmanager
+    async def client_as(
+        self,
+        user: str,
+        *,
+        groups: Sequence[str] = (),
+        allow: Rules | None = None,
+        role: str = "",
+        namespace: str = "",
+        **options: Any,
+    ) -> AsyncIterator[Client]:
+        """A client of a user who may do what ``allow`` and the cluster role ``role`` say, in
+        ``namespace`` or everywhere, and what was granted before: see ``granting``. It is the
+        administrator who acts as the user; the user's rights alone count."""
+        await self.grant(user, Grant(allow or {}, role, namespace))
+        acting = replace(self.config(), impersonate=Impersonation(user, groups=tuple(groups)))
+        async with Client(acting, **options) as client:
+            yield client
+
+    async def kubeconfig_as(
+        self,
+        path: Path,
+        user: str,
+        *,
+        groups: Sequence[str] = (),
+        allow: Rules | None = None,
+        role: str = "",
+        namespace: str = "",
+    ) -> Path:
+        """As ``client_as``, for programs: writes a kubeconfig with a certificate of the user's own
+        that lasts a day. Needs a server with TLS."""
+        tls = self.api.credentials.tls
+        if tls is None:
+            raise ValueError("a kubeconfig needs a server with TLS")
+        await self.grant(user, Grant(allow or {}, role, namespace))
+        authority = CertificateAuthority(tls.authority)
+        pair = authority.issue_client(user, groups, lasts_s=_DAY_S, now=self.api.clock.now())
+        write_kubeconfig(path, self.url, authority.certificate, Login(user, certificate=pair))
+        return path
+
+    async def grant(self, user: str, grant: Grant) -> None:
+        """It holds from the next request on."""
+        async with self.client() as admin:
+            policy = admin.rbac_authorization_k8s_io_v1
+            where, kind = grant.namespace, "Role" if grant.namespace else "ClusterRole"
+            roles = policy.roles(where) if where else policy.clusterroles
+            bindings = policy.rolebindings(where) if where else policy.clusterrolebindings
+            if grant.allow:
+                role = {"metadata": {"generateName": "test-user-"}, "rules": rules_of(grant.allow)}
+                made = await roles.create(role)
+                await bindings.create(binding_of(user, kind, made.name))
+            for name in await _parts_of(policy.clusterroles, grant.role) if grant.role else ():
+                await bindings.create(binding_of(user, "ClusterRole", name))
+
+
+async def _parts_of(roles: ResourceClient, name: str) -> Iterable[str]:
+    """The role, and those that it is aggregated of: who would do so is a controller, and a server
+    alone has none."""
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        if (name := waiting.pop()) in found:
+            continue
+        found[name] = None
+        role = await roles.get(name)
+        for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
+            labels = LabelSelector.from_object(selector.to_dict())
+            waiting += [part.name for part in await roles.list(label_selector=str(labels))]
+    return found
 
 
 @asynccontextmanager
 async def running_server(
     config: ServerConfig | None = None, clock: Clock | None = None
 ) -> AsyncIterator[RunningServer]:
-    """Without a configuration: in memory, plain HTTP, on a free loopback port."""
+    """Without a configuration: in memory, plain HTTP, on a free loopback port.
+
+    For kubectl and other programs it needs TLS: ``ServerConfig(data_dir=folder, tls=True,
+    kubeconfig=folder / "kubeconfig")``.
+    """
     async with ApiServer(config, clock) as api:
         yield RunningServer(api)

@@ -40,7 +40,7 @@ class _Connection:
 
 
 class TcpProxy:
-    """Forwards bytes between whoever connects and one server. Use as an async context manager."""
+    """Forwards bytes between its clients and one server. Use as an async context manager."""
 
     def __init__(self, server_host: str, server_port: int, *, clock: Clock | None = None) -> None:
         self.host = "127.0.0.1"
@@ -94,11 +94,11 @@ class TcpProxy:
             connection.close()
 
     def black_hole(self) -> None:
-        """Let nothing pass and tell nobody, new connections included."""
+        """Drop everything silently, on new connections too."""
         self._flow.shut()
 
     def half_open(self) -> None:
-        """Drop the server's side and keep the client's: it hears nothing more, not even an end."""
+        """Drop the server's side and keep the client's, which receives no more, not even an end."""
         self._flow.shut()
         for connection in self._connections:
             _reset(connection.server)
@@ -172,11 +172,7 @@ class TcpProxy:
             to_server.close()
 
     async def _pump(
-        self,
-        source: asyncio.StreamReader,
-        sink: asyncio.StreamWriter,
-        *,
-        is_answer: bool = False,
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, is_answer: bool = False
     ) -> None:
         # Either end may go at any time; that ends this direction and nothing else.
         with contextlib.suppress(OSError):

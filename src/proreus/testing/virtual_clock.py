@@ -1,8 +1,8 @@
-"""A clock that moves only when told: tests of minutes run in milliseconds, always the same.
+"""A clock that moves only by ``advance``: tests of minutes run in milliseconds, always the same.
 
     clock = VirtualClock()
-    server = Server(clock=clock)
-    await clock.advance(60)      # every timer of that minute has run, in order
+    async with running_server(clock=clock) as server:
+        await clock.advance(60)  # every timer of that minute has run, in order
 
 Nothing here waits for real time. Work that leaves the event loop (threads, sockets) is not seen by
 ``settle``; wait for its result instead.

@@ -102,7 +102,9 @@ async def running_stage(names: Sequence[str]) -> AsyncIterator[Stage]:
             pods = informers.informer("pods")
             stage = Stage(client, informers, pods)
             pods.add_handler(
-                on_notification=lambda told: stage.history.append((told.old, told.new))
+                on_notification=lambda notification: stage.history.append(
+                    (notification.old, notification.new)
+                )
             )
             pods.add_handler(on_add=stage.play, on_update=lambda _, new: stage.play(new))
             informers.start()

@@ -88,11 +88,11 @@ async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
     await scalers.create(autoscaler())
 
     await stage.wait(deployments, "web", lambda it: it and it.spec.replicas == 4)
-    told = await stage.wait(scalers, "web", says("AbleToScale", "SucceededRescale"))
-    assert told is not None
-    shown = told.status.currentMetrics[0].resource.current
+    notification = await stage.wait(scalers, "web", says("AbleToScale", "SucceededRescale"))
+    assert notification is not None
+    shown = notification.status.currentMetrics[0].resource.current
     assert (shown.averageUtilization, shown.averageValue) == (160, "160m")
-    assert told.status.desiredReplicas == 4
+    assert notification.status.desiredReplicas == 4
 
 
 async def test_a_target_that_does_not_exist_is_told(stage: Stage) -> None:

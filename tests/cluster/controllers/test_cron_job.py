@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.aio.clock import SystemClock
 from proreus.api.values.timestamp import format_time, parse_time
-from proreus.cluster.controllers.ownership import reference_to
+from proreus.cluster.controllers.ownership import controller_reference
 from tests.cluster.controllers.stage import Stage, finished, template, told_status
 
 CONTROLLERS = ("cronjob", "job", "job-orphans", "garbage-collector")
@@ -60,7 +60,7 @@ async def resume_beside_a_running_job(stage: Stage, policy: str) -> None:
     """A CronJob whose time has come while ``tick-earlier`` still runs."""
     api, jobs = stage.client.batch_v1.cronjobs("default"), stage.client.batch_v1.jobs("default")
     made = await api.create(cron_job(suspend=True, concurrencyPolicy=policy))
-    metadata = {"name": "tick-earlier", "ownerReferences": [reference_to(made)]}
+    metadata = {"name": "tick-earlier", "ownerReferences": [controller_reference(made)]}
     spec = {"template": template({}, restartPolicy="Never")}
     await jobs.create({"metadata": metadata, "spec": spec})
     await stage.wait(api, "tick", active(1))
@@ -73,8 +73,8 @@ async def test_forbid_waits_for_the_job_that_runs(stage: Stage) -> None:
     api, events = stage.client.batch_v1.cronjobs("default"), stage.client.core_v1.events("default")
     await resume_beside_a_running_job(stage, "Forbid")
 
-    async with asyncio.timeout(60), events.watch() as told:
-        async for event in told:
+    async with asyncio.timeout(60), events.watch() as notification:
+        async for event in notification:
             if event.object.reason == "JobAlreadyActive":
                 break
     names = [job.name for job in (await stage.client.batch_v1.jobs("default").list()).items]

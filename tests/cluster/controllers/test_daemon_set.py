@@ -175,3 +175,18 @@ async def test_a_failed_pod_is_replaced(stage: Stage) -> None:
 
     await pods.wait_for(broken.name, "delete", timeout_s=60)
     await stage.wait(sets, "agent", has(1, 1))
+
+
+async def test_conditions_that_others_wrote_stay(stage: Stage) -> None:
+    sets = stage.client.apps_v1.daemonsets("default")
+    await add_node(stage, "n1")
+    await sets.create(daemon_set())
+    await stage.wait(sets, "agent", has(1, 1))
+
+    notification = {"type": "Audited", "status": "True", "reason": "Test", "message": "by hand"}
+    await sets.patch_status("agent", {"status": {"conditions": [notification]}})
+    await add_node(stage, "n2")
+
+    found = await stage.wait(sets, "agent", has(2, 2))
+    assert found is not None
+    assert [one.type for one in found.status.conditions or ()] == ["Audited"]

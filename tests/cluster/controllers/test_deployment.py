@@ -238,10 +238,10 @@ async def test_every_scaling_is_told_in_an_event(stage: Stage) -> None:
         _deployments(stage), "web", lambda _: _told(events.lister.list(), "Deployment")
     )
 
-    (told,) = _told(events.lister.list(), "Deployment")
+    (notification,) = _told(events.lister.list(), "Deployment")
     (owned,) = (await _sets(stage).list()).items
-    assert told.reason == "ScalingReplicaSet"
-    assert told.message == f"Scaled up replica set {owned.name} from 0 to 2"
+    assert notification.reason == "ScalingReplicaSet"
+    assert notification.message == f"Scaled up replica set {owned.name} from 0 to 2"
 
 
 def _told(events: list[KubeObject], kind: str) -> list[KubeObject]:

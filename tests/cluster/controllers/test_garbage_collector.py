@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from proreus.api.object import KubeObject
 from proreus.client.resources.resource_client import ResourceClient
 from tests.cluster.controllers.stage import Stage, deployment
@@ -85,6 +87,26 @@ async def test_foreground_deletion_keeps_the_owner_until_its_dependents_are_gone
     assert held.metadata.finalizers == ["foregroundDeletion"]
     await maps(stage).patch("child", {"metadata": {"finalizers": None}})
     await maps(stage).wait_for("owner", GONE, timeout_s=60)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+async def test_objects_that_own_each_other_in_a_circle_go_in_the_foreground(
+    stage: Stage, size: int
+) -> None:
+    made = [await maps(stage).create(config_map(f"circle-{number}")) for number in range(size)]
+    for one, owner in zip(made, [made[-1], *made], strict=False):
+        patch = config_map(one.name, owner, blocks=True)
+        await maps(stage).patch(one.name, patch)
+    bystander = await maps(stage).create(config_map("bystander"))
+    await maps(stage).create(config_map("leaf", made[-1], blocks=True))
+    await maps(stage).create(config_map("kept", made[-1], bystander, blocks=True))
+
+    await maps(stage).delete("circle-0", propagation="Foreground")
+
+    for name in (*(one.name for one in made), "leaf"):
+        await maps(stage).wait_for(name, GONE, timeout_s=60)
+    kept = await maps(stage).get("kept")
+    assert [one.name for one in kept.metadata.ownerReferences] == ["bystander"]
 
 
 async def test_orphans_stay_without_their_owner(stage: Stage) -> None:

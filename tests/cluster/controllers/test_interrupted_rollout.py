@@ -9,7 +9,7 @@ from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
 from proreus.cluster.controllers import CONTROLLERS as ALL
 from proreus.cluster.controllers import run_controllers
-from proreus.cluster.controllers.pod_template import is_ready
+from proreus.cluster.pod_status import is_ready
 from tests.cluster.controllers.stage import Stage, deployment, told_status
 
 CONTROLLERS: tuple[str, ...] = ()

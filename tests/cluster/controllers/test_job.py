@@ -8,6 +8,7 @@ from proreus.api.object import KubeObject
 from tests.cluster.controllers.stage import Stage, finished, template, told_status
 
 CONTROLLERS = ("job", "job-orphans", "garbage-collector")
+JOB_NAME = "batch.kubernetes.io/job-name"
 
 
 def job(name: str, **spec: Any) -> dict[str, Any]:
@@ -265,3 +266,52 @@ def exited(code: int) -> dict[str, Any]:
     }  # fmt: skip
     status = {"phase": "Failed" if code else "Succeeded", "containerStatuses": [container]}
     return {"status": status}
+
+
+async def test_an_orphan_is_adopted_again_and_a_pod_without_its_labels_is_released(
+    stage: Stage,
+) -> None:
+    jobs, pods = stage.client.batch_v1.jobs("default"), stage.client.core_v1.pods("default")
+    made = await jobs.create(job("sum", completions=4, parallelism=2))
+    await stage.wait(jobs, "sum", lambda it: told_status(it).get("ready") == 2)
+    taken = (await pods.list()).items[0]
+
+    await pods.patch(taken.name, {"metadata": {"ownerReferences": None}})
+
+    def is_owned(pod: KubeObject | None) -> bool:
+        owners = pod.metadata.ownerReferences if pod is not None else None
+        return [one.uid for one in owners or ()] == [made.uid]
+
+    adopted = await stage.wait(pods, taken.name, is_owned)
+    assert adopted is not None
+    assert adopted.metadata.finalizers == ["batch.kubernetes.io/job-tracking"]
+    assert len((await pods.list()).items) == 2
+
+    await pods.patch(taken.name, {"metadata": {"labels": None}})
+
+    await stage.wait(pods, taken.name, lambda pod: pod and not pod.metadata.ownerReferences)
+    await stage.wait(pods, taken.name, lambda pod: pod and not pod.metadata.finalizers)
+    await stage.wait(jobs, "sum", lambda _: len(stage.active(**{JOB_NAME: "sum"})) == 2)
+    stage.finishes = True
+    for pod in stage.active(**{JOB_NAME: "sum"}):
+        await pods.patch_status(pod.name, finished("Succeeded"))
+    done = await stage.wait(jobs, "sum", has("Complete"))
+    assert done is not None
+    assert (done.status.succeeded, done.status.get("failed")) == (4, None)
+    assert (await pods.get(taken.name)).status.phase == "Running"
+
+
+async def test_a_pod_that_a_job_adopts_again_still_counts(stage: Stage) -> None:
+    """Nobody takes the mark off it by which it is counted."""
+    jobs, pods = stage.client.batch_v1.jobs("default"), stage.client.core_v1.pods("default")
+    await jobs.create(job("sum", completions=2, parallelism=2))
+    await stage.wait(jobs, "sum", lambda it: told_status(it).get("ready") == 2)
+
+    for pod in (await pods.list()).items:
+        orphaned = await pods.patch(pod.name, {"metadata": {"ownerReferences": None}})
+        await pods.patch_status(orphaned.name, finished("Succeeded"))
+
+    done = await stage.wait(jobs, "sum", has("Complete"))
+    assert done is not None
+    assert done.status.succeeded == 2
+    assert len((await pods.list()).items) == 2

@@ -1,31 +1,51 @@
-"""ReplicaSets over the wire: as many pods as wanted, adopted, released, replaced."""
+"""ReplicaSets and ReplicationControllers over the wire: as many pods as wanted, adopted, released,
+replaced."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from proreus.api.object import KubeObject
+from proreus.client.resources.resource_client import ResourceClient
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.request import Request
-from proreus.net.transport_error import ConnectionLost
+from proreus.client.rest.request import RestRequest
+from proreus.net.client.transport_error import ConnectionLost
 from tests.cluster.controllers.stage import Stage, template, told_status
 
-CONTROLLERS = ("replicaset",)
+CONTROLLERS = ("replicaset", "replicationcontroller")
 
 
-def replica_set(name: str, replicas: int) -> dict[str, Any]:
-    labels = {"app": name}
-    return {
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": template(labels),
-        },
-    }
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One of the two kinds that do the same."""
+
+    name: str
+
+    def api(self, stage: Stage) -> ResourceClient:
+        is_old = self.name == "ReplicationController"
+        name = "replicationcontrollers" if is_old else "replicasets.apps"
+        return stage.client.resource(name)("default")
+
+    def make(self, name: str, replicas: int, **labels: str) -> dict[str, Any]:
+        chosen = {"app": name, **labels}
+        is_old = self.name == "ReplicationController"
+        return {
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {
+                "replicas": replicas,
+                "selector": chosen if is_old else {"matchLabels": chosen},
+                "template": template(chosen),
+            },
+        }
+
+
+@pytest.fixture(params=["ReplicaSet", "ReplicationController"])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return Kind(request.param)
 
 
 def has_available(count: int) -> Any:
@@ -36,13 +56,15 @@ def has_available(count: int) -> Any:
     return holds
 
 
-async def test_a_replica_set_gets_its_pods_and_gives_up_those_too_many(stage: Stage) -> None:
-    sets = stage.client.apps_v1.replicasets("default")
-    await sets.create(replica_set("web", 12))
+async def test_a_replica_set_gets_its_pods_and_gives_up_those_too_many(
+    stage: Stage, kind: Kind
+) -> None:
+    sets = kind.api(stage)
+    await sets.create(kind.make("web", 12))
     await stage.wait(sets, "web", has_available(12))
     pods = await stage.client.core_v1.pods("default").list(label_selector="app=web")
     assert len(pods.items) == 12
-    assert {pod.metadata.ownerReferences[0].kind for pod in pods.items} == {"ReplicaSet"}
+    assert {pod.metadata.ownerReferences[0].kind for pod in pods.items} == {kind.name}
 
     await sets.set_scale("web", 5)
 
@@ -53,11 +75,13 @@ async def test_a_replica_set_gets_its_pods_and_gives_up_those_too_many(stage: St
     assert {pod.name for pod in left.items} <= names
 
 
-async def test_a_matching_orphan_is_adopted_instead_of_creating_a_pod(stage: Stage) -> None:
-    pods, sets = stage.client.core_v1.pods("default"), stage.client.apps_v1.replicasets("default")
+async def test_a_matching_orphan_is_adopted_instead_of_creating_a_pod(
+    stage: Stage, kind: Kind
+) -> None:
+    pods, sets = stage.client.core_v1.pods("default"), kind.api(stage)
     await pods.create({"metadata": {"name": "lone"}, **_pod({"app": "web"})})
 
-    await sets.create(replica_set("web", 2))
+    await sets.create(kind.make("web", 2))
     await stage.wait(sets, "web", has_available(2))
 
     lone = await pods.get("lone")
@@ -65,9 +89,11 @@ async def test_a_matching_orphan_is_adopted_instead_of_creating_a_pod(stage: Sta
     assert len((await pods.list()).items) == 2
 
 
-async def test_a_pod_that_no_longer_matches_is_released_and_replaced(stage: Stage) -> None:
-    pods, sets = stage.client.core_v1.pods("default"), stage.client.apps_v1.replicasets("default")
-    await sets.create(replica_set("web", 2))
+async def test_a_pod_that_no_longer_matches_is_released_and_replaced(
+    stage: Stage, kind: Kind
+) -> None:
+    pods, sets = stage.client.core_v1.pods("default"), kind.api(stage)
+    await sets.create(kind.make("web", 2))
     await stage.wait(sets, "web", has_available(2))
     taken = (await pods.list()).items[0]
 
@@ -78,9 +104,9 @@ async def test_a_pod_that_no_longer_matches_is_released_and_replaced(stage: Stag
     assert len((await pods.list(label_selector="app=web")).items) == 2
 
 
-async def test_a_failed_pod_is_replaced(stage: Stage) -> None:
-    pods, sets = stage.client.core_v1.pods("default"), stage.client.apps_v1.replicasets("default")
-    await sets.create(replica_set("web", 1))
+async def test_a_failed_pod_is_replaced(stage: Stage, kind: Kind) -> None:
+    pods, sets = stage.client.core_v1.pods("default"), kind.api(stage)
+    await sets.create(kind.make("web", 1))
     await stage.wait(sets, "web", has_available(1))
     (lost,) = (await pods.list()).items
 
@@ -91,19 +117,56 @@ async def test_a_failed_pod_is_replaced(stage: Stage) -> None:
     )
 
 
-async def test_pods_that_are_refused_are_told_in_a_condition_and_an_event(stage: Stage) -> None:
-    sets = stage.client.apps_v1.replicasets("default")
+async def test_pods_that_are_refused_are_told_in_a_condition_and_an_event(
+    stage: Stage, kind: Kind
+) -> None:
+    sets = kind.api(stage)
     quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
     quotas = stage.client.core_v1.resourcequotas("default")
     await quotas.create(quota)
     await quotas.patch_status("none", {"status": {"hard": {"pods": "0"}, "used": {"pods": "0"}}})
 
-    await sets.create(replica_set("web", 3))
+    await sets.create(kind.make("web", 3))
 
     failed = await stage.wait(sets, "web", lambda one: one and (one.status or {}).get("conditions"))
     assert failed is not None
     (condition,) = failed.status.conditions
     assert (condition.type, condition.reason) == ("ReplicaFailure", "FailedCreate")
+    assert "exceeded quota" in condition.message
+
+    await sets.set_scale("web", 0)
+
+    await stage.wait(sets, "web", lambda one: one and not told_status(one).get("conditions"))
+
+
+async def test_every_label_of_the_selector_counts(stage: Stage, kind: Kind) -> None:
+    pods, sets = stage.client.core_v1.pods("default"), kind.api(stage)
+    await pods.create({"metadata": {"name": "lone"}, **_pod({"app": "web"})})
+
+    await sets.create(kind.make("web", 1, tier="front"))
+    found = await stage.wait(sets, "web", has_available(1))
+
+    assert found is not None
+    assert found.status.fullyLabeledReplicas == found.status.readyReplicas == 1
+    assert found.status.observedGeneration == found.metadata.generation
+    assert not (await pods.get("lone")).metadata.ownerReferences
+
+
+async def test_a_replication_controller_selects_by_its_template_if_it_does_not_say(
+    stage: Stage,
+) -> None:
+    kind = Kind("ReplicationController")
+    pods, sets = stage.client.core_v1.pods("default"), kind.api(stage)
+    made = kind.make("web", 2)
+    del made["spec"]["selector"]
+
+    await sets.create(made)
+    await stage.wait(sets, "web", has_available(2))
+
+    scale = await sets.get_scale("web")
+    assert (scale.status.selector, scale.status.replicas) == ("app=web", 2)
+    owners = [pod.metadata.ownerReferences[0] for pod in (await pods.list()).items]
+    assert [(one.kind, one.apiVersion) for one in owners] == [("ReplicationController", "v1")] * 2
 
 
 def _pod(labels: dict[str, str]) -> dict[str, Any]:
@@ -112,15 +175,15 @@ def _pod(labels: dict[str, str]) -> dict[str, Any]:
 
 
 async def test_an_answer_that_was_lost_costs_no_pod_too_many_or_too_few(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server did what it was asked and died before it could say so."""
     send, lost = RestClient.send, Counter[str]()
 
-    async def lossy(self: RestClient, request: Request) -> Any:
+    async def lossy(self: RestClient, request: RestRequest) -> Any:
         answer = await send(self, request)
         is_about_pods = "/pods" in request.path and "/status" not in request.path
-        own = self is stage.client.rest
+        own = self.config.host == stage.client.config.host
         if own and is_about_pods and request.method in ("POST", "DELETE") and stage.plays:
             lost[request.method] += 1
             if lost[request.method] <= 3:
@@ -129,8 +192,8 @@ async def test_an_answer_that_was_lost_costs_no_pod_too_many_or_too_few(
 
     monkeypatch.setattr(RestClient, "send", lossy)
     stage.plays = False
-    sets = stage.client.apps_v1.replicasets("default")
-    await sets.create(replica_set("web", 5))
+    sets = kind.api(stage)
+    await sets.create(kind.make("web", 5))
     stage.plays = True
     await stage.wait(sets, "web", has_available(5))
     await sets.set_scale("web", 3)
@@ -139,9 +202,9 @@ async def test_an_answer_that_was_lost_costs_no_pod_too_many_or_too_few(
     alive: dict[str, KubeObject] = {}
     least = most = 0
     for old, new in stage.history:
-        told = new or old
-        assert told is not None
-        alive.pop(told.uid, None)
+        notification = new or old
+        assert notification is not None
+        alive.pop(notification.uid, None)
         if new is not None and not new.metadata.deletionTimestamp:
             alive[new.uid] = new
         most = max(most, len(alive))

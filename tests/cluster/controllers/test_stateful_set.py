@@ -276,8 +276,8 @@ async def test_what_happens_is_told_in_events(stage: Stage) -> None:
         "create Pod db-0 in StatefulSet db successful",
     }
 
-    async with asyncio.timeout(60), events("default").watch() as told:
-        async for event in told:
+    async with asyncio.timeout(60), events("default").watch() as notification:
+        async for event in notification:
             if event.object.involvedObject.kind == "StatefulSet":
                 wanted.discard(event.object.message)
             if not wanted:
@@ -296,3 +296,17 @@ async def test_a_pod_that_no_longer_matches_is_let_go(stage: Stage) -> None:
     await stage.wait(
         pods, "db-0", lambda it: it and it.labels["app"] == "db" and it.metadata.ownerReferences
     )
+
+
+async def test_conditions_that_others_wrote_stay(stage: Stage) -> None:
+    sets = stage.client.apps_v1.statefulsets("default")
+    await sets.create(stateful_set(1))
+    await stage.wait(sets, "db", has(1))
+
+    notification = {"type": "Audited", "status": "True", "reason": "Test", "message": "by hand"}
+    await sets.patch_status("db", {"status": {"conditions": [notification]}})
+    await sets.set_scale("db", 2)
+
+    found = await stage.wait(sets, "db", has(2))
+    assert found is not None
+    assert [one.type for one in found.status.conditions or ()] == ["Audited"]

@@ -177,3 +177,72 @@ async def test_an_address_that_is_another_s_is_given_up(client: Client) -> None:
     addresses = [[one.ip for one in pod.status.podIPs] for pod in found]
     assert addresses == [[pod.status.podIP] for pod in found]
     assert found[0].status.podIP != found[1].status.podIP
+
+
+async def test_a_pod_whose_host_has_another_address_now_reports_that_one_alone(
+    client: Client,
+) -> None:
+    former = {"ip": "192.0.2.7"}
+    stale = {"hostIP": former["ip"], "hostIPs": [former], "podIP": former["ip"], "podIPs": [former]}
+    await client.core_v1.pods.create(pod("web", NODES[0]))
+    await client.core_v1.pods("default").patch_status("web", {"status": stale})
+
+    async with background(Kubelet(client, SystemClock(), NODES[:1]).run()):
+        found = await until(client, "web", in_phase("Running"))
+        await client.core_v1.pods("default").delete("web")
+        await client.core_v1.pods("default").wait_for("web", "delete")
+
+    assert [one.ip for one in found.status.hostIPs] == [found.status.hostIP]
+    assert [one.ip for one in found.status.podIPs] == [found.status.podIP]
+    assert former["ip"] not in (found.status.hostIP, found.status.podIP)
+
+
+async def test_a_node_reports_its_present_addresses_alone(client: Client) -> None:
+    former = [
+        {"type": "ExternalIP", "address": "192.0.2.7"},
+        {"type": "InternalIP", "address": "192.0.2.8"},
+        {"type": "InternalIP", "address": "192.0.2.9"},
+    ]
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "moved"}}
+    await client.core_v1.nodes.create({**node, "status": {"addresses": former}})
+
+    async with background(Kubelet(client, SystemClock(), ["moved"]).run()):
+        found = await client.core_v1.nodes.wait_for("moved", "condition=Ready")
+
+    assert found is not None
+    assert [one.type for one in found.status.addresses] == ["InternalIP", "Hostname"]
+
+
+class _Ahead(SystemClock):
+    """The machine's, set two hours too late."""
+
+    def now(self) -> float:
+        return super().now() + 7200.0
+
+
+async def test_pods_stay_ready_when_the_clock_was_set_back_while_the_kubelet_was_away(
+    client: Client,
+) -> None:
+    pods = client.core_v1.pods("default")
+    async with background(Kubelet(client, _Ahead(), NODES[:1]).run()):
+        await client.core_v1.pods.create(pod("web", NODES[0]))
+        before = await pods.wait_for("web", "condition=Ready")
+    assert before is not None
+    seen: list[str] = []
+
+    async with (
+        background(Kubelet(client, SystemClock(), NODES[:1]).run()),
+        pods.list_watch().watch(resource_version=before.resource_version, timeout_s=60) as events,
+    ):
+        await client.core_v1.pods.create(pod("next", NODES[0]))
+        async for event in events:
+            if event.type == "BOOKMARK":
+                continue
+            conditions = {c.type: c.status for c in event.object.status.conditions or ()}
+            seen.append(f"{event.object.name} {conditions.get('Ready')}")
+            if seen[-1] == "next True":
+                await client.core_v1.pods.create(pod("last", NODES[0]))  # all were looked at
+            if seen[-1] == "last True":
+                break
+
+    assert "web False" not in seen

@@ -71,6 +71,15 @@ class Stage:
     async def logs(self, name: str, container: str = "", **options: Any) -> str:
         return await self.client.core_v1.pods("default").logs(name, container=container, **options)
 
+    async def wrote(self, name: str, line: str) -> None:
+        """Until the pod's log has this line: a container is ready before its program has begun."""
+        pods = self.client.core_v1.pods("default")
+        async with asyncio.timeout(60), pods.follow_logs(name) as lines:
+            async for one in lines:
+                if one == line:
+                    return
+        raise AssertionError(f"{name} ended without writing {line!r}")
+
     async def config_map(self, name: str, **content: str) -> None:
         body = {"metadata": {"name": name}, "data": content}
         await self.client.core_v1.configmaps("default").create(

@@ -70,8 +70,9 @@ async def test_a_sidecar_runs_beside_the_work_and_is_ended_after_it(stage: Stage
         "command": [
             "sh",
             "-c",
-            "trap 'echo ending; exit 0' TERM; echo up; while :; do sleep 1; done",
+            "trap 'echo ending; exit 0' TERM; echo up; touch up; while :; do sleep 1; done",
         ],
+        "startupProbe": {"exec": {"command": ["test", "-e", "up"]}, "periodSeconds": 1},
     }
     await stage.run("pair", shell("echo working"), initContainers=[sidecar], restartPolicy="Never")
 
@@ -128,6 +129,7 @@ async def test_a_process_gets_its_grace_and_then_is_killed(stage: Stage) -> None
     stubborn = "trap '' TERM; echo up; while :; do sleep 1; done"
     await stage.run("stubborn", shell(stubborn), terminationGracePeriodSeconds=1)
     await stage.ready("stubborn")
+    await stage.wrote("stubborn", "up")
     pods = stage.client.core_v1.pods("default")
     seen: list[int] = []
 
@@ -148,6 +150,7 @@ async def test_a_process_may_end_by_itself_within_its_grace(stage: Stage) -> Non
     polite = "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.1; done"
     await stage.run("polite", shell(polite), terminationGracePeriodSeconds=30)
     await stage.ready("polite")
+    await stage.wrote("polite", "up")
     pods = stage.client.core_v1.pods("default")
     await pods.patch("polite", {"metadata": {"finalizers": ["example.com/look"]}})
 
@@ -161,7 +164,8 @@ async def test_a_process_may_end_by_itself_within_its_grace(stage: Stage) -> Non
 
 
 async def test_everything_a_container_started_ends_with_it(stage: Stage) -> None:
-    script = "sleep 1000 & echo $!; setsid sleep 1000 & echo $!; echo done; wait"
+    daemon = "(env -i setsid sleep 1000 >/dev/null 2>&1 & echo $!)"
+    script = f"sleep 1000 & echo $!; setsid sleep 1000 & echo $!; {daemon}; echo done; wait"
     pod = await stage.run("tree", shell(script), terminationGracePeriodSeconds=1)
     await stage.ready("tree")
     async with stage.client.core_v1.pods("default").follow_logs("tree") as lines:
@@ -173,7 +177,8 @@ async def test_everything_a_container_started_ends_with_it(stage: Stage) -> None
 
     await stage.delete("tree")
 
-    for pid in said[:2]:
+    assert len(said) == 4
+    for pid in said[:3]:
         await wait_gone(int(pid))
     await stage.wait_cleared(pod)
 
@@ -247,10 +252,13 @@ async def test_a_pod_for_another_system_is_refused(stage: Stage) -> None:
 
 @pytest.mark.parametrize("kind", ["liveness", "startup"])
 async def test_a_container_that_fails_its_probe_is_restarted(stage: Stage, kind: str) -> None:
-    probe = {"exec": {"command": ["test", "!", "-e", "sick"]}, "periodSeconds": 1}
+    # Answers once the container has decided: a startup probe that passes is not asked again.
+    ask = "until test -e decided; do sleep 0.05; done; test ! -e sick"
+    probe = {"exec": {"command": ["sh", "-c", ask]}, "periodSeconds": 1, "timeoutSeconds": 60}
     counted = {f"{kind}Probe": {**probe, "failureThreshold": 1}}
     mounts = [{"name": "keep", "mountPath": "/keep"}]
-    script = "test -e keep/again || touch sick keep/again; while :; do sleep 0.1; done"
+    decide = "test -e keep/again || touch sick keep/again; touch decided"
+    script = f"{decide}; while :; do sleep 0.1; done"
     await stage.run(
         "sick", shell(script, **counted, volumeMounts=mounts),
         volumes=[{"name": "keep", "emptyDir": {}}], terminationGracePeriodSeconds=1,

@@ -20,7 +20,7 @@ import pytest
 from proreus.aio.clock import SystemClock
 from proreus.client import Client, KubeObject, load_config
 from proreus.client.event_recorder import EventRecorder
-from proreus.cluster.kubelet.runtimes.process.guarding import FolderInUse
+from proreus.cluster.kubelet.runtimes.process.guard_process import FolderInUse
 from proreus.cluster.kubelet.runtimes.process.runtime import ProcessRuntime
 from proreus.testing.server import RunningServer
 from tests.cluster.process_runtime.conftest import Stage, shell, state
@@ -54,8 +54,10 @@ async def pids(path: Path, count: int) -> list[int]:
     return [int(pid) for pid in path.read_text().split()]
 
 
+# The last one is a daemon: without an environment, in a session of its own, an orphan.
 TREE = (
     "sleep 1000 & echo $! > pids.part; setsid sleep 1000 & echo $! >> pids.part;"
+    "(env -i setsid sleep 1000 & echo $! >> pids.part);"
     "echo $$$$ >> pids.part; mv pids.part pids; wait"
 )
 
@@ -81,7 +83,7 @@ async def test_a_killed_kubelet_takes_its_containers_along_and_the_next_starts_t
     pod = await on_node(outside, "tree", shell(TREE), terminationGracePeriodSeconds=1)
     with kubelet(outside.server.kubeconfig, tmp_path) as first:
         await outside.ready("tree")
-        before = await pids(root_of(outside, pod) / "pids", 3)
+        before = await pids(root_of(outside, pod) / "pids", 4)
         first.kill()
         first.wait(timeout=60)
         for pid in before:
@@ -91,7 +93,7 @@ async def test_a_killed_kubelet_takes_its_containers_along_and_the_next_starts_t
         again = await outside.until("tree", lambda pod: bool(state(pod).restartCount == 1))
         last = state(again).lastState.terminated
         assert (last.exitCode, last.reason) == (137, "ContainerStatusUnknown")
-        after = await pids(root_of(outside, pod) / "pids", 3)
+        after = await pids(root_of(outside, pod) / "pids", 4)
         assert not set(after) & set(before)
 
         second.send_signal(signal.SIGINT)
@@ -99,6 +101,30 @@ async def test_a_killed_kubelet_takes_its_containers_along_and_the_next_starts_t
         assert await asyncio.to_thread(second.wait, 30) == 0
         for pid in after:
             await wait_gone(pid)
+
+
+SPOIL = (
+    "cd ..; for file in process.json ../../../../lock root/dev/termination-log; do"
+    " rm -f $file; mkfifo $file; done; cd root; echo $$$$ > pids.part; mv pids.part pids;"
+)
+
+
+async def test_files_that_a_container_replaced_by_fifos_hold_up_neither_kubelet_nor_its_next(
+    outside: Stage, tmp_path: Path
+) -> None:
+    ended = await on_node(outside, "ended", shell(SPOIL), restartPolicy="Never")
+    running = await on_node(outside, "running", shell(SPOIL + "exec sleep 1000"))
+    with kubelet(outside.server.kubeconfig, tmp_path) as first:
+        await outside.phase("ended", "Succeeded")
+        before = await pids(root_of(outside, running) / "pids", 1)
+        first.kill()
+        first.wait(timeout=60)
+    assert (root_of(outside, ended) / "dev/termination-log").is_fifo()
+
+    with kubelet(outside.server.kubeconfig, tmp_path):
+        await outside.until("running", lambda pod: bool(state(pod).restartCount == 1))
+        await wait_gone(before[0])
+        await outside.delete("running", grace_s=1)
 
 
 async def test_pods_that_went_while_the_kubelet_was_away_leave_nothing(
@@ -179,8 +205,9 @@ async def test_containers_go_on_without_the_api_server(tmp_path: Path) -> None:
             "containers": [{"name": "c1", "image": "none", **shell(script)}],
         },
     }
+    without = ("--disable-admission-plugins", "ServiceAccount")  # which a controller would make
     with contextlib.ExitStack() as programs:
-        with running_server(tmp_path, *port) as server:
+        with running_server(tmp_path, *port, *without) as server:
             config = load_config(server.kubeconfig)
             programs.enter_context(kubelet(server.kubeconfig, tmp_path))
             async with Client(config) as client:

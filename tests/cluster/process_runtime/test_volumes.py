@@ -107,7 +107,7 @@ async def test_volumes_of_other_kinds_are_said_to_be_missing(stage: Stage) -> No
 async def test_a_token_that_the_server_does_not_give_is_said_to_be_missing(stage: Stage) -> None:
     token = {"serviceAccountToken": {"path": "token"}}
     volumes = [{"name": "access", "projected": {"sources": [token]}}]
-    await stage.run("trusting", shell("true"), volumes=volumes)
+    await stage.run("trusting", shell("true"), volumes=volumes, serviceAccountName="default")
 
     assert "no token for service account default/default" in await stage.saw("FailedMount")
 

@@ -17,11 +17,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 from proreus.cluster.kubelet.runtimes.streams import (
-    ConnectionRefused,
     ContainerNotFound,
     Execution,
     LogOptions,
     NotStarted,
+    PortRefused,
     PreviousNotFound,
 )
 
@@ -201,7 +201,7 @@ class LocalStreams:
         try:
             return await asyncio.open_connection("127.0.0.1", port)
         except OSError as error:
-            raise ConnectionRefused(f"connection refused: {error.strerror}") from error
+            raise PortRefused(f"connection refused: {error.strerror}") from error
 
 
 async def _read(source: asyncio.StreamReader | None) -> AsyncIterator[bytes]:

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from proreus.client import ApiError, Client, ConnectionLost, InternalError
 from proreus.client.resources.commands import Output
-from proreus.net.pulse import MISSED_MAX, PING_S
+from proreus.net.websocket.keepalive import MISSED_MAX, PING_S
 from proreus.testing.tcp_proxy import TcpProxy
 from proreus.testing.virtual_clock import VirtualClock
 from tests.cluster.streams.conftest import Stage, staged

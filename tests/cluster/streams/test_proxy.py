@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator
 
@@ -147,3 +148,43 @@ async def test_what_is_no_target_is_refused(
     await stage.pod()
 
     assert status(await http.get(f"{PODS}/{name}/proxy/"))[0] == 400
+
+
+async def test_an_error_is_passed_on_while_it_is_being_sent(
+    stage: Stage, http: httpx.AsyncClient
+) -> None:
+    """Nothing of it is kept, however long it is."""
+    may_end = asyncio.Event()
+
+    async def fail(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n")
+        await may_end.wait()
+        writer.write(b"4\r\nlast\r\n0\r\n\r\n")
+        writer.close()
+
+    await stage.pod()
+    async with await asyncio.start_server(fail, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        async with http.stream("GET", f"{PODS}/web:{port}/proxy/") as answer:
+            pieces = answer.aiter_raw()
+            first = await anext(pieces)
+            may_end.set()
+            rest = b"".join([piece async for piece in pieces])
+
+    assert answer.status_code == 500
+    assert (first, rest) == (b"first", b"last")
+
+
+async def test_an_answer_without_a_body_is_passed_on(stage: Stage, http: httpx.AsyncClient) -> None:
+    async def nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    await stage.pod()
+    async with await asyncio.start_server(nothing, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        answers = [await http.get(f"{PODS}/web:{port}/proxy/") for _ in range(2)]
+
+    assert [(answer.status_code, answer.content) for answer in answers] == [(204, b"")] * 2

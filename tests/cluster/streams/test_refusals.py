@@ -11,8 +11,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from proreus.net import tls
-from proreus.net.tls import KeyPair, PairFiles
+from proreus.net.tls import certificates, contexts, issuing
+from proreus.net.tls.key_pairs import KeyPair, PairFiles
 from tests.cluster.streams.conftest import Stage
 
 POD = "/api/v1/namespaces/default/pods/web"
@@ -20,7 +20,8 @@ POD = "/api/v1/namespaces/default/pods/web"
 
 def kubelet_client(stage: Stage, pair: PairFiles | None) -> httpx.AsyncClient:
     return httpx.AsyncClient(
-        base_url=f"https://127.0.0.1:{stage.kubelet.port}", verify=tls.trusting_context(pair)
+        base_url=f"https://127.0.0.1:{stage.kubelet.port}",
+        verify=contexts.trusting_context(pair),
     )
 
 
@@ -48,7 +49,7 @@ async def test_the_cluster_s_other_users_are_not_let_in(stage: Stage, tmp_path: 
     files = stage.server.api.credentials.tls
     assert files is not None
     now = stage.kubelet.clock.now()
-    somebody = tls.issue_client(files.authority.read(), "somebody", ["people"], now=now)
+    somebody = issuing.issue_client(files.authority.read(), "somebody", ["people"], now=now)
 
     async with kubelet_client(stage, written(tmp_path, somebody)) as client:
         answer = await client.get("/pods")
@@ -61,8 +62,8 @@ async def test_the_cluster_s_other_users_are_not_let_in(stage: Stage, tmp_path: 
 
 async def test_another_authority_s_api_server_is_not_let_in(stage: Stage, tmp_path: Path) -> None:
     now = stage.kubelet.clock.now()
-    other = tls.make_authority("other", now=now)
-    forged = tls.issue_client(other, tls.KUBELET_CLIENT, ["system:masters"], now=now)
+    other = issuing.make_authority("other", now=now)
+    forged = issuing.issue_client(other, certificates.KUBELET_CLIENT, ["system:masters"], now=now)
 
     async with kubelet_client(stage, written(tmp_path, forged)) as client:
         with pytest.raises((httpx.HTTPError, ssl.SSLError)):

@@ -9,8 +9,8 @@ import pytest_asyncio
 
 from proreus.api.wire import channels, spdy
 from proreus.api.wire.spdy import Data, Frame, Ping, Reset, SynReply, SynStream
-from proreus.client.rest.request import Request
-from proreus.net.websocket_client import ClientWebSocket
+from proreus.client.rest.request import RestRequest
+from proreus.net.client.websocket import ClientWebSocket
 from tests.cluster.streams.conftest import Stage
 from tests.cluster.streams.test_port_forward import Web, web  # noqa: F401
 
@@ -25,7 +25,7 @@ class Speaker:
         self._reader, self._writer = spdy.FrameReader(), spdy.FrameWriter()
         self._waiting: list[Frame] = []
 
-    async def say(self, *frames: Frame) -> None:
+    async def record_event(self, *frames: Frame) -> None:
         await self.socket.send(b"".join(self._writer.encode(frame) for frame in frames))
 
     async def hear(self) -> Frame:
@@ -40,7 +40,7 @@ class Speaker:
         """Both streams of a request, and their replies."""
         for stream, kind in ((first, "error"), (first + 2, "data")):
             headers = {"streamType": kind, "port": str(port), "requestID": str(request)}
-            await self.say(SynStream(stream, headers, is_last=kind == "error"))
+            await self.record_event(SynStream(stream, headers, is_last=kind == "error"))
             assert await self.hear() == SynReply(stream, {})
 
 
@@ -48,20 +48,20 @@ class Speaker:
 async def speaker(stage: Stage) -> AsyncIterator[Speaker]:
     await stage.pod()
     path = "/api/v1/namespaces/default/pods/web/portforward"
-    request = Request("get", "GET", path)
+    request = RestRequest("get", "GET", path)
     async with stage.client.rest.open_websocket(request, [channels.SPDY_TUNNEL.name]) as socket:
         yield Speaker(socket)
 
 
 async def test_a_ping_is_answered(speaker: Speaker) -> None:
-    await speaker.say(Ping(7))
+    await speaker.record_event(Ping(7))
 
     assert await speaker.hear() == Ping(7)
 
 
 async def test_a_stream_that_says_no_port_is_refused_alone(speaker: Speaker) -> None:
-    await speaker.say(SynStream(1, {"streamtype": "data", "port": "x"}))
-    await speaker.say(SynStream(3, {"streamtype": "made-up", "port": "80"}), Ping(9))
+    await speaker.record_event(SynStream(1, {"streamtype": "data", "port": "x"}))
+    await speaker.record_event(SynStream(3, {"streamtype": "made-up", "port": "80"}), Ping(9))
 
     assert [await speaker.hear() for _ in range(3)] == [
         Reset(1, spdy.REFUSED),
@@ -86,11 +86,11 @@ async def test_a_reset_closes_the_pod_s_connection(
     web: Web,  # noqa: F811
 ) -> None:
     await speaker.open(web.port)
-    await speaker.say(Data(3, b"GET / HTTP/1.1\r\n\r\n"))
+    await speaker.record_event(Data(3, b"GET / HTTP/1.1\r\n\r\n"))
     assert isinstance(await speaker.hear(), Data)
     assert web.open == 1
 
-    await speaker.say(Reset(3, CANCEL))
+    await speaker.record_event(Reset(3, CANCEL))
 
     async with asyncio.timeout(60):
         await web.is_idle.wait()
@@ -104,7 +104,7 @@ async def test_requests_do_not_disturb_each_other(
     await speaker.open(1, request=1, first=5)  # fails
     seen = 0
 
-    await speaker.say(Data(3, b"GET / HTTP/1.1\r\n\r\n"))
+    await speaker.record_event(Data(3, b"GET / HTTP/1.1\r\n\r\n"))
     while seen < 1_000_000:
         frame = await speaker.hear()
         if isinstance(frame, Data) and frame.stream == 3:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.up.kubectl import Kubectl, kubectl_of
-from tests.running_server import running_server
+from tests.cluster.up.least_rights import cluster_of_least_rights
 
 
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    with running_server(tmp_path_factory.mktemp("up"), "--nodes", "2", command="up") as cluster:
+    with cluster_of_least_rights(tmp_path_factory.mktemp("up"), "--nodes", "2") as cluster:
         run = kubectl_of(cluster)
         for node in ("node/node-1", "node/node-2"):
             run("wait", "--for=create", node, "--timeout=60s")

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from proreus.net.tls.certificate_authority import CertificateAuthority
+from proreus.server.credentials import Login, tls_folder, write_kubeconfig
 from tests.running_server import RunningServer
 
 # More than any --timeout that tests give, and less than a test may take.
@@ -55,6 +57,18 @@ class Kubectl:
             env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": home},
             timeout=_PATIENCE_S,
         )
+
+
+def kubectl_as(admin: Kubectl, user: str, *groups: str, namespace: str = "default") -> Kubectl:
+    """Another user's, with a certificate that lasts an hour."""
+    folder = admin.kubeconfig.parent
+    authority = CertificateAuthority.of(tls_folder(folder))
+    pair = authority.issue_client(user, groups, lasts_s=3600, now=time.time())
+    server = admin("config", "view", "-o", "jsonpath={.clusters[0].cluster.server}")
+    own = Kubectl(folder / f"{user}.kubeconfig".replace(":", "-"))
+    write_kubeconfig(own.kubeconfig, server, authority.certificate, Login(user, certificate=pair))
+    own("config", "set-context", "--current", f"--namespace={namespace}")
+    return own
 
 
 def kubectl_of(cluster: RunningServer) -> Kubectl:

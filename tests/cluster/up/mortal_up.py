@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import click
 
@@ -19,10 +20,15 @@ from proreus.cli.kubelet_options import kubelet_settings, runtime_option
 from proreus.cli.logging import log_to_stderr
 from proreus.cli.server_options import server_options
 from proreus.client import Client
+from proreus.cluster.components import (
+    Component,
+    controllers_component,
+    node_components,
+    scheduler_component,
+)
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.kubelet.settings import RuntimeName
-from proreus.cluster.parts import Part, kubelet_part, scheduler_part
 from proreus.server.config import ServerConfig
 
 CONTROLLER = "controller replicaset"
@@ -47,13 +53,14 @@ async def _until_struck(name: str, work: Awaitable[None]) -> None:
         await work
 
 
-def _mortal(name: str, work: Callable[[Client], Awaitable[None]]) -> Part:
-    return Part(name, lambda client: _until_struck(name, work(client)))
+def _mortal(part: Component, work: Callable[[Client], Awaitable[None]] | None = None) -> Component:
+    run = work or part.run
+    return replace(part, run=lambda client: _until_struck(part.name, run(client)))
 
 
 class _MortalController:
-    def __init__(self, setting: Setting) -> None:
-        self._part = CONTROLLERS["replicaset"](setting)
+    def __init__(self, context: ControllerContext) -> None:
+        self._part = CONTROLLERS["replicaset"](context)
 
     async def run(self) -> None:
         await _until_struck(CONTROLLER, self._part.run())
@@ -65,11 +72,14 @@ class _MortalController:
 def main(config: ServerConfig, runtime: RuntimeName) -> None:
     assert config.data_dir is not None
     clock, controllers = SystemClock(), {**CONTROLLERS, "replicaset": _MortalController}
-    kubelet = kubelet_part(clock, 1, settings=kubelet_settings(runtime, 1, config.data_dir))
+    nodes = node_components(clock, 1, settings=kubelet_settings(runtime, 1, config.data_dir))
     parts = [
-        _mortal("controllers", lambda to: run_controllers(to, clock, controllers=controllers)),
-        _mortal("scheduler", scheduler_part(clock).run),
-        _mortal("kubelet", kubelet.run),
+        _mortal(
+            controllers_component(clock),
+            lambda to: run_controllers(to, clock, controllers=controllers),
+        ),
+        _mortal(scheduler_component(clock)),
+        _mortal(nodes[0]),
     ]
     log_to_stderr()
     run(run_cluster(config, parts, clock))

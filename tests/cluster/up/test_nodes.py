@@ -138,11 +138,16 @@ def test_the_pods_of_a_deleted_node_are_removed_and_replaced(machines: Machines)
 
 def test_of_many_finished_pods_some_are_kept(machines: Machines) -> None:
     kubectl = machines.kubectl
-    at_once = "--annotations=proreus.dev/exit-after=0s"
+    concurrently = "--annotations=proreus.dev/exit-after=0s"
 
     for number in range(FINISHED_MAX + 2):
         kubectl(
-            "run", f"done-{number}", "--image=i", "--restart=Never", "--labels=app=done", at_once
+            "run",
+            f"done-{number}",
+            "--image=i",
+            "--restart=Never",
+            "--labels=app=done",
+            concurrently,
         )
 
     left = ("get", "pods", "-l", "app=done")

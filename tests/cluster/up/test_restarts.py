@@ -28,7 +28,9 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def deaths(up: Cluster, part: str) -> list[float]:
     """The delays that were announced, one per death."""
-    said = re.findall(rf"part died, restarting: part={part} delay_s=(\S+)", up.main.log.read_text())
+    said = re.findall(
+        rf"part died, restarting: part={part} delay_s=([0-9.]+)", up.main.log.read_text()
+    )
     return [float(delay) for delay in said]
 
 

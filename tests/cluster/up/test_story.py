@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.up.kubectl import Kubectl, kubectl_of
+from tests.cluster.up.least_rights import cluster_of_least_rights
 from tests.cluster.up.test_workloads import images
-from tests.running_server import running_server
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    with running_server(tmp_path_factory.mktemp("up"), "--nodes", "3", command="up") as running:
+    with cluster_of_least_rights(tmp_path_factory.mktemp("up"), "--nodes", "3") as running:
         yield kubectl_of(running)
 
 

@@ -248,3 +248,43 @@ def test_an_autoscaler_keeps_its_bounds_and_tells_that_it_knows_no_load(kubectl:
 
     kubectl.tells("SuccessfulRescale", "describe", "hpa", "busy")
     kubectl("delete", "hpa/busy", "deployment/busy", "--timeout=60s")
+
+
+REPLICATION_CONTROLLER = """
+apiVersion: v1
+kind: ReplicationController
+metadata: {name: old}
+spec:
+  replicas: 2
+  template:
+    metadata: {labels: {app: old}}
+    spec: {containers: [{name: main, image: "old:1", ports: [{containerPort: 80}]}]}
+"""
+
+
+def test_a_replication_controller_is_scaled_exposed_budgeted_and_orphaned(
+    kubectl: Kubectl, tmp_path: Path
+) -> None:
+    applied(kubectl, tmp_path, REPLICATION_CONTROLLER)
+    kubectl("wait", "--for=jsonpath={.status.availableReplicas}=2", "rc/old", "--timeout=60s")
+    kubectl("expose", "rc/old", "--port=80")
+    kubectl("create", "pdb", "old", "--selector=app=old", "--max-unavailable=1")
+
+    kubectl("scale", "rc/old", "--current-replicas=2", "--replicas=3", "--timeout=60s")
+
+    kubectl("wait", "--for=jsonpath={.status.availableReplicas}=3", "rc/old", "--timeout=60s")
+    kubectl("wait", "--for=jsonpath={.status.expectedPods}=3", "pdb/old", "--timeout=60s")
+    addresses = "jsonpath={.subsets[0].addresses[*].ip}"
+    kubectl.until(lambda said: len(said.split()) == 3, "get", "endpoints/old", "-o", addresses)
+    assert "3 desired" in kubectl("describe", "rc/old")
+    kubectl.tells("Created pod: old-", "describe", "rc/old")
+
+    kubectl("autoscale", "rc/old", "--max=1", "--cpu-percent=50")
+    kubectl("wait", "--for=jsonpath={.spec.replicas}=1", "rc/old", "--timeout=60s")
+    kubectl("wait", "--for=jsonpath={.status.replicas}=1", "rc/old", "--timeout=60s")
+
+    kubectl("delete", "hpa/old", "pdb/old", "svc/old")
+    kubectl("delete", "rc/old", "--cascade=orphan")
+    kept = kubectl("get", "pods", "-l", "app=old", "-o", "jsonpath={.items[*].metadata}")
+    assert "ownerReferences" not in kept
+    kubectl("delete", "pods", "-l", "app=old")

@@ -15,12 +15,18 @@ from uuid import uuid4
 import pytest
 
 from proreus.aio.clock import SystemClock
+from proreus.server.storage.encryption.configuration import AesGcm, NamedKey, ResourceProviders
+from proreus.server.storage.encryption.rules import EncryptionRules, Transformers
+from proreus.server.storage.encryption.store import EncryptedStorage
+from proreus.server.storage.encryption.transformers import transformers_of
 from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.storage.sqlite import SqliteStorage
 from proreus.testing.virtual_clock import VirtualClock
 from tests.real_etcd import EtcdCluster, started_etcd
+
+ENCRYPTED = "places"  # the prefix of every place; one of the stores encrypts what is under it
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,17 @@ async def memory_backend() -> AsyncIterator[Backend]:
     clock = VirtualClock()
     async with MemoryStorage.open(clock) as storage:
         yield Backend(storage, clock.advance)
+
+
+@asynccontextmanager
+async def encrypted_backend() -> AsyncIterator[Backend]:
+    provider = AesGcm((NamedKey("one", b"k" * 32),))
+    everything = ResourceProviders(("*.*",), (provider,))
+    async with memory_backend() as inner:
+        storage = EncryptedStorage(inner.storage)
+        transformers = Transformers(tuple(transformers_of(provider)))
+        storage.use(EncryptionRules([(everything, transformers)], {ENCRYPTED: "secrets"}))
+        yield Backend(storage, inner.let_pass)
 
 
 def sqlite_backend(folder: Path) -> OpenBackend:
@@ -72,7 +89,7 @@ def etcd() -> Iterator[EtcdCluster]:
         yield cluster
 
 
-@pytest.fixture(params=["memory", "sqlite", "etcd"])
+@pytest.fixture(params=["memory", "sqlite", "etcd", "encrypted"])
 def open_backend(request: pytest.FixtureRequest, tmp_path: Path) -> OpenBackend:
     match request.param:
         case "etcd":
@@ -81,6 +98,8 @@ def open_backend(request: pytest.FixtureRequest, tmp_path: Path) -> OpenBackend:
             return memory_backend
         case "sqlite":
             return sqlite_backend(tmp_path)
+        case "encrypted":
+            return encrypted_backend
         case unknown:
             raise AssertionError(unknown)
 
@@ -98,4 +117,4 @@ def storage(backend: Backend) -> Storage:
 
 @pytest.fixture
 def place() -> str:
-    return f"/registry/{uuid4().hex}/"
+    return f"/registry/{ENCRYPTED}/{uuid4().hex}/"

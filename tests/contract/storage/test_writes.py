@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from proreus.server.storage.interface import (
+    VALUE_BYTES_MAX,
     FutureRevision,
     InvalidKey,
     KeyExists,
@@ -14,7 +15,9 @@ from proreus.server.storage.interface import (
     Storage,
     StorageError,
     StoredValue,
+    ValueTooLarge,
 )
+from proreus.server.storage.resource_store import NewValue, ResourceStore
 
 
 async def test_a_created_key_is_read_back_with_its_revision(storage: Storage, place: str) -> None:
@@ -284,3 +287,24 @@ async def test_what_is_told_to_be_newest_is_what_a_read_returns(
     if storage.is_newest(place + "a", second):  # who shares a store never knows
         await storage.delete(place + "a", expected=second)
     assert not storage.is_newest(place + "a", second)
+
+
+async def test_what_etcd_would_not_take_is_refused_by_every_store(
+    storage: Storage, place: str
+) -> None:
+    objects = ResourceStore(storage, place)
+    kept = await objects.create("a", b"x" * (VALUE_BYTES_MAX - 1_000))
+    too_large = b"x" * (VALUE_BYTES_MAX + 1)
+
+    async def grow(_: StoredValue | None) -> NewValue:
+        return NewValue(too_large)
+
+    with pytest.raises(ValueTooLarge):
+        await objects.create("b", too_large)
+    with pytest.raises(ValueTooLarge):
+        await objects.guaranteed_update("a", grow)
+    with pytest.raises(ValueTooLarge):
+        await objects.guaranteed_update("b", grow, ignore_not_found=True)
+
+    assert await objects.get("a") == kept
+    assert await objects.get("b") is None

@@ -42,7 +42,7 @@ async def test_items_come_out_once_and_in_the_order_they_were_added(queue: WorkQ
 async def test_adds_while_an_item_is_in_work_become_exactly_one_more_run(
     queue: WorkQueue[str],
 ) -> None:
-    """Case 36: never concurrently, and not three times."""
+    """client.md §14 case 36: never concurrently, and not three times."""
     queue.add("a")
     item = await queue.get()
     for _ in range(3):
@@ -111,14 +111,18 @@ async def test_draining_waits_for_what_waits_and_for_what_is_in_work(queue: Work
     await queue.get()
     draining = asyncio.ensure_future(queue.drain())
     await asyncio.sleep(0)
+    queue.add("too late")
     with_both = draining.done()
     queue.done("a")
     await asyncio.sleep(0)
     with_one = draining.done()
     queue.done(await queue.get())
-    await draining
+    async with asyncio.timeout(10):
+        await draining
 
-    assert (with_both, with_one) == (False, False)
+        assert (with_both, with_one) == (False, False)
+        with pytest.raises(QueueShutDown):
+            await queue.get()
 
 
 async def test_statistics_are_kubernetes_workqueue_metrics(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from proreus.api.object import KubeObject
 from proreus.api.status import ServiceUnavailable, TooManyRequests
 from proreus.client import Client
-from proreus.net.transport_error import TransportError
+from proreus.net.client.transport_error import TransportError
 from tests.faults.cluster.history import Told
 
 TIMEOUT_S = 60

@@ -27,7 +27,8 @@ TIMEOUT_S = 60
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("failover"), "server") as made:
+    without = ("--disable-admission-plugins", "ServiceAccount")  # which a controller would make
+    with cluster(tmp_path_factory.mktemp("failover"), "server", *without) as made:
         yield made
 
 

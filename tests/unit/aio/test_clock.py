@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from proreus.aio.clock import SystemClock, deadline
+from proreus.aio.clock import SteadyClock, SystemClock, deadline
 from proreus.testing.virtual_clock import VirtualClock
 
 
@@ -31,3 +31,29 @@ async def test_a_body_that_is_quick_enough_never_notices_its_deadline() -> None:
         pass
     async with deadline(SystemClock(), None):
         pass
+
+
+class Settable(VirtualClock):
+    """A clock whose calendar somebody sets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_by_s = 0.0
+
+    def now(self) -> float:
+        return super().now() + self.set_by_s
+
+
+async def test_a_steady_clock_goes_on_when_the_calendar_is_set_back() -> None:
+    clock = Settable()
+    steady, begun = SteadyClock(clock), clock.now()
+
+    await clock.advance(5)
+    clock.set_by_s = -7200.0
+    assert steady.now() == begun + 5
+    await clock.advance(10)
+    assert steady.now() == begun + 15
+    clock.set_by_s = 60.0
+
+    assert steady.now() == clock.now() == begun + 75
+    assert steady.monotonic() == 15

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from proreus.aio.backoff import Backoff
-from proreus.aio.tasks import background, supervise
+from proreus.aio.tasks import StrayCancellation, background, supervise
 from proreus.testing.virtual_clock import VirtualClock
 
 
@@ -63,3 +63,69 @@ async def test_a_background_part_that_fails_ends_the_body() -> None:
     with pytest.raises(ExceptionGroup):
         async with background(part()):
             await asyncio.Event().wait()
+
+
+async def test_a_part_that_lets_a_cancelled_error_escape_has_died_and_is_restarted() -> None:
+    clock = VirtualClock()
+    said: list[str] = []
+    starts: list[float] = []
+
+    async def fragile() -> None:
+        starts.append(clock.monotonic())
+        own = asyncio.ensure_future(asyncio.Event().wait())
+        if len(starts) == 1:
+            own.cancel()
+        await own
+
+    supervised = asyncio.ensure_future(
+        supervise(
+            "fragile",
+            fragile,
+            clock=clock,
+            backoff=Backoff(clock, initial_s=1, jitter=0),
+            died=lambda name, why, delay_s: said.append(repr(why)),
+        )
+    )
+    await clock.advance(10)
+
+    assert starts == [0, 1]
+    assert said == ["CancelledError()"]
+    supervised.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await supervised
+
+
+async def test_a_background_part_that_lets_a_cancelled_error_escape_ends_the_body() -> None:
+    async def part() -> None:
+        own = asyncio.ensure_future(asyncio.Event().wait())
+        own.cancel()
+        await own
+
+    with pytest.raises(ExceptionGroup) as caught:
+        async with background(part()):
+            await asyncio.Event().wait()
+
+    assert caught.group_contains(StrayCancellation)
+
+
+async def test_a_cancelled_body_cancels_its_background_parts_and_nothing_else_is_raised() -> None:
+    ended: list[str] = []
+
+    async def part() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("part")
+
+    async def body() -> None:
+        async with background(part()):
+            await asyncio.Event().wait()
+
+    task = asyncio.ensure_future(body())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert ended == ["part"]

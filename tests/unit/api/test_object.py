@@ -11,7 +11,7 @@ import pytest
 from proreus.api import object as object_module
 from proreus.api.frozen import FrozenList, FrozenMapping, thaw
 from proreus.api.object import KubeObject, ObjectDecodeError, ObjectKey, encode
-from proreus.api.object_list import ListDecoder, decode_list
+from proreus.api.object_list import ListDecoder, ObjectList
 from proreus.api.wire import json
 
 POD: dict[str, Any] = {
@@ -214,6 +214,13 @@ def test_object_keys_parse_and_print() -> None:
     assert str(ObjectKey("", "b")) == "b"
 
 
+def decode_list(body: bytes) -> ObjectList:
+    decoder = ListDecoder(body)
+    while decoder.step():
+        pass
+    return decoder.result()
+
+
 def test_a_list_comes_apart() -> None:
     body = (
         b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"c",'
@@ -256,3 +263,54 @@ def test_a_mixed_list_keeps_each_kind() -> None:
 def test_what_is_no_list_is_refused(body: bytes) -> None:
     with pytest.raises(ObjectDecodeError):
         decode_list(body)
+
+
+def test_a_field_asked_for_in_snake_case_raises_and_says_how_it_is_spelled() -> None:
+    web = pod()
+
+    for owner, name, meant in (
+        (web.metadata, "deletion_timestamp", "deletionTimestamp"),
+        (web["metadata"], "resource_version", "resourceVersion"),
+        (web.get("metadata"), "owner_references", "ownerReferences"),
+        (web.spec, "node_name", "nodeName"),
+        (web.spec.containers[0], "image_pull_policy", "imagePullPolicy"),
+        (web.status, "pod_ip", "podIP"),
+        (web.status, "host_ips", "hostIPs"),
+        (web.spec, "provider_id", "providerID"),
+        (web, "deletion_timestamp", "deletionTimestamp"),
+    ):
+        with pytest.raises(AttributeError, match=f"did you mean '{meant}'"):
+            getattr(owner, name)
+    assert not hasattr(web.metadata, "deletion_timestamp")
+    assert getattr(web.spec, "node_name", "n0") == "n0"
+
+
+def test_a_field_that_metadata_does_not_have_raises() -> None:
+    web = pod()
+
+    with pytest.raises(AttributeError, match="did you mean 'finalizers'"):
+        _ = web.metadata.finalizer
+    with pytest.raises(AttributeError, match="metadata has no field 'colour'"):
+        _ = web.metadata.colour
+    assert web.metadata.deletionTimestamp is None
+    assert web.metadata.continue_ is None
+    assert copy.copy(web.metadata) == pickle.loads(pickle.dumps(web.metadata)) == POD["metadata"]
+
+
+def test_a_custom_resource_may_have_underscores_in_its_field_names() -> None:
+    widget = KubeObject.from_dict(
+        {
+            "apiVersion": "example.com/v1",
+            "kind": "Widget",
+            "metadata": {"name": "w", "own_field": 1},
+            "spec": {"max_size": 3, "a_b": {"c_d": [1]}},
+            "top_level": True,
+        }
+    )
+
+    assert widget.spec.max_size == 3
+    assert widget.spec.a_b.c_d == [1]
+    assert widget.top_level is True
+    assert widget.metadata.own_field == 1
+    assert widget.spec.get("min_size") is None
+    assert widget.spec.other is None

@@ -1,4 +1,4 @@
-"""Status objects and the exceptions that carry them (spec/server §7)."""
+"""Status objects and the exceptions that carry them (server.md §7)."""
 
 from __future__ import annotations
 

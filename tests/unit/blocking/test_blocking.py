@@ -25,7 +25,7 @@ EVENT = b'{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"
 
 
 @contextlib.contextmanager
-def against(*steps: Step) -> Iterator[blocking.Client]:
+def against(*steps: Step, host: str = "127.0.0.1") -> Iterator[blocking.Client]:
     """A scripted server on a loop thread of its own, and a client on another."""
     thread = LoopThread("scripted server")
 
@@ -36,7 +36,8 @@ def against(*steps: Step) -> Iterator[blocking.Client]:
 
     try:
         with thread.held(serving()) as server:
-            config = ClientConfig(server.url, cache_dir=Path("/nonexistent"))
+            url = server.url.replace("127.0.0.1", host)
+            config = ClientConfig(url, cache_dir=Path("/nonexistent"))
             with blocking.Client(config, retry=RetryPolicy(0)) as client:
                 yield client
     finally:

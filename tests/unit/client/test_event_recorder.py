@@ -14,8 +14,9 @@ from proreus.aio.tasks import background
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
 from proreus.api.status import Forbidden, NotFound
+from proreus.client.credentials import CredentialError
 from proreus.client.event_recorder import FLUSH_S, WRITERS, EventRecorder
-from proreus.net.transport_error import ConnectionRefused
+from proreus.net.client.transport_error import ConnectionRefused
 from proreus.testing.virtual_clock import VirtualClock
 
 POD = KubeObject.from_dict(
@@ -126,6 +127,17 @@ async def test_an_object_in_no_namespace_has_its_events_in_the_default_one(bench
     assert bench.events.namespaces == ["default"]
 
 
+async def test_an_event_outlives_a_credential_that_cannot_be_had(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.events.failures = [CredentialError("plugin: exit code 1")]
+    bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+    await bench.clock.advance(15)
+
+    assert bench.recorder.written_count == 1
+    assert not any(record.exc_info for record in caplog.records)
+
+
 async def test_a_repeated_event_is_counted_not_written_again(bench: Bench) -> None:
     for _ in range(3):
         bench.recorder.event(POD, "Normal", "Pulled", "image is here")
@@ -186,6 +198,20 @@ async def test_a_server_that_refuses_is_believed(bench: Bench) -> None:
     await bench.clock.advance(60)
 
     assert (bench.events.attempts, bench.recorder.dropped_count) == (1, 1)
+
+
+async def test_what_an_ending_namespace_refuses_is_no_warning(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    causes = {"causes": [{"reason": "NamespaceTerminating"}]}
+    bench.events.failures = [Forbidden("it ends", details=causes), Forbidden("not yours")]
+
+    with caplog.at_level("INFO", "proreus.client.event_recorder"):
+        bench.recorder.event(POD, "Normal", "Pulled", "image is here")
+        bench.recorder.event(POD, "Normal", "Started", "it runs")
+        await bench.clock.advance(60)
+
+    assert [one.levelname for one in caplog.records] == ["INFO", "WARNING"]
 
 
 async def test_after_twelve_tries_it_gives_up(bench: Bench) -> None:

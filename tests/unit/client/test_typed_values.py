@@ -28,11 +28,11 @@ from proreus.client import (
 )
 from proreus.client.typed_schema import object_schema, schema_of
 from proreus.client.typed_values import from_wire, to_wire
-from proreus.server.custom.definition import DEFINITION
-from proreus.server.custom.prune import prune
-from proreus.server.custom.schema_rules import schema_violations
-from proreus.server.custom.structural import parse
-from proreus.server.custom.validate import validate
+from proreus.server.custom.definition.rules import DEFINITION
+from proreus.server.custom.definition.schema_rules import schema_violations
+from proreus.server.custom.schema.prune import prune
+from proreus.server.custom.schema.structural import parse
+from proreus.server.custom.schema.validate import validate
 
 
 @dataclass

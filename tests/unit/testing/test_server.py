@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from proreus.client import NotFound
-from proreus.server.config import ServerConfig
+from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.testing.server import running_server
+from proreus.testing.virtual_clock import VirtualClock
 
 
 async def test_a_client_reaches_it() -> None:
@@ -50,3 +51,18 @@ async def test_a_failure_in_the_body_comes_out_as_it_is() -> None:
     with pytest.raises(LookupError, match="mine"):
         async with running_server():
             raise LookupError("mine")
+
+
+async def test_a_test_s_client_is_not_slowed_down() -> None:
+    clock = VirtualClock()  # nobody advances it: a limit would never let go
+    async with running_server(clock=clock) as server, server.client(clock=clock) as client:
+        maps = client.core_v1.configmaps("default")
+        for number in range(150):
+            await maps.create({"metadata": {"name": f"m-{number}"}})
+
+        assert len(await maps.list()) == 150
+
+
+async def test_a_kubeconfig_that_nobody_could_use_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid, match="a kubeconfig needs TLS"):
+        ServerConfig(data_dir=tmp_path, kubeconfig=tmp_path / "kubeconfig")

@@ -1,19 +1,21 @@
-"""Server-side apply, and the ownership that every other write leaves behind (spec/server §6.5).
+"""Server-side apply, and the ownership that every other write leaves behind (server.md §6.5).
 
 ``server_side_apply`` merges what a manager applies, takes away what it no longer names and nobody
-else owns, and raises Conflict where another manager set a different value. ``track_update`` gives
-a manager the fields it changed and takes them from the others. Both are pure; both return a new
-object with managedFields and leave their arguments alone.
+else owns, and raises Conflict where another manager set a different value. ``entries_after``
+gives a manager the fields it changed and takes them from the others. Both are pure and leave their
+arguments alone.
 
 Cost of applying one field to a pod: about 100 µs, most of it reading and writing managedFields.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.api.patch import field_sets, last_applied, managed_fields, typed_check
 from proreus.api.patch.conflicts import conflict
 from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
@@ -22,8 +24,7 @@ from proreus.api.patch.field_walk import Comparison, fields_of
 from proreus.api.patch.managed_fields import APPLY, UNTRACKED, Owned, Owner, Owners
 from proreus.api.patch.ownership import (
     Endpoint,
-    Object,
-    Write,
+    OwnershipUpdate,
     owners_before,
     owners_for_update,
     without_owners,
@@ -38,8 +39,7 @@ ANYWHERE = Endpoint()
 def check_applied(applied: Any, kind: GroupVersionKind) -> None:
     """Refuse a body that is not of this kind, or that brings its own managedFields."""
     body = applied if isinstance(applied, dict) else {}
-    given = GroupVersion.parse(str(body.get("apiVersion") or ""))
-    found = GroupVersionKind(given.group, given.version, str(body.get("kind") or ""))
+    found = _declared(body.get("apiVersion"), body.get("kind"))
     if found != kind:
         raise MalformedPatch(f"invalid object type: {_go_kind(found)}")
     metadata = body.get("metadata")
@@ -49,9 +49,17 @@ def check_applied(applied: Any, kind: GroupVersionKind) -> None:
         raise MalformedPatch("metadata.managedFields must be nil")
 
 
+def _declared(api_version: Any, kind: Any) -> GroupVersionKind:
+    """What is no string counts as missing; of a version that does not parse nothing is read."""
+    version = api_version if isinstance(api_version, str) else ""
+    if version.count("/") > 1:
+        return GroupVersionKind("", "", "")
+    return GroupVersion.parse(version).kind(kind if isinstance(kind, str) else "")
+
+
 def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
-    live: Object | None,
-    applied: Object,
+    live: JsonObject | None,
+    applied: JsonObject,
     node: TypeNode | None,
     *,
     manager: str,
@@ -60,12 +68,12 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
     api_version: str,
     subresource: str = "",
     endpoint: Endpoint = ANYWHERE,
-) -> Object:
+) -> JsonObject:
     """The object after ``manager`` applied ``applied``; ``live`` None creates it.
 
     Raises status.Conflict, or UnmappedPatchError where ``applied`` does not fit its type.
     """
-    write = Write(node, api_version, subresource, _time(int(now)), endpoint)
+    write = OwnershipUpdate(node, api_version, subresource, _time(int(now)), endpoint)
     owners = owners_before(live, write)
     if not typed_check.fits(applied, node):
         found = typed_check.joined(list(typed_check.faults(applied, node)))
@@ -75,37 +83,17 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
     attempt = _Attempt(write, before, applied, owners, applier)
     allowed: Tree = {}
     if manager == last_applied.KUBECTL and not force:
-        allowed = last_applied.taken_over(before, node)
+        allowed = last_applied.fields_from_last_applied(before, node, api_version)
     result, managers = attempt.run(force=force, allowed=allowed)
     if manager == last_applied.KUBECTL:
-        result = last_applied.kept_in_step(result, applied)
+        result = last_applied.with_last_applied(result, applied)
     return managed_fields.keep_times(live, managed_fields.with_owners(result, managers))
 
 
-def track_update(
-    live: Object | None,
-    new: Object,
-    node: TypeNode | None,
-    *,
-    manager: str,
-    now: float,
-    api_version: str,
-    subresource: str = "",
-    endpoint: Endpoint = ANYWHERE,
-) -> Object:
-    """``new`` with managedFields, after a create (``live`` None), an update or a patch."""
-    write = write_at(node, api_version, subresource, now, endpoint)
-    entries = entries_after(live, new, write, manager)
-    tracked = without_owners(new)
-    if entries:
-        tracked["metadata"]["managedFields"] = entries
-    return tracked
-
-
 def entries_after(
-    live: Object | None, new: Object, write: Write, manager: str
-) -> list[dict[str, Any]]:
-    """The managedFields of ``new``; none for an object whose owners nobody has tracked."""
+    live: JsonObject | None, new: JsonObject, write: OwnershipUpdate, manager: str
+) -> list[JsonObject]:
+    """The managedFields of ``new``; none for an object whose owners were not tracked."""
     owners = owners_for_update(live, new, write.subresource)
     if live is None and not owners:
         made = new if managed_fields.entries_of(new) is None else without_owners(new)
@@ -125,52 +113,50 @@ def entries_after(
     return managed_fields.entries_of(kept) or []
 
 
-def write_at(
+def ownership_update(
     node: TypeNode | None, api_version: str, subresource: str, now: float, endpoint: Endpoint
-) -> Write:
-    return Write(node, api_version, subresource, _time(int(now)), endpoint)
+) -> OwnershipUpdate:
+    return OwnershipUpdate(node, api_version, subresource, _time(int(now)), endpoint)
 
 
+@dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One apply: merge, prune, then see whom it touches."""
+    """One apply: merge, prune, then find conflicts."""
 
-    def __init__(
-        self, write: Write, live: Object, applied: Object, owners: Owners, applier: Owner
-    ) -> None:
-        self._write = write
-        self._live = live
-        self._applied = applied
-        self._owners = owners
-        self._applier = applier
+    write: OwnershipUpdate
+    live: JsonObject
+    applied: JsonObject
+    owners: Owners
+    applier: Owner
 
-    def run(self, *, force: bool, allowed: Tree) -> tuple[Object, Owners]:
-        write = self._write
-        fields = difference(fields_of(self._applied, write.node), UNTRACKED)
-        fields = field_sets.outside(fields, write.reset)
-        last = self._owners.get(self._applier)
-        managers = dict(self._owners)
-        managers[self._applier] = Owned(fields, write.api_version, last.time if last else "")
-        merged = merge(self._live, self._applied, write.node)
+    def run(self, *, force: bool, allowed: Tree) -> tuple[JsonObject, Owners]:
+        write = self.write
+        given = field_sets.outside(fields_of(self.applied, write.node), write.endpoint.reset_fields)
+        fields = difference(given, UNTRACKED)
+        last = self.owners.get(self.applier)
+        managers = dict(self.owners)
+        managers[self.applier] = Owned(fields, write.api_version, last.time if last else "")
+        merged = merge(self.live, self.applied, write.node)
         given_up = difference(last.fields, fields) if last else EMPTY
-        result = self._pruned(merged, last, managers) if last and given_up else merged
-        change = write.change(self._live, result)
+        result = self._pruned(merged, last, managers, given) if last and given_up else merged
+        change = write.change(self.live, result)
         if not force:
             self._refuse_conflicts(managers, result, change, allowed)
-        managers = write.without_changed(managers, self._live, result, change, but=self._applier)
+        managers = write.without_changed(managers, self.live, result, change, but=self.applier)
         if not fields:
-            del managers[self._applier]
-        elif result != self._live:
-            managers[self._applier] = managers[self._applier]._replace(time=write.time)
+            del managers[self.applier]
+        elif result != self.live:
+            managers[self.applier] = managers[self.applier]._replace(time=write.time)
         return result, managers
 
     def _refuse_conflicts(
-        self, managers: Owners, result: Object, change: Comparison, allowed: Tree
+        self, managers: Owners, result: JsonObject, change: Comparison, allowed: Tree
     ) -> None:
         conflicts: list[tuple[Owner, Tree]] = []
         for manager, owned in sorted(managers.items(), key=lambda item: item[0]):
-            if manager == self._applier:
+            if manager == self.applier:
                 continue
-            seen = self._write.change_in(owned.api_version, self._live, result, change)
+            seen = self.write.change_in(owned.api_version, self.live, result, change)
             if seen is None:
                 continue
             disputed = intersection(owned.fields, union(seen.modified, seen.added))
@@ -185,26 +171,30 @@ class _Attempt:
         if left:
             raise conflict(left)
 
-    def _pruned(self, merged: Object, last: Owned, managers: Owners) -> Object:
-        """``merged`` without what this manager applied before and nobody owns any more."""
-        write = self._write
+    def _pruned(self, merged: JsonObject, last: Owned, managers: Owners, given: Tree) -> JsonObject:
+        """``merged`` without what this manager applied before and no manager owns any more.
+
+        ``given`` are all fields of the applied body. Some have no owner (the name), yet they keep
+        what they stand in: metadata stays when its last owned field, say a finalizer, is given up.
+        """
+        write = self.write
         converted = self._in_version(merged, last.api_version)
         if converted is None:
             return merged
         there, node = converted
         named = field_sets.with_named_fields(last.fields, node)
-        owned: Tree = EMPTY
+        owned = field_sets.with_named_fields(given, node)
         for other in managers.values():
             owned = union(owned, field_sets.with_named_fields(other.fields, node))
         if not difference(named, owned):
             return merged
         before = field_sets.with_named_fields(fields_of(there, node), node)
 
-        def lost(pruned: Object | None) -> Tree:
+        def lost(pruned: JsonObject | None) -> Tree:
             after = field_sets.with_named_fields(fields_of(pruned or {}, node), node)
             return difference(before, after)
 
-        # Removing a list element takes along what others own inside it, and what nobody owns.
+        # Removing a list element takes along what others own inside it, and what has no owner.
         # The first is given back because it is owned, the second because this manager never had it.
         pruned = remove(there, named, node)
         pruned = remove(there, difference(lost(pruned), owned), node)
@@ -215,8 +205,10 @@ class _Attempt:
         assert back is not None, "the version of the request is served"
         return back[0]
 
-    def _in_version(self, obj: Object, version: str) -> tuple[Object, TypeNode | None] | None:
-        write = self._write
+    def _in_version(
+        self, obj: JsonObject, version: str
+    ) -> tuple[JsonObject, TypeNode | None] | None:
+        write = self.write
         if version == write.api_version or write.endpoint.convert is None:
             return obj, write.node
         return write.endpoint.convert(obj, version)
@@ -227,14 +219,14 @@ def _time(second: int) -> str:
     return format_time(second)
 
 
-def _identity(applied: Object) -> Object:
+def _identity(applied: JsonObject) -> JsonObject:
     metadata = applied.get("metadata") or {}
     kept = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
-    names: Object = {key: applied[key] for key in ("apiVersion", "kind") if key in applied}
+    names: JsonObject = {key: applied[key] for key in ("apiVersion", "kind") if key in applied}
     return names | {"metadata": kept}
 
 
-def _who(applied: Object) -> str:
+def _who(applied: JsonObject) -> str:
     metadata = applied.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     version = GroupVersion.parse(str(applied.get("apiVersion") or ""))

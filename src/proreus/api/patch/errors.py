@@ -32,7 +32,7 @@ class MalformedPatch(PatchError):
 
 
 class RejectedPatch(PatchError):
-    """The reason is for logs; clients of Kubernetes are told only that something failed."""
+    """The reason is for logs; clients of Kubernetes get only that something failed."""
 
     def to_status(self) -> status.ApiError:
         message = "the server rejected our request due to an error in our request"
@@ -40,14 +40,14 @@ class RejectedPatch(PatchError):
 
 
 class UndecodablePatch(PatchError):
-    """``shown`` is the patched document or the patch, as Kubernetes prints it in the cause."""
+    """``rendered`` is the patched document or the patch, as Kubernetes prints it in the cause."""
 
-    def __init__(self, shown: str, why: str) -> None:
+    def __init__(self, rendered: str, why: str) -> None:
         super().__init__(why)
-        self.shown = shown
+        self.rendered = rendered
 
     def to_status(self) -> status.ApiError:
-        cause = field_error.invalid("patch", self.shown, str(self))
+        cause = field_error.invalid("patch", self.rendered, str(self))
         return status.Invalid.of(GroupKind("", ""), "", [cause])
 
 

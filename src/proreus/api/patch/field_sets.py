@@ -17,10 +17,11 @@ from functools import lru_cache
 from typing import Any
 
 from proreus.api import go_text
+from proreus.api.json_types import JsonObject
 from proreus.api.typed import Shape, TypeNode
 from proreus.api.wire import json
 
-Tree = dict[str, Any]  # str -> Tree
+Tree = JsonObject  # str -> Tree
 
 SELF = "."
 EMPTY: Tree = {}
@@ -265,18 +266,19 @@ def _canonical(element: str) -> str:
         value = json.decode(text)
     except json.JSONDecodeError as bad:
         raise FieldSetError(f"parsing {element}") from bad
-    if kind == "k":
-        if not isinstance(value, dict):
-            raise FieldSetError(f"expected an object: {element}")
-        return key_element(value)
-    return value_element(value)
+    if kind == "k" and not isinstance(value, dict):
+        raise FieldSetError(f"expected an object: {element}")
+    try:
+        return key_element(value) if kind == "k" else value_element(value)
+    except json.JSONEncodeError as deep:  # more is decoded than can be encoded
+        raise FieldSetError("exceeded max depth") from deep
 
 
-def key_element(keys: dict[str, Any]) -> str:
+def key_element(keys: JsonObject) -> str:
     return sorted_key_element(dict(sorted(keys.items())))
 
 
-def sorted_key_element(keys: dict[str, Any]) -> str:
+def sorted_key_element(keys: JsonObject) -> str:
     return "k:" + json.encode(keys).decode()
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from proreus.api.json_types import JsonObject
 from proreus.api.patch.field_sets import EMPTY, Tree, in_order, with_self
-from proreus.api.patch.plans import Plan, plan_of
+from proreus.api.patch.plans import WalkPlan, plan_of
 from proreus.api.patch.shapes import everything
 from proreus.api.typed import TypeNode
 
@@ -27,19 +28,19 @@ class Comparison(NamedTuple):
     removed: Tree
 
 
-def fields_of(value: dict[str, Any], node: TypeNode | None) -> Tree:
+def fields_of(value: JsonObject, node: TypeNode | None) -> Tree:
     """The paths an applied object sets: leaves, list elements, and maps that are empty."""
     return _fields(value, plan_of(node)) or EMPTY
 
 
-def compare(old: dict[str, Any], new: dict[str, Any], node: TypeNode | None) -> Comparison:
+def compare(old: JsonObject, new: JsonObject, node: TypeNode | None) -> Comparison:
     """How ``new`` differs from ``old``; what appears or goes counts with its containers."""
     walk = _Differences()
     walk.maps(old, new, plan_of(node))
     return Comparison(walk.added, walk.modified, walk.removed)
 
 
-def _fields(value: Any, plan: Plan) -> Tree | None:
+def _fields(value: Any, plan: WalkPlan) -> Tree | None:
     """The tree below a path, EMPTY for the path itself, None for nothing."""
     tree: Tree = {}
     if type(value) is dict:
@@ -82,7 +83,7 @@ class _Differences:
         self.modified: Tree = {}
         self.removed: Tree = {}
 
-    def maps(self, old: dict[str, Any], new: dict[str, Any], plan: Plan) -> None:
+    def maps(self, old: JsonObject, new: JsonObject, plan: WalkPlan) -> None:
         find = old.get
         changed = [
             key
@@ -99,7 +100,7 @@ class _Differences:
             element, below = plan.step(key)
             self.removed[element] = everything(old[key], below)
 
-    def lists(self, old: list[Any], new: list[Any], plan: Plan) -> None:
+    def lists(self, old: list[Any], new: list[Any], plan: WalkPlan) -> None:
         before, after = _by_element(old, plan), _by_element(new, plan)
         for element, items in in_order(after.items()):
             earlier = before.get(element)
@@ -114,7 +115,7 @@ class _Differences:
             if element not in after:
                 self.removed[element] = _all_of(items, plan.inner)
 
-    def _pair(self, element: str, old: Any, new: Any, plan: Plan) -> None:
+    def _pair(self, element: str, old: Any, new: Any, plan: WalkPlan) -> None:
         if old is _ABSENT:
             self.added[element] = everything(new, plan)
             return
@@ -137,12 +138,12 @@ class _Differences:
             self.removed[element] = inside.removed
 
 
-def _all_of(items: list[Any], plan: Plan) -> Tree:
-    """Elements that cannot be told apart are one path, without what is inside."""
+def _all_of(items: list[Any], plan: WalkPlan) -> Tree:
+    """Elements that cannot be distinguished are one path, without what is inside."""
     return EMPTY if len(items) > 1 else everything(items[0], plan)
 
 
-def _by_element(items: list[Any], plan: Plan) -> dict[str, list[Any]]:
+def _by_element(items: list[Any], plan: WalkPlan) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for element, item in zip(plan.elements(items), items, strict=True):
         found.setdefault(element, []).append(item)

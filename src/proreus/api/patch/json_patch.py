@@ -1,4 +1,4 @@
-"""JSON patch (RFC 6902) as Kubernetes applies it, with the departures of spec/server §12.
+"""JSON patch (RFC 6902) as Kubernetes applies it, with the departures of server.md §12.
 
 Invariant: the given document is never changed; operations copy the containers they touch, so a
 failing operation leaves nothing behind. Cost: a few µs per operation, independent of the size of
@@ -11,16 +11,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from proreus.api import go_text
+from proreus.api.json_types import JsonObject
 from proreus.api.patch.errors import MalformedPatch, RejectedPatch, TooManyOperations
 from proreus.api.wire import json
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 
+# Whose paths the library under Kubernetes writes so in its messages.
+_UNQUOTED = ("replace", "move", "copy", "test")
 _MEMBERS = ("op", "path", "from", "value")
 
 
-def check_operations(document: Any) -> list[dict[str, Any]]:
+class FailedTest(RejectedPatch):
+    """A value is not what a ``test`` says it is."""
+
+
+def check_operations(document: Any) -> list[JsonObject]:
     """The operations of a decoded patch body; refuses what is no list of operations."""
     if document is None:
         return []
@@ -38,7 +45,7 @@ def check_operations(document: Any) -> list[dict[str, Any]]:
     return [operation or {} for operation in document]
 
 
-def unknown_members(operations: Sequence[dict[str, Any]]) -> list[str]:
+def unknown_members(operations: Sequence[JsonObject]) -> list[str]:
     """Paths of members that no operation has, for strict validation: ``[0].extra``."""
     return [
         f"[{index}].{member}"
@@ -48,12 +55,20 @@ def unknown_members(operations: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def apply_json_patch(document: Any, operations: Sequence[dict[str, Any]]) -> Any:
+def apply_json_patch(document: Any, operations: Sequence[JsonObject]) -> Any:
     """The patched document. Raises RejectedPatch at the first operation that fails."""
     patched = _Patched(document)
     for operation in operations:
         patched.apply(operation)
     return patched.document
+
+
+class _PathMissing(Exception):
+    """What an operation is about has no parent."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
 
 
 class _Patched:
@@ -64,7 +79,16 @@ class _Patched:
         self._own: dict[int, Any] = {}  # by id; the values keep the ids from being reused
         self._copied_bytes = 0
 
-    def apply(self, operation: dict[str, Any]) -> None:
+    def apply(self, operation: JsonObject) -> None:
+        try:
+            self._apply(operation)
+        except _PathMissing as missing:
+            op = operation["op"]
+            where = missing.path if op in _UNQUOTED else f'"{missing.path}"'
+            why = f"{op} operation does not apply: doc is missing path: {where}: missing value"
+            raise RejectedPatch(why) from missing
+
+    def _apply(self, operation: JsonObject) -> None:
         path = operation.get("path") or ""
         value = operation.get("value")
         match operation.get("op"):
@@ -108,7 +132,8 @@ class _Patched:
         match self._parent(path, write=True):
             case dict() as parent, key:
                 if key not in parent:
-                    raise RejectedPatch(f"Unable to remove nonexistent key: {key}")
+                    why = f"Unable to remove nonexistent key: {key}: missing value"
+                    raise RejectedPatch(f"error in remove for path: '{path}': {why}")
                 return parent.pop(key)
             case list() as parent, key:
                 return parent.pop(_index(key, len(parent), path))
@@ -124,7 +149,7 @@ class _Patched:
     def _test(self, path: str, wanted: Any) -> None:
         found = self.document if path == "" else self._get(path)
         if not same(found, wanted):
-            raise RejectedPatch(f"testing value {path} failed")
+            raise FailedTest(f"testing value {path} failed: test failed")
 
     def _get(self, path: str) -> Any:
         """A missing key reads as null, a missing index is an error."""
@@ -134,18 +159,18 @@ class _Patched:
             case list() as parent, key:
                 return parent[_index(key, len(parent), path)]
 
-    def _parent(self, path: str, *, write: bool) -> tuple[dict[str, Any] | list[Any], str]:
-        # What stands before the first slash is dropped, so "data/x" means "/x" (§12).
+    def _parent(self, path: str, *, write: bool) -> tuple[JsonObject | list[Any], str]:
+        # What stands before the first slash is dropped, so "data/x" means "/x" (server.md §12).
         steps = path.split("/")
         if len(steps) < 2:
-            raise RejectedPatch(f"path {path!r} names nothing")
+            raise _PathMissing(path)
         if write:
             self.document = self._owned(self.document)
         container = self.document
         for step in steps[1:-1]:
             container = self._step(container, _unescape(step), path, write=write)
         if not isinstance(container, dict | list):
-            raise RejectedPatch(f"path {path!r} leads into a scalar")
+            raise _PathMissing(path)
         return container, _unescape(steps[-1])
 
     def _step(self, container: Any, key: str, path: str, *, write: bool) -> Any:
@@ -153,11 +178,11 @@ class _Patched:
         if isinstance(container, dict):
             at = key
             if key not in container:
-                raise RejectedPatch(f"path {path!r} does not exist")
+                raise _PathMissing(path)
         elif isinstance(container, list):
             at = _index(key, len(container), path)
         else:
-            raise RejectedPatch(f"path {path!r} leads into a scalar")
+            raise _PathMissing(path)
         if write:
             container[at] = self._owned(container[at])
         return container[at]

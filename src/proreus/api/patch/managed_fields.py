@@ -7,10 +7,10 @@ sets in it are never changed in place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from proreus.api import go_text
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.patch import field_sets
 from proreus.api.patch.field_sets import FieldSetError, Tree
 from proreus.api.patch.json_patch import same
@@ -21,7 +21,7 @@ MAX_UPDATERS = 10
 ANCIENT = "ancient-changes"
 BEFORE_FIRST_APPLY = "before-first-apply"
 
-# Fields that belong to the server, or to nobody.
+# Fields that belong to the server, or have no owner.
 UNTRACKED: Tree = field_sets.of_paths(
     (("apiVersion",), ("kind",), ("metadata",), *(
         ("metadata", name)
@@ -97,7 +97,7 @@ def _parse(fields: Any, index: int) -> Tree:
         raise ManagedFieldsError(f"error decoding set from {index}: {bad}") from bad
 
 
-def encode(managers: Owners) -> list[dict[str, Any]]:
+def encode(managers: Owners) -> list[JsonObject]:
     """The entries in the order a server keeps them."""
     ordered = sorted(
         managers.items(),
@@ -108,7 +108,7 @@ def encode(managers: Owners) -> list[dict[str, Any]]:
     return [_entry(manager, owned) for manager, owned in ordered]
 
 
-def with_owners(obj: Mapping[str, Any], managers: Owners) -> dict[str, Any]:
+def with_owners(obj: Json, managers: Owners) -> JsonObject:
     """A copy of the object with these managers; without the field if there are none."""
     metadata = {**(obj.get("metadata") or {})}
     metadata.pop("managedFields", None)
@@ -117,7 +117,7 @@ def with_owners(obj: Mapping[str, Any], managers: Owners) -> dict[str, Any]:
     return {**obj, "metadata": metadata}
 
 
-def entries_of(obj: Mapping[str, Any] | None) -> Any:
+def entries_of(obj: Json | None) -> Any:
     return ((obj or {}).get("metadata") or {}).get("managedFields")
 
 
@@ -149,7 +149,7 @@ def cap_updaters(managers: Owners) -> Owners:
     return capped
 
 
-def keep_times(live: Mapping[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
+def keep_times(live: Json | None, new: JsonObject) -> JsonObject:
     """``new`` with the times of ``live`` if it differs from it in nothing else.
 
     Without this every repeated write would change the time of its entry and thus be a change.
@@ -163,8 +163,8 @@ def keep_times(live: Mapping[str, Any] | None, new: dict[str, Any]) -> dict[str,
     return kept if kept == live and _is_same(kept, live) else new
 
 
-def _entry(manager: Owner, owned: Owned) -> dict[str, Any]:
-    entry: dict[str, Any] = {
+def _entry(manager: Owner, owned: Owned) -> JsonObject:
+    entry: JsonObject = {
         "manager": manager.name,
         "operation": manager.operation,
         "apiVersion": owned.api_version,
@@ -178,7 +178,7 @@ def _entry(manager: Owner, owned: Owned) -> dict[str, Any]:
     return entry
 
 
-def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _timeless(entries: list[JsonObject]) -> list[JsonObject]:
     # Times order the entries, so they may stand elsewhere once the times differ.
     identity = ("manager", "operation", "apiVersion", "subresource")
     return sorted(
@@ -187,7 +187,7 @@ def _timeless(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def _is_same(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+def _is_same(left: Json, right: Json) -> bool:
     """Whether two equal objects are so as JSON too, where 1, 1.0 and true are three values."""
     one, other = json.encode(left), json.encode(right)
     return one == other or (len(one) == len(other) and same(left, right))

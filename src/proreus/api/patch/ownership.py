@@ -1,14 +1,14 @@
-"""What a change does to the owners of fields, seen from the endpoint it goes through.
+"""Field ownership: how one write at an endpoint changes the owners of fields.
 
 Between ``apply`` and ``managed_fields``: the first says what is written, the second keeps entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.patch import field_sets, managed_fields
 from proreus.api.patch.errors import UnmappedPatchError
 from proreus.api.patch.field_sets import Tree, difference, includes, meets, union
@@ -24,21 +24,20 @@ from proreus.api.patch.managed_fields import (
     Owners,
 )
 from proreus.api.patch.plans import plan_of
-from proreus.api.patch.shapes import KnownTexts, Zeros, is_lasting
+from proreus.api.patch.shapes import EmptyObjectLeaves, TreesByText, is_cached
 from proreus.api.typed import TypeNode
 
 _CREATED_MAX = 256
 
-Object = dict[str, Any]
 # The object in another version and that version's type; None if the version is not served.
-Convert = Callable[[Object, str], tuple[Object, TypeNode | None] | None]
+Convert = Callable[[JsonObject, str], tuple[JsonObject, TypeNode | None] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """What ownership needs to know of the place a write goes to.
 
-    ``reset``: fields this endpoint puts back as they were, so that nobody owns them through it:
+    ``reset``: fields this endpoint puts back as they were, so that no manager owns them through it:
     ``(("status",),)`` for a kind with a status subresource, ``(("spec",),)`` for that subresource.
     ``empty``: the kind's empty object, with the fields a server always shows; what a create is
     compared with. ``convert``: needed only by kinds with several versions. ``created``: what the
@@ -46,46 +45,38 @@ class Endpoint:
     """
 
     reset: tuple[tuple[str, ...], ...] = ()
-    empty: Mapping[str, Any] = field(default_factory=lambda: {"metadata": {}})
+    empty: Json = field(default_factory=lambda: {"metadata": {}})
     convert: Convert | None = None
     reset_fields: Tree = field(init=False, compare=False, repr=False)
-    zeros: Zeros = field(init=False, compare=False, repr=False)
-    specs: KnownTexts = field(
-        default_factory=lambda: KnownTexts("spec"), init=False, compare=False, repr=False
+    empty_leaves: EmptyObjectLeaves = field(init=False, compare=False, repr=False)
+    specs: TreesByText = field(
+        default_factory=lambda: TreesByText("spec"), init=False, compare=False, repr=False
     )
     created: dict[tuple[int, tuple[bool, ...]], tuple[Tree, Tree]] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "zeros", Zeros(self.empty))
+        object.__setattr__(self, "empty_leaves", EmptyObjectLeaves(self.empty))
         object.__setattr__(self, "reset_fields", field_sets.of_paths(self.reset))
 
 
-class Write:
-    """Where and when one write happens, and what a change there does to the owners."""
+@dataclass(frozen=True, slots=True)
+class OwnershipUpdate:
+    """Where and when one write happens, and how it changes the owners."""
 
-    def __init__(
-        self,
-        node: TypeNode | None,
-        api_version: str,
-        subresource: str,
-        time: str,
-        endpoint: Endpoint,
-    ) -> None:
-        self.node = node
-        self.api_version = api_version
-        self.subresource = subresource
-        self.time = time
-        self.endpoint = endpoint
-        self.reset = endpoint.reset_fields
+    node: TypeNode | None
+    api_version: str
+    subresource: str
+    time: str
+    endpoint: Endpoint
 
-    def updated(self, before: Object, after: Object, owners: Owners, name: str) -> Owners:
+    def updated(self, before: JsonObject, after: JsonObject, owners: Owners, name: str) -> Owners:
         """The owners once ``name`` has changed ``before`` into ``after``."""
         return self.taken(before, after, owners, name, self.change(before, after))
 
     def taken(
-        self, before: Object, after: Object, owners: Owners, name: str, change: Comparison
+        self, before: JsonObject, after: JsonObject, owners: Owners, name: str, change: Comparison
     ) -> Owners:
         """The same, where it is known what ``name`` has changed."""
         updater = Owner(name, UPDATE, self.api_version, self.subresource)
@@ -122,20 +113,20 @@ class Write:
                 return False
         return True
 
-    def created(self, obj: Object, name: str) -> Owners:
+    def created(self, obj: JsonObject, name: str) -> Owners:
         """The owners of an object that ``name`` has just made; no others are known.
 
         Objects of one shape are owned alike, so that most find it done.
         """
         endpoint = self.endpoint
         shape = endpoint.specs.everything(obj, plan_of(self.node))
-        key = (id(shape), endpoint.zeros.kept(obj))
+        key = (id(shape), endpoint.empty_leaves.kept(obj))
         known = endpoint.created.get(key)
         if known is None:
             change = self.change(dict(endpoint.empty), obj)
             taken = difference(union(change.added, change.modified), UNTRACKED)
             known = (shape, taken)
-            if is_lasting(shape):
+            if is_cached(shape):
                 if len(endpoint.created) >= _CREATED_MAX:
                     endpoint.created.clear()
                 endpoint.created[key] = known
@@ -144,19 +135,19 @@ class Write:
         owner = Owner(name, UPDATE, self.api_version, self.subresource)
         return {owner: Owned(known[1], self.api_version, self.time)}
 
-    def change(self, before: Object, after: Object) -> Comparison:
+    def change(self, before: JsonObject, after: JsonObject) -> Comparison:
         return self._tracked(compare(before, after, self.node))
 
     def without_changed(
         self,
         owners: Owners,
-        before: Object,
-        after: Object,
+        before: JsonObject,
+        after: JsonObject,
         change: Comparison,
         *,
         but: Owner | None = None,
     ) -> Owners:
-        """The owners without what changed, each judged in the version it wrote in."""
+        """The owners without what changed, each compared in the version it wrote in."""
         kept: Owners = {}
         for manager, owned in owners.items():
             if manager == but:
@@ -174,7 +165,7 @@ class Write:
         return kept
 
     def change_in(
-        self, version: str, before: Object, after: Object, change: Comparison
+        self, version: str, before: JsonObject, after: JsonObject, change: Comparison
     ) -> Comparison | None:
         """``change`` as another version sees it; None if that version is gone."""
         if version == self.api_version or self.endpoint.convert is None:
@@ -185,15 +176,16 @@ class Write:
         return self._tracked(compare(old[0], new[0], old[1]))
 
     def _tracked(self, found: Comparison) -> Comparison:
-        if not self.reset:
+        reset = self.endpoint.reset_fields
+        if not reset:
             return found
         added, modified, removed = found
-        outside, reset = field_sets.outside, self.reset
+        outside = field_sets.outside
         return Comparison(outside(added, reset), outside(modified, reset), outside(removed, reset))
 
 
-def owners_before(live: Object | None, write: Write) -> Owners:
-    """The owners an apply finds; what nobody tracked is owned by "before-first-apply"."""
+def owners_before(live: JsonObject | None, write: OwnershipUpdate) -> Owners:
+    """The owners an apply finds; what was not tracked is owned by "before-first-apply"."""
     if live is None:
         return {}
     try:
@@ -206,7 +198,7 @@ def owners_before(live: Object | None, write: Write) -> Owners:
     return write.updated(empty, without_owners(live), {}, BEFORE_FIRST_APPLY)
 
 
-def owners_for_update(live: Object | None, new: Object, subresource: str) -> Owners:
+def owners_for_update(live: JsonObject | None, new: JsonObject, subresource: str) -> Owners:
     """The writer's own list if it sends a readable one, else the stored; never by subresource."""
     given, kept = managed_fields.entries_of(new), managed_fields.entries_of(live)
     if not subresource and given is not None and given != kept:
@@ -223,5 +215,5 @@ def owners_for_update(live: Object | None, new: Object, subresource: str) -> Own
         return {}
 
 
-def without_owners(obj: Mapping[str, Any]) -> Object:
+def without_owners(obj: Json) -> JsonObject:
     return managed_fields.with_owners(obj, {})

@@ -9,12 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from proreus.api.json_types import JsonObject
 from proreus.api.patch import field_sets
 from proreus.api.typed import ListType, Shape, TypeNode
-
-# Keys of list elements that the server fills in; the built-in definitions do not carry defaults.
-_KEY_DEFAULTS = {"protocol": "TCP"}
-
 
 _STRINGS = {str}
 _NOTHING = frozenset({type(None)})
@@ -39,10 +36,10 @@ _TYPES: dict[Shape, frozenset[type]] = {
 
 
 class ElementError(ValueError):
-    """A list element that cannot be told from the others."""
+    """A list element without an identity of its own."""
 
 
-class _Steps(dict[str, tuple[str, "Plan", bool]]):
+class _Steps(dict[str, tuple[str, "WalkPlan", bool]]):
     """Key of a struct → path element, plan, declared; undeclared keys are not remembered."""
 
     def __init__(self, node: TypeNode) -> None:
@@ -51,11 +48,11 @@ class _Steps(dict[str, tuple[str, "Plan", bool]]):
             (key, (f"f:{key}", plan_of(field), True)) for key, field in properties.items()
         )
 
-    def __missing__(self, key: str) -> tuple[str, Plan, bool]:
+    def __missing__(self, key: str) -> tuple[str, WalkPlan, bool]:
         return f"f:{key}", OPEN, False
 
 
-class Plan:
+class WalkPlan:
     """How to walk values of one type.
 
     ``is_leaf``: the value is one path whatever is in it. A plan that is none walks dictionaries by
@@ -81,9 +78,9 @@ class Plan:
         self.is_leaf = not walked or (node is not None and node.atomic_map)
         self.types = _TYPES[shape]
         self._steps: _Steps | None = None
-        self._inner: Plan | None = None
+        self._inner: WalkPlan | None = None
         self.shapes: dict[tuple[Any, ...], field_sets.Tree] = {}
-        self.deep_keys: dict[tuple[Any, ...], tuple[tuple[str, Plan], ...]] = {}
+        self.deep_keys: dict[tuple[Any, ...], tuple[tuple[str, WalkPlan], ...]] = {}
         self._keys: tuple[tuple[str, Any], ...] | None = None
 
     @property
@@ -94,7 +91,7 @@ class Plan:
         return self._steps
 
     @property
-    def inner(self) -> Plan:
+    def inner(self) -> WalkPlan:
         """The plan of a map's values or a list's elements."""
         if self._inner is None:
             node = self.node
@@ -102,7 +99,7 @@ class Plan:
             self._inner = plan_of(node.element()) if known else OPEN  # type: ignore[union-attr,misc]
         return self._inner
 
-    def step(self, key: str) -> tuple[str, Plan]:
+    def step(self, key: str) -> tuple[str, WalkPlan]:
         """The path element and plan of a dictionary's key."""
         if self.is_struct:
             element, below, _ = (self._steps or self.steps)[key]
@@ -161,7 +158,7 @@ class Plan:
             raise ElementError("associative list with keys may not have a null element")
         if not isinstance(item, dict):
             raise ElementError("associative list with keys may not have non-map elements")
-        keys: dict[str, Any] = {}
+        keys: JsonObject = {}
         for key, default in self._list_keys():
             value = item.get(key, default)
             if value is not None:
@@ -185,9 +182,7 @@ class Plan:
     def _default(self, key: str) -> Any:
         element = self.inner.node
         field = element.field_of(key) if element is not None else None
-        if field is not None and field.default is not None:
-            return field.default
-        return _KEY_DEFAULTS.get(key)
+        return field.default if field is not None else None
 
 
 @lru_cache(maxsize=16_384, typed=True)
@@ -208,8 +203,8 @@ def _several_keys_element(names: tuple[str, ...], *values: Any) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def plan_of(node: TypeNode | None) -> Plan:
-    return Plan(node)
+def plan_of(node: TypeNode | None) -> WalkPlan:
+    return WalkPlan(node)
 
 
 OPEN = plan_of(None)  # no type known: dictionaries are walked by key, lists are one path

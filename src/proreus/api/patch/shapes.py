@@ -1,4 +1,4 @@
-"""Every path of a value, remembered by its shape: objects of one template own the same paths.
+"""All field paths of a value, cached by its shape: objects of one template own the same paths.
 
 Which paths a value has depends on its keys and on the names of its list elements, not on what is in
 its leaves. So a tree is found by the keys of its dictionary and the identities of the trees below,
@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.patch.field_sets import EMPTY, SELF, Tree, in_order
-from proreus.api.patch.plans import Plan
+from proreus.api.patch.plans import WalkPlan
 from proreus.api.wire import json
 
 _SHAPES_MAX = 128
@@ -25,16 +26,16 @@ _TEXTS_MAX = 1024
 _TEXT_BYTES_MAX = 4096
 
 
-class _Passing(dict[str, Any]):
-    """A tree that is not remembered, and so is made anew each time: too wide, or ambiguous."""
+class _Uncached(dict[str, Any]):
+    """A tree that is not cached: too wide, or ambiguous."""
 
 
-def is_lasting(tree: Tree) -> bool:
+def is_cached(tree: Tree) -> bool:
     """Whether an equal shape will give the very same tree again."""
     return type(tree) is dict
 
 
-def everything(value: Any, plan: Plan) -> Tree:
+def everything(value: Any, plan: WalkPlan) -> Tree:
     """Every path of a value that appeared or went, its containers included."""
     if not value or plan.is_leaf:
         return EMPTY
@@ -45,7 +46,7 @@ def everything(value: Any, plan: Plan) -> Tree:
     return EMPTY
 
 
-class KnownTexts:
+class TreesByText:
     """Trees of one field, by the text of its value: the spec of a template comes again and again.
 
     Cost of a hit: writing the value down and looking it up, 3 µs for 2 kB.
@@ -55,8 +56,8 @@ class KnownTexts:
         self._field = field
         self._trees: dict[bytes, Tree] = {}
 
-    def everything(self, obj: Any, plan: Plan) -> Tree:
-        """As the function of this name."""
+    def everything(self, obj: Any, plan: WalkPlan) -> Tree:
+        """As ``everything``, the function."""
         value = obj.get(self._field) if type(obj) is dict and plan.is_struct else None
         if type(value) is not dict:
             return everything(obj, plan)
@@ -64,14 +65,14 @@ class KnownTexts:
         tree = self._trees.get(text)
         if tree is None:
             tree = everything(value, plan.steps[self._field][1])
-            if is_lasting(tree) and len(text) <= _TEXT_BYTES_MAX:
+            if is_cached(tree) and len(text) <= _TEXT_BYTES_MAX:
                 if len(self._trees) >= _TEXTS_MAX:
                     del self._trees[next(iter(self._trees))]
                 self._trees[text] = tree
         return _of_struct(obj, plan, self._field, tree)
 
 
-def _of_struct(value: dict[str, Any], plan: Plan, given: str = "", known_as: Tree = EMPTY) -> Tree:
+def _of_struct(value: JsonObject, plan: WalkPlan, given: str = "", known_as: Tree = EMPTY) -> Tree:
     """``known_as`` is the tree of the field ``given``, if there is one."""
     keys = tuple(value)
     known = plan.shapes.get(keys)
@@ -95,7 +96,7 @@ def _of_struct(value: dict[str, Any], plan: Plan, given: str = "", known_as: Tre
     return _remembered(plan, shape, tree, below)
 
 
-def _of_map(value: dict[str, Any], plan: Plan) -> Tree:
+def _of_map(value: JsonObject, plan: WalkPlan) -> Tree:
     inner = plan.inner
     keys = tuple(value)
     below: list[Tree] = []
@@ -116,7 +117,7 @@ def _of_map(value: dict[str, Any], plan: Plan) -> Tree:
     return _remembered(plan, shape, tree, below)
 
 
-def _of_list(value: list[Any], plan: Plan) -> Tree:
+def _of_list(value: list[Any], plan: WalkPlan) -> Tree:
     inner = plan.inner
     if inner.is_struct and {*map(type, value)} == _DICTS:
         flat = inner.shapes.get
@@ -132,8 +133,8 @@ def _of_list(value: list[Any], plan: Plan) -> Tree:
     tree: Tree = {SELF: EMPTY}
     for element, found in in_order(zip(elements or plan.elements(value), below, strict=True)):
         tree[element] = found
-    if len(tree) <= len(value):  # elements that cannot be told apart are one path
-        return _Passing(tree)
+    if len(tree) <= len(value):  # elements that cannot be distinguished are one path
+        return _Uncached(tree)
     return _remembered(plan, shape, tree, below)
 
 
@@ -141,10 +142,10 @@ def _first(pair: tuple[str, Tree]) -> str:
     return pair[0]
 
 
-def _remembered(plan: Plan, shape: tuple[Any, ...], tree: Tree, below: list[Tree]) -> Tree:
+def _remembered(plan: WalkPlan, shape: tuple[Any, ...], tree: Tree, below: list[Tree]) -> Tree:
     """The trees below, known by their identity, live as long as the one that holds them."""
-    if len(shape) > _WIDTH_MAX or not all(map(is_lasting, below)):
-        return _Passing(tree)
+    if len(shape) > _WIDTH_MAX or not all(map(is_cached, below)):
+        return _Uncached(tree)
     _put(plan.shapes, shape, tree)
     return tree
 
@@ -155,17 +156,17 @@ def _put(known: dict[tuple[Any, ...], Any], shape: tuple[Any, ...], found: Any) 
     known[shape] = found
 
 
-class Zeros:
+class EmptyObjectLeaves:
     """The leaves of a kind's empty object, which a new object may leave as they are.
 
     Compared with the empty object, two objects of one shape differ in the same paths if each of
     these leaves is, or is not, as it was.
     """
 
-    def __init__(self, empty: Mapping[str, Any]) -> None:
+    def __init__(self, empty: Json) -> None:
         self._leaves = tuple(_leaves(empty, ()))
 
-    def kept(self, obj: Mapping[str, Any]) -> tuple[bool, ...]:
+    def kept(self, obj: Json) -> tuple[bool, ...]:
         """Of each leaf whether ``obj`` has it as it is in the empty object."""
         return tuple([_at(obj, path) == zero for path, zero in self._leaves])
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from proreus.api import go_text
+from proreus.api.json_types import JsonObject
 from proreus.api.patch.directives import PATCH, without_directives
 from proreus.api.patch.errors import RejectedPatch, UnmappedPatchError
 from proreus.api.typed import TypeNode
 
 Items = list[Any]
 Identity = Callable[[Any], Hashable]
-MergeObject = Callable[[dict[str, Any], dict[str, Any], TypeNode | None], dict[str, Any]]
+MergeObject = Callable[[JsonObject, JsonObject, TypeNode | None], JsonObject]
 
 
 def merge_lists(original: Items, patch: Items, field: TypeNode, merge_object: MergeObject) -> Items:
@@ -109,8 +110,8 @@ def _elements_are_objects(original: Items, patch: Items) -> bool:
     if isinstance(first, list):
         raise RejectedPatch("lists of lists are not supported")
     if len(kinds) > 1:
-        shown = go_text.plain([original, patch])
-        raise UnmappedPatchError(f"list element types are not identical: {shown}")
+        rendered = go_text.plain([original, patch])
+        raise UnmappedPatchError(f"list element types are not identical: {rendered}")
     return isinstance(first, dict)
 
 

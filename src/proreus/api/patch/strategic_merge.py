@@ -1,4 +1,4 @@
-"""Strategic merge patch: merge patch that knows from the type how lists merge (spec/server §6.3.1).
+"""Strategic merge patch: merge patch that knows from the type how lists merge (server.md §6.3.1).
 
 The type's ``patch_strategies`` and ``patch_merge_key`` decide; directives in the patch override
 them. ``strategic_lists`` merges and orders the lists. Neither argument is changed: the result
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api import go_text
+from proreus.api.json_types import JsonObject
 from proreus.api.patch import strategic_lists
 from proreus.api.patch.directives import (
     DELETE_LIST,
@@ -22,10 +23,8 @@ from proreus.api.patch.directives import (
 from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
 from proreus.api.typed import TypeNode
 
-Object = dict[str, Any]
 
-
-def apply_strategic_merge(document: Object, patch: Any, node: TypeNode | None) -> Object:
+def apply_strategic_merge(document: JsonObject, patch: Any, node: TypeNode | None) -> JsonObject:
     """The patched document. ``null`` changes nothing; kind and apiVersion never change."""
     if patch is None:
         return document
@@ -42,7 +41,7 @@ def apply_strategic_merge(document: Object, patch: Any, node: TypeNode | None) -
     return merged | kept
 
 
-def _merge_object(original: Object, patch: Object, node: TypeNode | None) -> Object:
+def _merge_object(original: JsonObject, patch: JsonObject, node: TypeNode | None) -> JsonObject:
     """One level of objects; ``original`` is not changed."""
     if PATCH in patch:
         return _directed(patch)
@@ -60,7 +59,7 @@ def _merge_object(original: Object, patch: Object, node: TypeNode | None) -> Obj
     return merged
 
 
-def _directed(patch: Object) -> Object:
+def _directed(patch: JsonObject) -> JsonObject:
     match patch[PATCH]:
         case "replace":
             return {key: value for key, value in patch.items() if key != PATCH}
@@ -72,7 +71,7 @@ def _directed(patch: Object) -> Object:
             )
 
 
-def _retained(original: Object, patch: Object) -> Object:
+def _retained(original: JsonObject, patch: JsonObject) -> JsonObject:
     """A copy of ``original``, reduced to the keys that ``$retainKeys`` lists."""
     if RETAIN_KEYS not in patch:
         return dict(original)
@@ -85,7 +84,7 @@ def _retained(original: Object, patch: Object) -> Object:
     return {key: value for key, value in original.items() if key in listed}
 
 
-def _merge_ordered_lists(merged: Object, patch: Object, node: TypeNode | None) -> set[str]:
+def _merge_ordered_lists(merged: JsonObject, patch: JsonObject, node: TypeNode | None) -> set[str]:
     """Do the lists that ``$setElementOrder`` names, and say which patch keys that settles."""
     done = {RETAIN_KEYS}
     for key, order in patch.items():
@@ -105,8 +104,8 @@ def _merge_ordered_lists(merged: Object, patch: Object, node: TypeNode | None) -
     return done
 
 
-def _delete_from_list(merged: Object, key: str, values: Any) -> None:
-    # Anything but a list against a list is silently nothing (§12).
+def _delete_from_list(merged: JsonObject, key: str, values: Any) -> None:
+    # Anything but a list against a list is silently nothing (server.md §12).
     if isinstance(values, list) and isinstance(merged.get(key), list):
         merged[key] = strategic_lists.delete_values(merged[key], values)
 

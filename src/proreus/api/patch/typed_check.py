@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.api import go_text
 from proreus.api.patch.field_sets import element_text
-from proreus.api.patch.plans import ElementError, Plan, plan_of
+from proreus.api.patch.plans import ElementError, WalkPlan, plan_of
 from proreus.api.typed import Shape, TypeNode
 
 
@@ -108,7 +108,7 @@ def _at(path: str, fault: str) -> str:
     return f"{path}: {fault}" if path else fault
 
 
-def _fits(value: Any, plan: Plan) -> bool:
+def _fits(value: Any, plan: WalkPlan) -> bool:
     if type(value) in plan.types:
         return True
     node = plan.node

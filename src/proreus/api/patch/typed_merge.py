@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from proreus.api.json_types import JsonObject
 from proreus.api.patch.field_sets import Tree, has_self
-from proreus.api.patch.plans import Plan, plan_of
+from proreus.api.patch.plans import WalkPlan, plan_of
 from proreus.api.typed import TypeNode
 
 _ABSENT: Any = object()
@@ -25,7 +26,7 @@ def remove(value: Any, paths: Tree, node: TypeNode | None) -> Any:
     return _remove(value, paths, plan_of(node))
 
 
-def _merge(live: Any, applied: Any, plan: Plan) -> Any:
+def _merge(live: Any, applied: Any, plan: WalkPlan) -> Any:
     if plan.is_leaf or not (live or applied):
         return applied
     if isinstance(live, dict | None) and isinstance(applied, dict | None):
@@ -42,9 +43,9 @@ def _merge(live: Any, applied: Any, plan: Plan) -> Any:
     return applied
 
 
-def _remove(value: Any, paths: Tree, plan: Plan) -> Any:
+def _remove(value: Any, paths: Tree, plan: WalkPlan) -> Any:
     if isinstance(value, dict):
-        kept: dict[str, Any] = {}
+        kept: JsonObject = {}
         for key, child in value.items():
             element, inner = plan.step(key)
             below = paths.get(element)
@@ -65,7 +66,7 @@ def _remove(value: Any, paths: Tree, plan: Plan) -> Any:
     return value
 
 
-def _merge_lists(live: list[Any], applied: list[Any], plan: Plan) -> list[Any]:
+def _merge_lists(live: list[Any], applied: list[Any], plan: WalkPlan) -> list[Any]:
     """Elements of both, in an order that keeps each side's wherever the two agree.
 
     The applied order wins where they differ; what only the server has stays behind the element it

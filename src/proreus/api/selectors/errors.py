@@ -1,4 +1,4 @@
-"""A selector that cannot be read. The message is the one Kubernetes gives (spec/server §2.6)."""
+"""A selector that cannot be read. The message is the one Kubernetes gives (server.md §2.6)."""
 
 
 class SelectorError(ValueError):

@@ -7,16 +7,18 @@ is the kind's business (``Resource.selectable``), so parsing takes any name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from proreus.api.selectors.errors import SelectorError
 
-_OPERATORS = ("!=", "==", "=")  # the order in which a term is searched
+_OPERATOR = re.compile("!=|==?")
+_WITH_MEANING = re.compile(r"[\\,=]")
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class FieldRequirement(msgspec.Struct, frozen=True, gc=False):
     field: str
     operator: str  # "=" or "!="
     value: str
@@ -31,10 +33,10 @@ class FieldSelector:
     __slots__ = ("matches", "requirements")
 
     matches: Callable[[Mapping[str, str]], bool]
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[FieldRequirement, ...]
 
-    def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
-        self.requirements = tuple(sorted(requirements, key=str))
+    def __init__(self, requirements: Iterable[FieldRequirement] = ()) -> None:
+        self.requirements = tuple(sorted(set(requirements), key=_order))
         self.matches = _compile(self.requirements)
 
     @classmethod
@@ -44,12 +46,12 @@ class FieldSelector:
     @classmethod
     def parse(cls, text: str) -> FieldSelector:
         """Read the query form. Raises SelectorError."""
-        terms = sorted(term for term in _terms(text) if term)
+        terms = sorted({term for term in _terms(text) if term})
         return cls(_requirement(term, text) for term in terms) if terms else _EVERYTHING
 
     @classmethod
     def equal(cls, field: str, value: str) -> FieldSelector:
-        return cls((Requirement(field, "=", value),))
+        return cls((FieldRequirement(field, "=", value),))
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +65,8 @@ class FieldSelector:
     def renamed(self, names: Mapping[str, str]) -> FieldSelector:
         """The same selector with fields called by their other name."""
         return FieldSelector(
-            Requirement(names.get(r.field, r.field), r.operator, r.value) for r in self.requirements
+            FieldRequirement(names.get(r.field, r.field), r.operator, r.value)
+            for r in self.requirements
         )
 
     def __eq__(self, other: object) -> bool:
@@ -79,21 +82,38 @@ class FieldSelector:
         return f"<FieldSelector {self or 'everything'}>"
 
 
-def _compile(requirements: tuple[Requirement, ...]) -> Callable[[Mapping[str, str]], bool]:
-    if not requirements:
-        return lambda _: True
-    wanted = [(r.field, r.value) for r in requirements if r.operator == "="]
-    unwanted = [(r.field, r.value) for r in requirements if r.operator == "!="]
+def _order(requirement: FieldRequirement) -> tuple[str, str, str]:
+    return requirement.field, requirement.operator, requirement.value
+
+
+def _compile(requirements: tuple[FieldRequirement, ...]) -> Callable[[Mapping[str, str]], bool]:
+    """The test of all requirements; its cost grows with the number of fields, not of terms.
+
+    A field that an object does not have is empty.
+    """
+    wanted: dict[str, str] = {}
+    unwanted: dict[str, set[str]] = {}
+    for requirement in requirements:
+        field, value = requirement.field, requirement.value
+        if requirement.operator == "!=":
+            unwanted.setdefault(field, set()).add(value)
+        elif wanted.setdefault(field, value) != value:
+            return lambda _: False
     if len(wanted) == 1 and not unwanted:
-        ((field, value),) = wanted
-        return lambda fields: fields.get(field, "") == value
+        ((only, pinned),) = wanted.items()
+        return lambda fields: fields.get(only, "") == pinned
+    if not wanted and not unwanted:
+        return lambda _: True
+    pins, refused = tuple(wanted.items()), tuple(unwanted.items())
     return lambda fields: (
-        all(fields.get(f, "") == v for f, v in wanted)
-        and all(fields.get(f, "") != v for f, v in unwanted)
+        all(fields.get(field, "") == value for field, value in pins)
+        and all(fields.get(field, "") not in values for field, values in refused)
     )
 
 
 def _terms(text: str) -> list[str]:
+    if "\\" not in text:
+        return text.split(",")
     terms, start, position = [], 0, 0
     while position < len(text):
         if text[position] == "\\":
@@ -105,16 +125,17 @@ def _terms(text: str) -> list[str]:
     return [*terms, text[start:]]
 
 
-def _requirement(term: str, whole: str) -> Requirement:
-    for position in range(len(term)):
-        for operator in _OPERATORS:
-            if term.startswith(operator, position):
-                value = _unescape(term[position + len(operator) :])
-                return Requirement(term[:position], "=" if operator == "==" else operator, value)
-    raise SelectorError(f"invalid selector: '{whole}'; can't understand '{term}'")
+def _requirement(term: str, whole: str) -> FieldRequirement:
+    found = _OPERATOR.search(term)
+    if found is None:
+        raise SelectorError(f"invalid selector: '{whole}'; can't understand '{term}'")
+    operator = "!=" if found.group() == "!=" else "="
+    return FieldRequirement(term[: found.start()], operator, _unescape(term[found.end() :]))
 
 
 def _unescape(text: str) -> str:
+    if not _WITH_MEANING.search(text):
+        return text
     characters = iter(text)
     out: list[str] = []
     for character in characters:

@@ -12,9 +12,8 @@ know from Kubernetes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+import re
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from proreus.api.selectors.errors import SelectorError
 
@@ -25,24 +24,33 @@ _WORD_ENDS = _SPECIAL + _SPACE + _NUL
 _LONG_OPERATORS = ("==", "!=")
 _OPERATORS = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _END = ""
+_TOKEN = re.compile(r"==|!=|[=!(),><]|[^=!(),>< \t\r\n]+")
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RawRequirement:
+class RawRequirement(NamedTuple):
     key: str
     operator: str
     values: tuple[str, ...] = ()
 
 
-class Parser(Generic[T]):
-    """Reads one selector; ``check`` turns each raw requirement into the caller's value."""
+class Checks(Protocol[T_co]):
+    """Both raise SelectorError."""
 
-    def __init__(self, text: str, check: Callable[[RawRequirement], T]) -> None:
+    def key(self, key: str) -> None: ...
+
+    def requirement(self, raw: RawRequirement) -> T_co: ...
+
+
+class Parser(Generic[T]):
+    """Reads one selector; ``checks`` turn each raw requirement into the caller's value."""
+
+    def __init__(self, text: str, checks: Checks[T]) -> None:
         self._tokens = _tokens(text)
         self._next = 0
-        self._check = check
+        self._checks = checks
 
     def requirements(self) -> list[T]:
         found: list[T] = []
@@ -61,7 +69,7 @@ class Parser(Generic[T]):
 
     def _requirement(self) -> T:
         try:
-            return self._check(self._raw_requirement())
+            return self._checks.requirement(self._raw_requirement())
         except SelectorError as problem:
             raise SelectorError(f"unable to parse requirement: {problem}") from problem
 
@@ -75,7 +83,7 @@ class Parser(Generic[T]):
         if absent:
             return RawRequirement(key, "!")
         # Kubernetes refuses a bad key before it looks at the rest.
-        self._check(RawRequirement(key, "exists"))
+        self._checks.key(key)
         if self._peek() in (_END, ","):
             return RawRequirement(key, "exists")
         word = self._take()
@@ -125,6 +133,10 @@ class Parser(Generic[T]):
 
 
 def _tokens(text: str) -> list[str]:
+    return _tokens_before_nul(text) if _NUL in text else _TOKEN.findall(text)
+
+
+def _tokens_before_nul(text: str) -> list[str]:
     tokens: list[str] = []
     position = 0
     while position < len(text):

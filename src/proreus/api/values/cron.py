@@ -46,12 +46,12 @@ class Schedule:
     any_weekday: bool
     every_s: float = 0  # "@every 5m": an interval instead of a calendar
 
-    def next_after(self, moment: datetime) -> datetime | None:
-        """The first matching minute after ``moment``, in its zone; None if there is none."""
+    def next_after(self, time: datetime) -> datetime | None:
+        """The first matching minute after ``time``, in its zone; None if there is none."""
         if self.every_s:
-            return (moment + timedelta(seconds=max(1, int(self.every_s)))).replace(microsecond=0)
-        found = moment.replace(second=0, microsecond=0) + timedelta(minutes=1)
-        last = moment.year + _SEARCH_YEARS
+            return (time + timedelta(seconds=max(1, int(self.every_s)))).replace(microsecond=0)
+        found = time.replace(second=0, microsecond=0) + timedelta(minutes=1)
+        last = time.year + _SEARCH_YEARS
         while found.year <= last:
             if found.month not in self.months:
                 found = (found.replace(day=1, hour=0, minute=0) + timedelta(days=32)).replace(day=1)
@@ -65,9 +65,9 @@ class Schedule:
                 return found
         return None
 
-    def _is_day(self, moment: datetime) -> bool:
-        in_month = moment.day in self.days
-        in_week = moment.isoweekday() % 7 in self.weekdays
+    def _is_day(self, time: datetime) -> bool:
+        in_month = time.day in self.days
+        in_week = time.isoweekday() % 7 in self.weekdays
         if self.any_day or self.any_weekday:
             return in_month and in_week
         return in_month or in_week
@@ -83,8 +83,8 @@ def parse_schedule(text: str) -> Schedule:
         return _descriptor(text)
     fields = text.split()
     if len(fields) != len(_BOUNDS):
-        shown = "[" + " ".join(fields) + "]"
-        raise CronError(f"expected exactly 5 fields, found {len(fields)}: {shown}")
+        rendered = "[" + " ".join(fields) + "]"
+        raise CronError(f"expected exactly 5 fields, found {len(fields)}: {rendered}")
     minutes, hours, days, months, weekdays = (
         _field(field, *bounds) for field, bounds in zip(fields, _BOUNDS, strict=True)
     )

@@ -68,5 +68,5 @@ def _trimmed(value: float) -> str:
 def _quoted(text: str) -> str:
     """As Go's time package quotes: byte by byte, whatever is no plain ASCII in hexadecimal."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"').encode()
-    shown = (chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}" for byte in plain)
-    return f'"{"".join(shown)}"'
+    rendered = (chr(byte) if 0x20 <= byte < 0x80 else f"\\x{byte:02x}" for byte in plain)
+    return f'"{"".join(rendered)}"'

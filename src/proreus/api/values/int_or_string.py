@@ -21,9 +21,7 @@ def percent_errors(text: str) -> list[str]:
     """What is wrong with a percentage, in Kubernetes' words."""
     if _PERCENT.fullmatch(text):
         return []
-    return [
-        f"{PERCENT_FORMAT} (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
-    ]
+    return [f"{PERCENT_FORMAT} (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"]
 
 
 def scaled(value: int | str, total: int, *, round_up: bool) -> int:

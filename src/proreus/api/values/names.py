@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
+Match = Callable[[str], re.Match[str] | None]
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _UNDERSCORE_LABEL = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
@@ -37,6 +39,8 @@ _ALNUM = "and must start and end with an alphanumeric character"
 _QUALIFIED_TEXT = f"must consist of alphanumeric characters, '-', '_' or '.', {_ALNUM}"
 IP_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 CIDR_VALUE = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+LEADING_ZEROS = "must not have leading 0s"
+_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])", re.ASCII)
 PORT_RANGE = "must be between 1 and 65535, inclusive"
 
 
@@ -44,12 +48,19 @@ def regex_text(message: str, pattern: str, *examples: str) -> str:
     """A sentence with its examples and the pattern, spaced as Kubernetes spaces it."""
     if not examples:
         return f"{message} (regex used for validation is '{pattern}')"
-    shown = " or ".join(f"'{example}', " for example in examples)
-    return f"{message} (e.g. {shown}regex used for validation is '{pattern}')"
+    rendered = " or ".join(f"'{example}', " for example in examples)
+    return f"{message} (e.g. {rendered}regex used for validation is '{pattern}')"
 
 
 def _longer(text: str, limit: int, unit: str) -> list[str]:
     return [f"must be no more than {limit} {unit}"] if len(text.encode()) > limit else []
+
+
+def _violations(
+    text: str, limit: int, match: Match, message: str, pattern: str, *examples: str
+) -> list[str]:
+    found = _longer(text, limit, "characters")
+    return found if match(text) else [*found, regex_text(message, pattern, *examples)]
 
 
 def dns_label(text: str) -> list[str]:
@@ -73,20 +84,15 @@ def dns_subdomain(text: str) -> list[str]:
     """RFC 1123 subdomain: the name of most objects."""
     if len(text) <= 253 and _MATCH_SUBDOMAIN(text):
         return []
-    found = _longer(text, 253, "characters")
-    if not _MATCH_SUBDOMAIN(text):
-        found.append(regex_text(_subdomain_text("'-' or '.'"), _SUBDOMAIN, "example.com"))
-    return found
+    message = _subdomain_text("'-' or '.'")
+    return _violations(text, 253, _MATCH_SUBDOMAIN, message, _SUBDOMAIN, "example.com")
 
 
 def dns_subdomain_with_underscore(text: str) -> list[str]:
     if len(text) <= 253 and _MATCH_UNDERSCORE(text):
         return []
-    found = _longer(text, 253, "characters")
-    if not _MATCH_UNDERSCORE(text):
-        message = _subdomain_text("'_', '-' or '.'")
-        found.append(regex_text(message, _UNDERSCORE_SUBDOMAIN, "example.com"))
-    return found
+    message = _subdomain_text("'_', '-' or '.'")
+    return _violations(text, 253, _MATCH_UNDERSCORE, message, _UNDERSCORE_SUBDOMAIN, "example.com")
 
 
 def _subdomain_text(marks: str) -> str:
@@ -100,28 +106,22 @@ def dns_1035_label(text: str) -> list[str]:
     """A label that starts with a letter."""
     if len(text) <= 63 and _MATCH_1035(text):
         return []
-    found = _longer(text, 63, "characters")
-    if not _MATCH_1035(text):
-        message = (
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
-            "with an alphabetic character, and end with an alphanumeric character"
-        )
-        found.append(regex_text(message, _LABEL_1035, "my-name", "abc-123"))
-    return found
+    message = (
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+        "alphabetic character, and end with an alphanumeric character"
+    )
+    return _violations(text, 63, _MATCH_1035, message, _LABEL_1035, "my-name", "abc-123")
 
 
 def wildcard_subdomain(text: str) -> list[str]:
     if len(text) <= 253 and _MATCH_WILDCARD(text):
         return []
-    found = _longer(text, 253, "characters")
-    if not _MATCH_WILDCARD(text):
-        message = (
-            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
-            "subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and "
-            "end with an alphanumeric character"
-        )
-        found.append(regex_text(message, _WILDCARD, "*.example.com"))
-    return found
+    message = (
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, "
+        "which must consist of lower case alphanumeric characters, '-' or '.' and end with an "
+        "alphanumeric character"
+    )
+    return _violations(text, 253, _MATCH_WILDCARD, message, _WILDCARD, "*.example.com")
 
 
 def path_segment(text: str) -> list[str]:
@@ -136,9 +136,9 @@ def _qualified(text: str) -> tuple[str, ...]:
     prefix, slash, name = text.rpartition("/")
     if "/" in prefix:
         message = f"a valid label key {_QUALIFIED_TEXT}"
-        shown = regex_text(message, _QUALIFIED, "MyName", "my.name", "123-abc")
+        rendered = regex_text(message, _QUALIFIED, "MyName", "my.name", "123-abc")
         return (
-            f"{shown} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+            f"{rendered} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
         )
     found: list[str] = []
     if slash:
@@ -176,10 +176,9 @@ def label_value(text: str) -> list[str]:
 
 def config_key(text: str) -> list[str]:
     """The keys of config maps and secrets, which become file names."""
-    found = _longer(text, 253, "characters")
-    if not _MATCH_CONFIG_KEY(text):
-        message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-        found.append(regex_text(message, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+    message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+    examples = ("key.name", "KEY_NAME", "key-name")
+    found = _violations(text, 253, _MATCH_CONFIG_KEY, message, _CONFIG_KEY, *examples)
     return found or dot_segments(text)
 
 
@@ -224,11 +223,51 @@ def port_name(text: str) -> list[str]:
 
 
 def ip_address(text: str) -> list[str]:
-    return [] if parse_ip(text) else [IP_ADDRESS]
+    """Rules of the older fields: an address that every parser reads alike, in any spelling."""
+    address = parse_ip(text)
+    if address is None:
+        return [LEADING_ZEROS if parse_ip(_without_zeros(text)) else IP_ADDRESS]
+    mapped = isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
+    return ["must not be an IPv4-mapped IPv6 address"] if mapped else []
+
+
+def canonical_ip_address(text: str) -> list[str]:
+    """Rules of fields whose texts are compared: one spelling for each address."""
+    if found := ip_address(text):
+        return found
+    canonical = str(parse_ip(text))
+    return [] if text == canonical else [f'must be in canonical form ("{canonical}")']
 
 
 def cidr(text: str) -> list[str]:
-    return [] if parse_cidr(text) else [CIDR_VALUE]
+    """A network, or the address of a host with its network's size, as the older fields allow."""
+    network = parse_cidr(text)
+    if network is None or text.rpartition("/")[2] != str(network.prefixlen):
+        empty_leaves = parse_cidr(_without_zeros(text)) is not None
+        return [f"{LEADING_ZEROS} in IP or prefix length" if empty_leaves else CIDR_VALUE]
+    address = parse_ip(text.rpartition("/")[0])
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return ["must not have an IPv4-mapped IPv6 address"]
+    if address != network.network_address:
+        return ["must not have bits set beyond the prefix length"]
+    return []
+
+
+def canonical_cidr(text: str) -> list[str]:
+    if found := cidr(text):
+        return found
+    canonical = str(parse_cidr(text))
+    return [] if text == canonical else [f'must be in canonical form ("{canonical}")']
+
+
+def _without_zeros(text: str) -> str:
+    """The text without the zeros in front of decimal numbers, which some parsers read as octal."""
+    if ":" in text:
+        head, slash, bits = text.partition("/")
+        before, colon, last = head.rpartition(":")
+        last = _ZEROS.sub("", last) if "." in last else last
+        return f"{before}{colon}{last}{slash}{_ZEROS.sub('', bits)}"
+    return _ZEROS.sub("", text)
 
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -147,7 +147,7 @@ def _amount(digits: str, scale: int, base: int, exponent: int, places: int = 0) 
 
 
 def _round_up(value: Fraction, exponent: int) -> Fraction:
-    """Away from zero, so that a wish for little never becomes a wish for nothing."""
+    """Away from zero, so that a small request never becomes none."""
     unit = 10**-exponent
     scaled = value * unit
     return Fraction(ceil(scaled) if scaled > 0 else floor(scaled), unit)

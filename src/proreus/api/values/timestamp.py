@@ -55,8 +55,8 @@ def _format_second(second: int) -> str:
 
 
 def format_micro_time(unix_s: float) -> str:
-    moment = datetime.fromtimestamp(round(unix_s * 1e6) / 1e6, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    second, micro = divmod(round(unix_s * 1e6), 1_000_000)
+    return f"{_format_second(second)[:-1]}.{micro:06d}Z"
 
 
 def parse_time(text: str) -> float:
@@ -64,13 +64,9 @@ def parse_time(text: str) -> float:
     return _parse(text, micro=False).timestamp()
 
 
-def parse_micro_time(text: str) -> float:
-    return _parse(text, micro=True).timestamp()
-
-
 @lru_cache(4096)
 def canonical_time(text: str) -> str:
-    """The same moment as a server writes it."""
+    """The same time as a server writes it."""
     return _parse(text, micro=False).strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)
 
 
@@ -95,7 +91,7 @@ def _parse(text: str, *, micro: bool) -> datetime:
     _refuse_range(text, fields)
     if rest:
         raise TimeError(f'parsing time "{text}": extra text: "{rest}"')
-    return _moment(fields)
+    return _timestamp(fields)
 
 
 def _refuse_range(text: str, fields: list[str]) -> None:
@@ -115,7 +111,7 @@ def _days(year: int, month: int) -> int:
     return _DAYS[month - 1]
 
 
-def _moment(fields: list[str]) -> datetime:
+def _timestamp(fields: list[str]) -> datetime:
     year, month, day, hour, minute, second = (int(field) for field in fields[:11:2])
     micros = int((fields[11][1:] + "000000")[:6])
     local = datetime(max(year, 1), month, day, hour, minute, second, micros, _zone(fields[12]))

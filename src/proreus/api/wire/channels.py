@@ -12,13 +12,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.wire import json
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 CLOSE = 255
-# Not a protocol of the stream but a credential in its place; it is nobody's to choose.
+# Not a protocol of the stream but a credential in its place; no server chooses it.
 BEARER_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
@@ -26,12 +27,12 @@ class ChannelError(Exception):
     """A message that says no channel, or is no base64."""
 
 
-class Message(NamedTuple):
+class ChannelMessage(NamedTuple):
     channel: int
     payload: bytes
 
 
-class Closed(NamedTuple):
+class ChannelClosed(NamedTuple):
     """The other end sends no more on ``channel``."""
 
     channel: int
@@ -40,12 +41,15 @@ class Closed(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ChannelProtocol:
     """``has_status``: the error channel carries a Status, else plain text, and nothing if all is
-    well. ``can_close``: one stream may end before the others."""
+    well. ``can_close``: one stream may end before the others. ``prefix_bytes``: what a message says
+    before its payload; the payload is part of a stream of bytes and may be cut anywhere (base64: at
+    groups of four)."""
 
     name: str
     is_base64: bool = False
     has_status: bool = True
     can_close: bool = False
+    prefix_bytes: int = 1
 
     def encode(self, channel: int, payload: bytes) -> bytes:
         if self.is_base64:
@@ -56,7 +60,7 @@ class ChannelProtocol:
         assert self.can_close, "only v5 closes streams"
         return bytes((CLOSE, channel))
 
-    def decode(self, message: bytes | str) -> Message | Closed:
+    def decode(self, message: bytes | str) -> ChannelMessage | ChannelClosed:
         """Text and binary messages count the same. Raises ChannelError."""
         raw = message.encode() if isinstance(message, str) else message
         if not raw:
@@ -66,14 +70,14 @@ class ChannelProtocol:
         if raw[0] == CLOSE and self.can_close:
             if len(raw) != 2:
                 raise ChannelError("a close that does not name one channel")
-            return Closed(raw[1])
-        return Message(raw[0], raw[1:])
+            return ChannelClosed(raw[1])
+        return ChannelMessage(raw[0], raw[1:])
 
-    def _decode_base64(self, raw: bytes) -> Message:
+    def _decode_base64(self, raw: bytes) -> ChannelMessage:
         if not raw[:1].isdigit():
             raise ChannelError("a message that does not begin with a digit")
         try:
-            return Message(int(raw[:1]), base64.b64decode(raw[1:], validate=True))
+            return ChannelMessage(int(raw[:1]), base64.b64decode(raw[1:], validate=True))
         except ValueError as error:
             raise ChannelError(f"a message that is no base64: {error}") from error
 
@@ -86,7 +90,7 @@ _OLD_BASE64 = ChannelProtocol("base64.channel.k8s.io", is_base64=True, has_statu
 _UNNAMED_COMMAND = ChannelProtocol("", has_status=False)
 _UNNAMED_FORWARD = ChannelProtocol("")
 # A port-forward as SPDY frames inside WebSocket messages.
-SPDY_TUNNEL = ChannelProtocol("SPDY/3.1+portforward.k8s.io")
+SPDY_TUNNEL = ChannelProtocol("SPDY/3.1+portforward.k8s.io", prefix_bytes=0)
 
 COMMAND_PROTOCOLS = (V5, V4, V4_BASE64, _OLD, _OLD_BASE64, _UNNAMED_COMMAND)
 FORWARD_PROTOCOLS = (SPDY_TUNNEL, V4, V4_BASE64, _UNNAMED_FORWARD)
@@ -121,7 +125,7 @@ def terminal_size(payload: bytes) -> tuple[int, int] | None:
     return (width, height) if is_real else None
 
 
-def exit_status(code: int, command: Sequence[str] = ()) -> dict[str, Any]:
+def exit_status(code: int, command: Sequence[str] = ()) -> JsonObject:
     """The Status that ends a command."""
     if code == 0:
         return {"metadata": {}, "status": "Success"}
@@ -135,7 +139,7 @@ def exit_status(code: int, command: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def exit_code(status: Mapping[str, Any]) -> int | None:
+def exit_code(status: Json) -> int | None:
     """What a command's last Status says it returned; None if it failed in another way."""
     if status.get("status") == "Success":
         return 0

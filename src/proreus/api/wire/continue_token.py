@@ -1,4 +1,4 @@
-"""The place where the next page of a list starts, as clients carry it (spec/server §2.7).
+"""The place where the next page of a list starts, as clients carry it (server.md §2.7).
 
 base64url without padding of ``{"v":"meta.k8s.io/v1","rv":N,"start":"key\\u0000"}``. A revision of
 -1 means "from here on, in the newest state". The token is opaque to clients but not secret.
@@ -13,7 +13,7 @@ import string
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proreus.api.go_text import json_kind, plain
+from proreus.api.go_text import json_kind, mistyped, plain
 from proreus.api.wire import strict_json
 
 _VERSION = "meta.k8s.io/v1"
@@ -93,10 +93,8 @@ def _json_object(raw: bytes) -> dict[str, object]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ContinueError(
-            f"continue key is not valid: json: cannot unmarshal {json_kind(value)} into Go value "
-            "of type storage.continueToken"
-        )
+        why = mistyped(value, "storage.continueToken")
+        raise ContinueError(f"continue key is not valid: {why}")
     # Go finds the fields of a struct whatever the case of their names; the last one counts.
     return {name.casefold(): item for name, item in value.items()}
 
@@ -107,11 +105,11 @@ def _typed(value: dict[str, object], field: str, wanted: type[_T], go_type: str)
         return wanted()
     if isinstance(found, wanted) and not isinstance(found, bool) and _fits(found):
         return found
-    shown = json_kind(found)
-    if wanted is int and shown == "number":
-        shown += f" {plain(found)}"
+    rendered = json_kind(found)
+    if wanted is int and rendered == "number":
+        rendered += f" {plain(found)}"
     raise ContinueError(
-        f"continue key is not valid: json: cannot unmarshal {shown} into Go struct "
+        f"continue key is not valid: json: cannot unmarshal {rendered} into Go struct "
         f"field continueToken.{field} of type {go_type}"
     )
 

@@ -101,8 +101,3 @@ def decode_event(line: bytes) -> WatchEvent:
     if frame.type not in EVENT_TYPES:
         raise ObjectDecodeError(f"not a watch event: unknown type {frame.type!r}")
     return WatchEvent(frame.type, KubeObject.from_bytes(frame.object))
-
-
-def encode_event(event: WatchEvent) -> bytes:
-    """The line of one event, newline included."""
-    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), event.object.raw)

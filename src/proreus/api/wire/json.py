@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 JSONDecodeError = orjson.JSONDecodeError
+JSONEncodeError = orjson.JSONEncodeError  # nested too deep, for a value that is JSON
 
 
 def encode(value: Any) -> bytes:

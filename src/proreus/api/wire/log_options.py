@@ -59,7 +59,7 @@ class PodLogOptions:
         return []
 
     def since(self, now: float) -> float | None:
-        """The moment before which nothing is wanted, in unix time."""
+        """The earliest time wanted, in unix time."""
         if self.since_seconds is not None:
             return now - self.since_seconds
         return parse_time(self.since_time) if self.since_time else None
@@ -89,7 +89,7 @@ class PodLogOptions:
 
 
 def decode_log_options(query: Query) -> PodLogOptions:
-    """Raises BadRequest for what cannot be read; what may be combined is not judged here."""
+    """Raises BadRequest for what cannot be read; combinations are not validated here."""
     since_time = first(query, "sinceTime")
     if since_time:
         try:

@@ -1,30 +1,23 @@
-"""The options of each verb ⇄ the query string (spec/server §2, §6).
+"""The options of each verb, decoded from the query string (server.md §2, §6).
 
-The server decodes and validates; the client encodes. Decoding follows Kubernetes' order: integers
+Decoding follows Kubernetes' order: integers
 fail first, then selectors, then the combination rules, so that of several mistakes the same one is
-told. Validation returns every violation; the caller turns them into one 422.
+reported. Validation returns every violation; the caller turns them into one 422.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
-from urllib.parse import urlencode
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.fields import FieldSelector
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import BadRequest
-from proreus.api.wire.query import (
-    Query,
-    boolean,
-    first,
-    integer,
-    optional_boolean,
-)
+from proreus.api.wire.query import Query, boolean, first, integer, optional_boolean
 
 NOT_OLDER_THAN = "NotOlderThan"
 IGNORE_READ_ERRORS = "ignoreStoreReadErrorWithClusterBreakingPotential"
@@ -50,7 +43,7 @@ class ListOptions:
     send_initial_events: bool | None = None
 
     def defaulted(self) -> ListOptions:
-        """A watch without a version is one that begins with the state (spec/server §2.4)."""
+        """A watch without a version is one that begins with the state (server.md §2.4)."""
         legacy = (
             self.watch
             and self.send_initial_events is None
@@ -64,26 +57,9 @@ class ListOptions:
     def violations(self) -> list[FieldError]:
         return _watch_violations(self) if self.watch else _list_violations(self)
 
-    def encode(self) -> str:
-        """The query string, without absent options."""
-        return urlencode(
-            _present(
-                labelSelector=str(self.labels),
-                fieldSelector=str(self.fields),
-                watch=_true(self.watch),
-                allowWatchBookmarks=_true(self.allow_watch_bookmarks),
-                resourceVersion=self.resource_version,
-                resourceVersionMatch=self.resource_version_match,
-                timeoutSeconds=self.timeout_seconds,
-                limit=self.limit or None,
-                **{"continue": self.continue_token},
-                sendInitialEvents=_flag(self.send_initial_events),
-            )
-        )
-
 
 def decode_list_options(query: Query) -> ListOptions:
-    """Raises BadRequest for what cannot be read; the combination is not judged here."""
+    """Raises BadRequest for what cannot be read; the combination is not validated here."""
     if not query:
         return ListOptions()
     timeout, limit = integer(query, "timeoutSeconds"), integer(query, "limit")
@@ -136,16 +112,6 @@ class WriteOptions:
             )
         return found
 
-    def encode(self) -> str:
-        return urlencode(
-            _present(
-                dryRun=",".join(self.dry_run),
-                fieldManager=self.field_manager,
-                fieldValidation=self.field_validation,
-                force=_flag(self.force),
-            )
-        )
-
 
 def decode_write_options(query: Query, kind: str) -> WriteOptions:
     if not query:
@@ -170,6 +136,12 @@ class DeleteOptions:
     uid: str | None = None
     resource_version: str | None = None
     ignores_read_errors: bool = False  # meant for objects that cannot be read any more
+    has_empty_preconditions: bool = False  # said, though with nothing in them
+
+    @property
+    def has_preconditions(self) -> bool:
+        is_pinned = self.uid is not None or self.resource_version is not None
+        return is_pinned or self.has_empty_preconditions
 
     @property
     def is_dry_run(self) -> bool:
@@ -200,28 +172,14 @@ class DeleteOptions:
 
     def _beside_ignoring(self) -> Iterator[FieldError]:
         for name, is_set in (
-            ("dryRun", bool(self.dry_run)),
             ("propagationPolicy", self.propagation_policy is not None),
             ("orphanDependents", self.orphan_dependents is not None),
             ("gracePeriodSeconds", self.grace_period_seconds is not None),
-            ("preconditions", self.uid is not None or self.resource_version is not None),
+            ("preconditions", self.has_preconditions),
         ):
             if is_set:
                 why = f"cannot be set together with .{name}"
                 yield field_error.invalid(IGNORE_READ_ERRORS, True, why)
-
-    def to_body(self) -> dict[str, Any]:
-        """The options as the JSON body of a DELETE."""
-        preconditions = _present(uid=self.uid, resourceVersion=self.resource_version)
-        return _present(
-            kind="DeleteOptions",
-            apiVersion="v1",
-            gracePeriodSeconds=self.grace_period_seconds,
-            propagationPolicy=self.propagation_policy,
-            orphanDependents=self.orphan_dependents,
-            dryRun=list(self.dry_run) or None,
-            preconditions=preconditions or None,
-        )
 
 
 def decode_delete_options(query: Query) -> DeleteOptions:
@@ -240,9 +198,10 @@ def decode_delete_options(query: Query) -> DeleteOptions:
     )
 
 
-def delete_options_from_body(body: Mapping[str, Any]) -> DeleteOptions:
+def delete_options_from_body(body: Json) -> DeleteOptions:
     """From a decoded DeleteOptions object whose types have been checked."""
-    preconditions = body.get("preconditions") or {}
+    given = body.get("preconditions")
+    preconditions = given or {}
     return DeleteOptions(
         grace_period_seconds=body.get("gracePeriodSeconds"),
         propagation_policy=body.get("propagationPolicy"),
@@ -251,6 +210,7 @@ def delete_options_from_body(body: Mapping[str, Any]) -> DeleteOptions:
         uid=preconditions.get("uid"),
         resource_version=preconditions.get("resourceVersion"),
         ignores_read_errors=bool(body.get(IGNORE_READ_ERRORS)),
+        has_empty_preconditions=given is not None and not given,
     )
 
 
@@ -332,15 +292,3 @@ def _field_manager_violations(name: str) -> list[FieldError]:
             why = f"invalid character U+{ord(char):04X} (at position {position})"
             found.append(field_error.invalid("fieldManager", name, why))
     return found
-
-
-def _present(**values: Any) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value not in (None, "", {})}
-
-
-def _true(value: bool) -> str:
-    return "true" if value else ""
-
-
-def _flag(value: bool | None) -> str:
-    return "" if value is None else _true(value) or "false"

@@ -1,4 +1,4 @@
-"""URL path ⇄ group, version, namespace, resource, name, subresource (spec/server §1.1).
+"""URL path ⇄ group, version, namespace, resource, name, subresource (server.md §1.1).
 
 ``split`` says what a path asks for before anything is known about what is served: the same answer
 decides authorization, so a caller without rights learns nothing about which resources exist.
@@ -99,20 +99,6 @@ def _split(path: str) -> Path:
             return _below(parts, group, version, [first, *more])
         case _:
             return OtherPath(tuple(parts))
-
-
-def object_path(
-    group_version: GroupVersion,
-    resource: str,
-    *,
-    namespace: str = "",
-    name: str = "",
-    subresource: str = "",
-) -> str:
-    """The URL path a client asks for."""
-    return str(
-        ApiPath(group_version.group, group_version.version, resource, namespace, name, subresource)
-    )
 
 
 def _below(whole: list[str], group: str, version: str, parts: list[str]) -> Path:

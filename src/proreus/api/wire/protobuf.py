@@ -2,7 +2,7 @@
 
 Every body is an envelope: four bytes, then a message that carries kind, apiVersion and the
 object's own bytes. Typed clients (kubectl create, client-go) send their writes this way and have
-no fallback. What has no message (custom resources, Table) cannot be written; ask ``has_message``.
+no fallback. What has no message (custom resources, Table) cannot be written.
 """
 
 from __future__ import annotations
@@ -13,19 +13,14 @@ from importlib import resources
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
+from proreus.api.wire.amplification import Budget
 from proreus.api.wire.protobuf_codec import Message, Messages
 from proreus.api.wire.protobuf_special import SPECIAL, decode_json, encode_raw, fields, raw_bytes
-from proreus.api.wire.protobuf_wire import ProtobufError, Truncated, delimited
+from proreus.api.wire.protobuf_wire import ProtobufError, Truncated, delimited, write_varint
 
-__all__ = [
-    "ProtobufError",
-    "decode",
-    "decode_watch_event",
-    "encode",
-    "encode_watch_event",
-    "has_message",
-]
+__all__ = ["ListWriter", "ProtobufError", "decode", "encode", "encode_watch_event"]
 
 MAGIC = b"k8s\x00"
 _MISSING_MAGIC = (
@@ -36,11 +31,7 @@ _API_VERSION, _RAW = b"\x0a", b"\x12"
 _NO_CONTENT_TYPE = b"\x1a\x00\x22\x00"
 
 
-def has_message(kind: GroupVersionKind) -> bool:
-    return _message_name(kind) in _messages()
-
-
-def encode(obj: dict[str, Any], kind: GroupVersionKind) -> bytes:
+def encode(obj: JsonObject, kind: GroupVersionKind) -> bytes:
     """The envelope with the object in it. Fields without a number are left out."""
     try:
         body = _message(kind).encode(obj)
@@ -49,8 +40,41 @@ def encode(obj: dict[str, Any], kind: GroupVersionKind) -> bytes:
     return _enveloped(kind, body)
 
 
-def decode(data: bytes) -> dict[str, Any]:
-    """The object of an envelope, kind and apiVersion included."""
+class ListWriter:
+    """A list written in parts: ``start``, each ``item``, ``end``; joined they are its envelope.
+
+    The envelope begins with its size, so ``start`` takes that of all items together.
+    """
+
+    __slots__ = ("_head", "_kind", "_write", "end")
+
+    def __init__(self, head: JsonObject, kind: GroupVersionKind, field: str) -> None:
+        """``head`` has all fields but ``field``, which holds the items. Raises ProtobufError."""
+        message = _message(kind)
+        self._kind = kind
+        self._head = message.encode(head)
+        self._write = message.writers[field]
+        self.end = _NO_CONTENT_TYPE
+
+    def item(self, obj: JsonObject) -> bytes:
+        """Raises ProtobufError."""
+        try:
+            return self._write([obj])
+        except RecursionError as deep:
+            raise ProtobufError("exceeded max depth") from deep
+        except (AttributeError, TypeError) as bad:
+            raise ProtobufError(f"{self._kind.kind}: {bad}") from bad
+
+    def start(self, size: int) -> bytes:
+        raw = _RAW + write_varint(len(self._head) + size)
+        return b"".join((MAGIC, _typed(self._kind), raw, self._head))
+
+
+def decode(data: bytes) -> JsonObject:
+    """The object of an envelope, kind and apiVersion included.
+
+    Raises ProtobufError, TooManyContainers.
+    """
     try:
         return _decode(data)
     except IndexError as end:
@@ -59,28 +83,14 @@ def decode(data: bytes) -> dict[str, Any]:
         raise ProtobufError("exceeded max depth") from deep
 
 
-def encode_watch_event(event_type: str, obj: dict[str, Any], kind: GroupVersionKind) -> bytes:
+def encode_watch_event(event_type: str, obj: JsonObject, kind: GroupVersionKind) -> bytes:
     """One frame of a watch stream: four bytes of length, then the event."""
     extension = delimited(_API_VERSION, encode(obj, kind))
     event = delimited(b"\x0a", event_type.encode()) + delimited(b"\x12", extension)
     return struct.pack(">I", len(event)) + event
 
 
-def decode_watch_event(frame: bytes) -> tuple[str, dict[str, Any]]:
-    """Type and object of one frame, without the four bytes of length."""
-    event_type, body = "", b""
-    try:
-        for number, value in fields(frame, "WatchEvent"):
-            if number == 1 and isinstance(value, bytes):
-                event_type = value.decode("utf-8", "replace")
-            elif number == 2 and isinstance(value, bytes):
-                body = raw_bytes(value)
-    except IndexError as end:
-        raise Truncated from end
-    return event_type, decode(body)
-
-
-def _decode(data: bytes) -> dict[str, Any]:
+def _decode(data: bytes) -> JsonObject:
     if not data:
         raise ProtobufError("empty data")
     if not data.startswith(MAGIC):
@@ -98,15 +108,18 @@ def _decode(data: bytes) -> dict[str, Any]:
     api_version, kind = named.get(1, ""), named.get(2, "")
     version = GroupVersion.parse(api_version)
     message = _message(version.kind(kind))
-    return {"kind": kind, "apiVersion": api_version, **message.decode(raw, 0, len(raw))}
+    return {"kind": kind, "apiVersion": api_version, **message.decode(raw, 0, len(raw), Budget())}
 
 
 def _enveloped(kind: GroupVersionKind, body: bytes) -> bytes:
+    return b"".join((MAGIC, _typed(kind), delimited(_RAW, body), _NO_CONTENT_TYPE))
+
+
+def _typed(kind: GroupVersionKind) -> bytes:
     type_meta = delimited(b"\x0a", kind.api_version.encode()) + delimited(
         b"\x12", kind.kind.encode()
     )
-    head = delimited(b"\x0a", type_meta)
-    return b"".join((MAGIC, head, delimited(_RAW, body), _NO_CONTENT_TYPE))
+    return delimited(b"\x0a", type_meta)
 
 
 def _message(kind: GroupVersionKind) -> Message:

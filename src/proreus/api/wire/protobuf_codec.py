@@ -14,8 +14,11 @@ import base64
 import binascii
 import struct
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+from proreus.api.json_types import JsonObject
+from proreus.api.wire.amplification import Budget
 from proreus.api.wire.protobuf_special import Decode, Encode, fields
 from proreus.api.wire.protobuf_unions import UNIONS, union_of
 from proreus.api.wire.protobuf_wire import (
@@ -34,6 +37,7 @@ from proreus.api.wire.protobuf_wire import (
 
 Table = Mapping[str, Mapping[str, tuple[int, str]]]
 Specials = Mapping[str, tuple[Decode, Encode]]
+_DecodeWithin = Callable[[bytes, Budget], Any]
 
 _INTEGERS = ("int32", "int64")
 _WIRE_TYPES = {"int32": VARINT, "int64": VARINT, "bool": VARINT, "double": FIXED64}
@@ -62,13 +66,15 @@ class Messages:
             found = self._messages[name] = Message(name, self._table[name], self)
         return found
 
-    def special(self, name: str) -> tuple[Decode, Encode] | None:
+    def special(self, name: str) -> tuple[_DecodeWithin, Encode] | None:
         """Bytes ⇄ value of a type that is no plain object, None for one that is."""
-        if name == "bytes":
-            return _decode_base64, _encode_base64
         if name in UNIONS:
             return union_of(name, lambda: self["apiextensions.v1.JSONSchemaProps"])
-        return self._specials.get(name)
+        found = _BASE64 if name == "bytes" else self._specials.get(name)
+        if found is None:
+            return None
+        decode, encode = found
+        return (lambda raw, _: decode(raw)), encode
 
 
 class Message:
@@ -85,12 +91,13 @@ class Message:
         self._readers: dict[int, _Reader] | None = None
         self._writers: dict[str, Callable[[Any], bytes]] | None = None
 
-    def decode(self, buffer: bytes, at: int, end: int) -> dict[str, Any]:
+    def decode(self, buffer: bytes, at: int, end: int, budget: Budget) -> JsonObject:
         """The object between two positions. IndexError means the buffer ended too soon."""
+        budget.spend()
         readers = self._readers
         if readers is None:
             readers = self._compile_readers()
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         while at < end:
             tag = buffer[at]
             at += 1
@@ -121,21 +128,21 @@ class Message:
             if kind == _TEXT:
                 found[name] = buffer[at:stop].decode("utf-8", "replace")
             elif kind == _MESSAGE:
-                found[name] = read(buffer, at, stop)
+                found[name] = read(buffer, at, stop, budget)
             elif kind == _MAP:
-                key, value = _entry(buffer, at, stop, read)
+                key, value = _entry(buffer, at, stop, read, budget)
                 found.setdefault(name, {})[key] = value
             elif kind == _VALUE:
-                if (value := read(buffer[at:stop])) is not None:
+                if (value := read(buffer[at:stop], budget)) is not None:
                     found[name] = value
             elif kind == _MESSAGES:
-                found.setdefault(name, []).append(read(buffer, at, stop))
+                found.setdefault(name, []).append(read(buffer, at, stop, budget))
             elif kind == _TEXTS:
                 found.setdefault(name, []).append(buffer[at:stop].decode("utf-8", "replace"))
             elif kind == _INLINE:
-                found.update(read(buffer, at, stop))
+                found.update(read(buffer, at, stop, budget))
             elif kind == _VALUES:
-                found.setdefault(name, []).append(read(buffer[at:stop]))
+                found.setdefault(name, []).append(read(buffer[at:stop], budget))
             else:
                 found.setdefault(name, []).extend(_unpack(buffer[at:stop], read))
             at = stop
@@ -223,31 +230,35 @@ def _unpack(raw: bytes, convert: Callable[[int], Any]) -> list[Any]:
     return values
 
 
-def _value_reader(kind: str, messages: Messages) -> Decode:
+def _value_reader(kind: str, messages: Messages) -> _DecodeWithin:
     """Reads the value of a map's entry, empty bytes if the entry has none."""
     if kind == "string":
-        return lambda raw: raw.decode("utf-8", "replace")
+        return lambda raw, _: raw.decode("utf-8", "replace")
     if special := messages.special(kind):
         return special[0]
     message = messages[kind]
-    return lambda raw: message.decode(raw, 0, len(raw))
+    return lambda raw, budget: message.decode(raw, 0, len(raw), budget)
 
 
-def _entry(buffer: bytes, at: int, stop: int, read: Decode) -> tuple[str, Any]:
+def _entry(
+    buffer: bytes, at: int, stop: int, read: _DecodeWithin, budget: Budget
+) -> tuple[str, Any]:
     """Key and value of a map's entry."""
     middle = at + 2 + buffer[at + 1] if stop - at > 3 else stop
     # Nearly all are a key, then a value, both short.
     if middle + 1 < stop and buffer[at] == 0x0A and buffer[middle] == 0x12:
         value = middle + 2
         if buffer[middle + 1] == stop - value < 0x80 and buffer[at + 1] < 0x80:
-            return buffer[at + 2 : middle].decode("utf-8", "replace"), read(buffer[value:stop])
+            return buffer[at + 2 : middle].decode("utf-8", "replace"), read(
+                buffer[value:stop], budget
+            )
     key, found = b"", b""
     for number, part in fields(buffer[at:stop], "map entry"):
         if number == 1 and isinstance(part, bytes):
             key = part
         elif number == 2 and isinstance(part, bytes):
             found = part
-    return key.decode("utf-8", "replace"), read(found)
+    return key.decode("utf-8", "replace"), read(found, budget)
 
 
 def _writer_of(number: int, prefix: str, inner: str, messages: Messages) -> Callable[[Any], bytes]:
@@ -257,6 +268,8 @@ def _writer_of(number: int, prefix: str, inner: str, messages: Messages) -> Call
             return lambda values: b"".join(map(single, values))
         case "map":
             tag = write_tag(number, BYTES)
+            if inner == "string":
+                return partial(_write_texts, tag)
             value = _single_writer(2, inner, messages)
 
             def write_map(entries: Any) -> bytes:
@@ -268,6 +281,16 @@ def _writer_of(number: int, prefix: str, inner: str, messages: Messages) -> Call
             return write_map
         case _:
             return single
+
+
+def _write_texts(tag: bytes, entries: Any) -> bytes:
+    """A map of strings, which may have very many."""
+    parts: list[bytes] = []
+    for key in sorted(entries):
+        name, text = key.encode(), entries[key].encode()
+        entry = b"\x0a%b%b\x12%b%b" % (write_varint(len(name)), name, write_varint(len(text)), text)
+        parts += (tag, write_varint(len(entry)), entry)
+    return b"".join(parts)
 
 
 def _single_writer(number: int, kind: str, messages: Messages) -> Callable[[Any], bytes]:
@@ -312,3 +335,6 @@ def _encode_base64(text: Any) -> bytes:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as bad:
         raise ProtobufError(f"illegal base64: {bad}") from bad
+
+
+_BASE64: tuple[Decode, Encode] = (_decode_base64, _encode_base64)

@@ -13,6 +13,7 @@ from typing import Any
 
 from proreus.api.values import timestamp
 from proreus.api.wire import json
+from proreus.api.wire.amplification import check_json
 from proreus.api.wire.protobuf_wire import (
     ProtobufError,
     Truncated,
@@ -50,16 +51,16 @@ def fields(body: bytes, message: str) -> Iterator[tuple[int, int | bytes]]:
 
 @lru_cache(maxsize=4096)
 def _decode_time(body: bytes) -> Any:
-    moment = _moment(body)
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}".zfill(20) if moment else None
+    time = _timestamp(body)
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}".zfill(20) if time else None
 
 
 def _decode_micro_time(body: bytes) -> Any:
-    moment = _moment(body)
-    return f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27) if moment else None
+    time = _timestamp(body)
+    return f"{time:%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27) if time else None
 
 
-def _moment(body: bytes) -> datetime | None:
+def _timestamp(body: bytes) -> datetime | None:
     if not body:
         return None  # the zero time
     found = {number: value for number, value in fields(body, "Time") if isinstance(value, int)}
@@ -72,15 +73,15 @@ def _moment(body: bytes) -> datetime | None:
 
 @lru_cache(maxsize=4096)
 def _encode_time(text: Any) -> bytes:
-    return _encode_moment(text, timestamp.canonical_time)
+    return _encode_timestamp(text, timestamp.canonical_time)
 
 
 @lru_cache(maxsize=4096)
 def _encode_micro_time(text: Any) -> bytes:
-    return _encode_moment(text, timestamp.canonical_micro_time)
+    return _encode_timestamp(text, timestamp.canonical_micro_time)
 
 
-def _encode_moment(text: Any, canonical: Callable[[str], str]) -> bytes:
+def _encode_timestamp(text: Any, canonical: Callable[[str], str]) -> bytes:
     if not isinstance(text, str):
         raise ProtobufError(f"a time must be text, got {text!r}")
     try:
@@ -139,6 +140,7 @@ def decode_json(raw: bytes) -> Any:
     if not raw:
         return None
     try:
+        check_json(raw)
         return json.decode(raw)
     except json.JSONDecodeError as bad:
         raise ProtobufError(f"raw value is no JSON: {bad}") from bad

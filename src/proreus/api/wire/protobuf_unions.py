@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from proreus.api.wire.protobuf_special import Decode, Encode, fields
+from proreus.api.json_types import JsonObject
+from proreus.api.wire.amplification import Budget
+from proreus.api.wire.protobuf_special import Encode, fields
 from proreus.api.wire.protobuf_wire import BYTES, ProtobufError, delimited, write_tag, write_varint
 
 # Field numbers: the alternative, the schema.
@@ -19,28 +21,30 @@ UNIONS = {
 class Schema(Protocol):
     """The codec's message of JSONSchemaProps, which contains the unions again."""
 
-    def decode(self, buffer: bytes, at: int, end: int) -> dict[str, Any]: ...
+    def decode(self, buffer: bytes, at: int, end: int, budget: Budget) -> JsonObject: ...
     def encode(self, value: Any) -> bytes: ...
 
 
-def union_of(name: str, schema: Callable[[], Schema]) -> tuple[Decode, Encode]:
+def union_of(
+    name: str, schema: Callable[[], Schema]
+) -> tuple[Callable[[bytes, Budget], Any], Encode]:
     """A schema, or else a boolean, a list of schemas or a list of names."""
     other_number, schema_number = UNIONS[name]
     schema_tag, other_tag = write_tag(schema_number, BYTES), write_tag(other_number, BYTES)
     is_bool, is_names = name.endswith("OrBool"), name.endswith("StringArray")
 
-    def decode(body: bytes) -> Any:
+    def decode(body: bytes, budget: Budget) -> Any:
         allowed = True
         items: list[Any] = []
         for number, value in fields(body, name):
             if isinstance(value, int):
                 allowed = bool(value)
             elif number == schema_number:
-                return schema().decode(value, 0, len(value))
+                return schema().decode(value, 0, len(value), budget)
             elif is_names:
                 items.append(value.decode("utf-8", "replace"))
             else:
-                items.append(schema().decode(value, 0, len(value)))
+                items.append(schema().decode(value, 0, len(value), budget))
         return allowed if is_bool else items
 
     def encode(value: Any) -> bytes:

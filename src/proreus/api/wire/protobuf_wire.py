@@ -64,7 +64,7 @@ def delimited(tag: bytes, body: bytes) -> bytes:
 
 
 def skip(buffer: bytes, at: int, end: int, tag: int, message: str) -> int:
-    """The position behind a field nobody here knows."""
+    """The position behind an unknown field."""
     if tag >> 3 == 0:
         raise ProtobufError(f"proto: {message}: illegal tag 0 (wire type {tag & 7})")
     match tag & 7:

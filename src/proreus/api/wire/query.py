@@ -1,4 +1,4 @@
-"""The query string, read as Kubernetes reads it (spec/server §2.1, §12).
+"""The query string, read as Kubernetes reads it (server.md §2.1, §12).
 
 Of a repeated parameter the first value counts, except where an option is a list. A parameter with
 a broken ``%`` escape or a ``;`` is lost silently. Values parse by Go's rules, with Go's words.
@@ -74,9 +74,9 @@ class RevisionError(ValueError):
     """A resourceVersion that is no number; ``why`` is Go's message, ``str`` names the field too."""
 
     def __init__(self, text: str, why: str) -> None:
-        shown = go_text.quoted(text)
-        self.why = f"strconv.ParseUint: parsing {shown}: {why}"
-        super().__init__(f"resourceVersion: Invalid value: {shown}: {self.why}")
+        rendered = go_text.quoted(text)
+        self.why = f"strconv.ParseUint: parsing {rendered}: {why}"
+        super().__init__(f"resourceVersion: Invalid value: {rendered}: {self.why}")
 
 
 def parse_resource_version(text: str) -> int:

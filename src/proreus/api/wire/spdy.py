@@ -30,6 +30,9 @@ _PING, _GOAWAY, _HEADERS, _WINDOW_UPDATE = 6, 7, 8, 9
 _IGNORED = frozenset({_SETTINGS, _WINDOW_UPDATE})
 _CONTROL_BYTES_MAX = 64 * 1024
 _HEADER_BYTES_MAX = 64 * 1024
+# A frame may carry 16 MiB. Longer data is handed on in pieces of this size, so that no stream needs
+# the memory of a whole frame.
+DATA_PIECE_BYTES = 64 * 1024
 
 Headers = Mapping[str, str]
 
@@ -111,9 +114,16 @@ class FrameReader:
                 flags, size = third >> 24, third & 0xFF_FFFF
                 if first & _CONTROL and size > _CONTROL_BYTES_MAX:
                     raise SpdyError(f"a control frame of {size} bytes")
+                is_cut = not first & _CONTROL and size > DATA_PIECE_BYTES
+                whole, size = size, DATA_PIECE_BYTES if is_cut else size
                 if len(buffer) - at - 8 < size:
                     return
                 payload = bytes(memoryview(buffer)[at + 8 : at + 8 + size])
+                if is_cut:  # what follows the piece is a frame again, with a head of its own
+                    at += size
+                    _HEAD.pack_into(buffer, at, first, second, flags << 24 | whole - size)
+                    yield Data((first << 16 | second) & _STREAM, payload)
+                    continue
                 at += 8 + size
                 if not first & _CONTROL:
                     yield Data((first << 16 | second) & _STREAM, payload, bool(flags & _FIN))

@@ -9,7 +9,7 @@ list, kind and apiVersion too in a list of custom objects and everywhere else. S
 is a join of heads and items, and none of them is cut.
 
 Custom objects are stored with the version they were written in,
-``{"metadata":{"storedVersion":"v1",…``: which one that was cannot be told from a definition that
+``{"metadata":{"storedVersion":"v1",…``: which one that was does not follow from a definition that
 has changed since. No item has it.
 
 The revision is known only when a write commits, and lists, single objects and events differ only in
@@ -18,9 +18,7 @@ their head, so each form is the one before it with a few bytes put in front: no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.wire import json
 
 _METADATA = b'{"metadata":{'
@@ -32,7 +30,7 @@ _HEAD = (*_NOT_STORED, "metadata")
 _NOT_STORED_METADATA = ("resourceVersion", "selfLink")
 
 
-def stored_from_object(obj: Mapping[str, Any]) -> bytes:
+def stored_from_object(obj: Json) -> bytes:
     """The stored bytes of a decoded object: metadata first, and nothing that storage derives.
 
     Equal contents give equal bytes as long as keys keep their order, which decoding does.
@@ -66,7 +64,7 @@ def item_from_stored(stored: bytes, revision: int) -> bytes:
     return b'%b%d",%b' % (_ITEM, revision, stored[_BODY:])
 
 
-def item_from_object(obj: Mapping[str, Any]) -> bytes:
+def item_from_object(obj: Json) -> bytes:
     """Of a decoded object that has its revision, or is to have none."""
     rest = {name: value for name, value in obj.items() if name not in _HEAD}
     return json.encode({"metadata": obj["metadata"], **rest})[1:]
@@ -88,6 +86,6 @@ def whole(item: bytes) -> bytes:
     return b"{" + item
 
 
-def decode_item(item: bytes) -> dict[str, Any]:
-    value: dict[str, Any] = json.decode(whole(item))
+def decode_item(item: bytes) -> JsonObject:
+    value: JsonObject = json.decode(whole(item))
     return value

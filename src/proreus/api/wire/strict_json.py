@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from proreus.api.wire import json
+from proreus.api.wire.json_reader import JsonRead, NumberTooLarge, read_json
 from proreus.api.wire.json_syntax import explain
-from proreus.api.wire.slow_json import NumberTooLarge, SlowlyRead, read_slowly
 
 _KEY = re.compile(rb'"[ \t\r\n]*:')
 _STEP = re.compile(r"[.\[]")  # in a path
@@ -36,7 +36,7 @@ class JsonTooDeep(JsonError):
     ``read`` is what could be kept of it.
     """
 
-    def __init__(self, read: SlowlyRead) -> None:
+    def __init__(self, read: JsonRead) -> None:
         super().__init__("exceeded max depth")
         self.read = read
 
@@ -60,14 +60,14 @@ def decode_strict(data: bytes, *, merge_duplicates: bool = True) -> tuple[Any, t
     return read.value, read.duplicates
 
 
-def decode_deep(data: bytes, *, merge_duplicates: bool = True) -> SlowlyRead:
+def decode_deep(data: bytes, *, merge_duplicates: bool = True) -> JsonRead:
     """As ``decode_strict``, but what is very deep is marked, not refused. Raises JsonError."""
     if fault := explain(data):
         raise JsonError(fault)
     # Go reads bytes that are no UTF-8, and halves of surrogate pairs, as U+FFFD.
     text = data.decode("utf-8", "proreus.replace_each_byte")
     try:
-        return read_slowly(text, merge=merge_duplicates)
+        return read_json(text, merge=merge_duplicates)
     except NumberTooLarge as error:
         raise JsonError(str(error)) from error
 

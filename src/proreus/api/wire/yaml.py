@@ -5,7 +5,8 @@ a number; only the first document counts; keys become strings. Stands where a bo
 patches, application/yaml) and where a YAML answer leaves. Cost: about 1.5 ms per pod each way, and
 30 µs for one that is written as JSON.
 
-Invariant: a decoded value is plain JSON, acyclic, and not larger than aliases may make it.
+Invariant: a decoded value is plain JSON, acyclic, and not larger than aliases may make it. Neither
+does it hold more objects and lists than ``amplification`` allows.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ from yaml.events import (
 )
 from yaml.nodes import ScalarNode
 
+from proreus.api.json_types import JsonObject
 from proreus.api.wire import strict_json, yaml_scalars
-from proreus.api.wire.slow_json import TOO_DEEP, SlowlyRead
+from proreus.api.wire.amplification import Budget, check_json
+from proreus.api.wire.json_reader import TOO_DEEP, JsonRead
 
 try:
     from yaml import CSafeDumper as _Dumper
@@ -43,6 +46,8 @@ _ALIASED_FREE = 1_000
 _SMALL_NODES, _LARGE_NODES = 400_000, 4_000_000
 _SMALL_SHARE, _LARGE_SHARE = 0.99, 0.10
 MAX_DEPTH = 10_000  # the other library's
+# The scanner's cost of an event grows with its depth in brackets.
+_SKIPPED_MAX = 20_000
 _KEPT_DEPTH = 250  # less than the JSON encoder writes
 _JSON_DEPTH_MAX = 100
 _JSON_KEY_MAX = 500
@@ -58,13 +63,14 @@ class YamlError(ValueError):
     """Text that is no YAML; ``str(error)`` is worded like the server's parser."""
 
 
-def _read_as_json(data: bytes) -> dict[str, Any] | None:
+def _read_as_json(data: bytes) -> JsonObject | None:
     """The value of a document that is JSON and means the same as YAML; None: read it as YAML.
 
     kubectl sends what it applies as JSON and calls it YAML; a hundredth of the time is enough.
     """
     if data[:1] != b"{" or not data.isascii() or _MEANS_ANOTHER.search(data):
         return None
+    check_json(data)
     try:
         value, duplicates = strict_json.decode_strict(data)
     except strict_json.JsonError:
@@ -84,11 +90,6 @@ def _is_the_same(value: Any, depth: int) -> bool:
     return type(value) is not float
 
 
-def decode(data: bytes) -> Any:
-    """The first document as a JSON value; an empty one is None."""
-    return decode_strict(data)[0]
-
-
 def decode_strict(data: bytes) -> tuple[Any, tuple[str, ...]]:
     """The value, and one ``line 5: key "x" already set in map`` per key given twice."""
     read = decode_deep(data)
@@ -97,10 +98,10 @@ def decode_strict(data: bytes) -> tuple[Any, tuple[str, ...]]:
     return read.value, read.duplicates
 
 
-def decode_deep(data: bytes) -> SlowlyRead:
+def decode_deep(data: bytes) -> JsonRead:
     """As ``decode_strict``, but what is very deep is marked instead of refused."""
     if (plain := _read_as_json(data)) is not None:
-        return SlowlyRead(plain, (), is_cut=False)
+        return JsonRead(plain, (), is_cut=False)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as bad:
@@ -110,7 +111,7 @@ def decode_deep(data: bytes) -> SlowlyRead:
     try:
         reader = _Reader(parser)
         value = reader.document()
-        return SlowlyRead(value, tuple(reader.duplicates), reader.is_cut)
+        return JsonRead(value, tuple(reader.duplicates), reader.is_cut)
     except pyyaml.YAMLError as fault:
         raise YamlError(f"yaml: {_explain(fault)}") from fault
     finally:
@@ -128,7 +129,7 @@ def encode(value: Any) -> bytes:
         width=80,
         encoding="utf-8",
     )
-    # A scalar as the whole document is followed by an end marker nobody expects.
+    # A scalar as the whole document is followed by a superfluous end marker.
     return text.removesuffix(b"...\n")
 
 
@@ -154,9 +155,11 @@ class _Reader:
         self.duplicates: list[str] = []
         self.is_cut = False  # something was too deep to be kept
         self._next = parser.get_event
-        self._anchors: dict[str, Any] = {}
+        self._anchors: JsonObject = {}
         self._nodes = 0
         self._aliased = 0
+        self._containers = Budget()
+        self._skipped = 0  # events below what is kept
 
     def document(self) -> Any:
         self._next()  # StreamStart
@@ -174,6 +177,7 @@ class _Reader:
         if isinstance(event, ScalarEvent):
             value = _json(_scalar(event))
         else:
+            self._containers.spend()
             if event.anchor:
                 self._anchors[event.anchor] = _OPEN
             if isinstance(event, SequenceStartEvent):
@@ -205,8 +209,10 @@ class _Reader:
             raise YamlError("yaml: document contains excessive aliasing")
         match value:
             case dict():
+                self._containers.spend()
                 return {key: self._copy(child, depth + 1) for key, child in value.items()}
             case list():
+                self._containers.spend()
                 return [self._copy(child, depth + 1) for child in value]
             case _:
                 return value
@@ -222,7 +228,8 @@ class _Reader:
                     depth += 1
                 case CollectionEndEvent():
                     depth -= 1
-            if depth > MAX_DEPTH:
+            self._skipped += 1
+            if depth > MAX_DEPTH or self._skipped > _SKIPPED_MAX:
                 raise YamlError(f"yaml: exceeded max depth of {MAX_DEPTH}")
         return TOO_DEEP
 
@@ -232,9 +239,9 @@ class _Reader:
             items.append(self._value(event, depth + 1))
         return items
 
-    def _mapping(self, depth: int) -> dict[str, Any]:
-        own: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
+    def _mapping(self, depth: int) -> JsonObject:
+        own: JsonObject = {}
+        merged: JsonObject = {}
         while not isinstance(event := self._next(), MappingEndEvent):
             if isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]:
                 merged = _merge_source(self._value(self._next(), depth + 1)) | merged
@@ -272,9 +279,9 @@ def _aliased_share(nodes: int) -> float:
     return _SMALL_SHARE - (_SMALL_SHARE - _LARGE_SHARE) * above / (_LARGE_NODES - _SMALL_NODES)
 
 
-def _merge_source(value: Any) -> dict[str, Any]:
+def _merge_source(value: Any) -> JsonObject:
     sources = value if isinstance(value, list) else [value]
-    merged: dict[str, Any] = {}
+    merged: JsonObject = {}
     for source in sources:
         if not isinstance(source, dict):
             raise YamlError("yaml: map merge requires map or sequence of maps as the value")

@@ -9,10 +9,10 @@ import click
 
 from proreus.aio.clock import SystemClock
 from proreus.cli.alone import kubeconfig_option, run_alone
-from proreus.cli.kubelet_options import kubelet_settings, runtime_option
+from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
 from proreus.cli.options import data_dir_option
+from proreus.cluster.components import kubelet_component
 from proreus.cluster.kubelet.settings import RuntimeName
-from proreus.cluster.parts import kubelet_part
 
 
 @click.command()
@@ -20,6 +20,7 @@ from proreus.cluster.parts import kubelet_part
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--name-prefix", default="node", show_default=True, help="Nodes are PREFIX-1, …")
 @runtime_option
+@missing_image_option
 @data_dir_option("Keys and, with --runtime process, pods are kept here.")
 @click.option(
     "--address",
@@ -39,15 +40,16 @@ def kubelet(
     nodes: int,
     name_prefix: str,
     runtime: RuntimeName,
+    missing_images: tuple[str, ...],
     data_dir: Path,
     address: str,
     node_lease_duration_seconds: int,
 ) -> None:
     """Run nodes against any API server."""
     settings = replace(
-        kubelet_settings(runtime, nodes, data_dir),
+        kubelet_settings(runtime, nodes, data_dir, missing_images),
         host=address,
         lease_s=node_lease_duration_seconds,
     )
-    part = kubelet_part(SystemClock(), nodes, name_prefix=name_prefix, settings=settings)
+    part = kubelet_component(SystemClock(), nodes, name_prefix=name_prefix, settings=settings)
     run_alone(part, kubeconfig)

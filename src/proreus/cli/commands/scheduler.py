@@ -9,8 +9,8 @@ import click
 from proreus.aio.clock import SystemClock
 from proreus.cli.alone import kubeconfig_option, run_alone
 from proreus.cli.candidacy import candidacy_options
-from proreus.cluster.leading import Candidacy
-from proreus.cluster.parts import scheduler_part
+from proreus.cluster.components import scheduler_component
+from proreus.cluster.leader_election import Candidacy
 
 
 @click.command()
@@ -18,4 +18,4 @@ from proreus.cluster.parts import scheduler_part
 @candidacy_options
 def scheduler(kubeconfig: Path | None, candidacy: Candidacy | None) -> None:
     """Run the scheduler against any API server."""
-    run_alone(scheduler_part(SystemClock(), candidacy=candidacy), kubeconfig)
+    run_alone(scheduler_component(SystemClock(), candidacy=candidacy), kubeconfig)

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import click
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
+from proreus.api.status import AlreadyExists
 from proreus.cli.controller_options import controller_options
 from proreus.cli.event_loop import ending, run
-from proreus.cli.failures import told_in_one_line
-from proreus.cli.kubelet_options import kubelet_settings, runtime_option
+from proreus.cli.failures import reported_in_one_line
+from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
 from proreus.cli.logging import log_to_stderr
+from proreus.cli.part_identities import PartIdentities
 from proreus.cli.ready import say_ready
 from proreus.cli.server_options import server_options
-from proreus.client import load_config
+from proreus.client import Client, ClientConfig, load_config
+from proreus.cluster.components import (
+    Component,
+    controllers_component,
+    node_components,
+    run_component,
+    scheduler_component,
+)
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import RuntimeName
-from proreus.cluster.parts import (
-    Part,
-    controllers_part,
-    kubelet_part,
-    run_part,
-    scheduler_part,
-)
+from proreus.net.tls.certificate_authority import CertificateAuthority
+from proreus.net.tls.certificates import authority_files
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from proreus.server.credentials import tls_folder
 
 _PARTS = ("controllers", "scheduler", "kubelet")
 
 
-def _names(_: click.Context, parameter: click.Parameter, said: str) -> frozenset[str]:
+def _names(_: click.Context, parameter: click.Parameter, text: str) -> frozenset[str]:
     """Names of parts, with commas between."""
-    names = frozenset(filter(None, said.split(",")))
+    names = frozenset(filter(None, text.split(",")))
     for unknown in sorted(names - set(_PARTS)):
         wanted = f"{unknown!r} is not one of {', '.join(_PARTS)}"
         raise click.BadParameter(wanted, param=parameter)
@@ -44,6 +52,7 @@ def _names(_: click.Context, parameter: click.Parameter, said: str) -> frozenset
 @server_options
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
 @runtime_option
+@missing_image_option
 @click.option(
     "--without", callback=_names, default="", metavar="PART[,PART]",
     help=f"Leave out some of {', '.join(_PARTS)}.",
@@ -53,27 +62,51 @@ def up(
     config: ServerConfig,
     nodes: int,
     runtime: RuntimeName,
+    missing_images: tuple[str, ...],
     without: frozenset[str],
     controller_settings: ControllerSettings,
 ) -> None:
     """Run a whole cluster."""
     assert config.data_dir is not None, "it has a default"
     clock = SystemClock()
+    authority = authority_files(tls_folder(config.data_dir))
+    settings = replace(controller_settings, cluster_signing=authority)
     parts = [
-        controllers_part(clock, settings=controller_settings),
-        scheduler_part(clock),
-        kubelet_part(clock, nodes, settings=kubelet_settings(runtime, nodes, config.data_dir)),
+        controllers_component(clock, settings=settings),
+        scheduler_component(clock),
+        *node_components(
+            clock, nodes, settings=kubelet_settings(runtime, nodes, config.data_dir, missing_images)
+        ),
     ]
     log_to_stderr()
-    with told_in_one_line(config):
+    with reported_in_one_line(config):
         run(run_cluster(config, [part for part in parts if part.name not in without], clock))
 
 
-async def run_cluster(config: ServerConfig, parts: Sequence[Part], clock: Clock) -> None:
+async def run_cluster(config: ServerConfig, parts: Sequence[Component], clock: Clock) -> None:
     """Until somebody asks this process to end."""
     asked = ending()
+    # What a controller of the cluster does elsewhere needs what only the server knows.
+    config = replace(config, admission=replace(config.admission, checks_policy_types=True))
     async with ApiServer(config, clock) as server:
-        found = load_config(config.kubeconfig)
-        async with background(*(run_part(part, found, clock) for part in parts)):
+        assert config.data_dir is not None, "it has a default"
+        authority = CertificateAuthority.of(tls_folder(config.data_dir))
+        identities = PartIdentities(server.url, authority)
+        async with background(*(_run_part(part, identities, clock) for part in parts)):
+            if any(part.name == "controllers" for part in parts):
+                await _make_first_account(load_config(config.kubeconfig))
             say_ready("proreus", server)
             await asked.wait()
+
+
+async def _make_first_account(found: ClientConfig) -> None:
+    """Controllers make the accounts that pods need; this one is needed as soon as we are ready."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    async with Client(found) as client:
+        with suppress(AlreadyExists):
+            await client.core_v1.serviceaccounts("default").create(account)
+
+
+async def _run_part(part: Component, identities: PartIdentities, clock: Clock) -> None:
+    own = await asyncio.to_thread(identities.config, part, clock.now())
+    await run_component(part, own, clock)

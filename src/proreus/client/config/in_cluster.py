@@ -7,14 +7,21 @@ from pathlib import Path
 
 from proreus.client.client_config import AuthSettings, ClientConfig, ConfigError, TlsSettings
 
-MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 class NotInCluster(ConfigError):
     """This program does not run in a pod."""
 
 
-def in_cluster_config(env: Mapping[str, str], mount: Path = MOUNT) -> ClientConfig:
+def mount_of(env: Mapping[str, str]) -> Path:
+    """Where the account's files are. A container without a file system of its own (the process
+    runtime) is told by ``PROREUS_ROOT`` where its root is."""
+    root = env.get("PROREUS_ROOT")
+    return Path(root) / _MOUNT.relative_to("/") if root else _MOUNT
+
+
+def in_cluster_config(env: Mapping[str, str], mount: Path | None = None) -> ClientConfig:
     """Raises ``NotInCluster`` where the environment of a pod is missing.
 
     The token stays a file, because Kubernetes replaces it every hour.
@@ -24,6 +31,7 @@ def in_cluster_config(env: Mapping[str, str], mount: Path = MOUNT) -> ClientConf
         raise NotInCluster(
             "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
         )
+    mount = mount or mount_of(env)
     if not is_mounted(mount):
         raise NotInCluster(f"in a pod without a service account token at {mount / 'token'}")
     ca_file = mount / "ca.crt"
@@ -36,7 +44,7 @@ def in_cluster_config(env: Mapping[str, str], mount: Path = MOUNT) -> ClientConf
     )
 
 
-def is_possible(env: Mapping[str, str], mount: Path = MOUNT) -> bool:
+def is_possible(env: Mapping[str, str], mount: Path) -> bool:
     return bool(env.get("KUBERNETES_SERVICE_HOST")) and is_mounted(mount)
 
 
@@ -44,7 +52,7 @@ def is_mounted(mount: Path) -> bool:
     return (mount / "token").is_file()
 
 
-def in_cluster_namespace(env: Mapping[str, str], mount: Path = MOUNT) -> str:
+def in_cluster_namespace(env: Mapping[str, str], mount: Path) -> str:
     """The pod's own namespace; empty outside of a pod."""
     if named := env.get("POD_NAMESPACE"):
         return named

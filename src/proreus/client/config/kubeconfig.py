@@ -1,7 +1,7 @@
 """One kubeconfig file, read and checked: clusters, users and contexts by name.
 
 Relative paths are made absolute here, against the folder of the file that wrote them, because after
-merging nobody knows any more which file that was.
+merging it is not known any more which file that was.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from proreus.api.json_types import Json
 from proreus.api.wire import json
 from proreus.client.client_config import ConfigError, ExecSettings, Impersonation
 
 EXEC_EXTENSION = "client.authentication.k8s.io/exec"
-_EXEC_VERSIONS = (
-    "client.authentication.k8s.io/v1",
-    "client.authentication.k8s.io/v1beta1",
-)
+_EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 _INTERACTIVE_MODES = ("Never", "IfAvailable", "Always")
 _Entry = TypeVar("_Entry")
 
@@ -39,7 +37,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class KubeconfigUser:
     cert_file: Path | None = None
     cert_data: bytes | None = None
     key_file: Path | None = None
@@ -65,7 +63,7 @@ class Kubeconfig:
     """What one file says, or several merged."""
 
     clusters: Mapping[str, Cluster] = field(default_factory=dict)
-    users: Mapping[str, User] = field(default_factory=dict)
+    users: Mapping[str, KubeconfigUser] = field(default_factory=dict)
     contexts: Mapping[str, Context] = field(default_factory=dict)
     current_context: str = ""
 
@@ -112,11 +110,7 @@ class _Reader:
         self._entry = ""
 
     def entries(
-        self,
-        document: Mapping[str, Any],
-        plural: str,
-        singular: str,
-        read: Callable[[Mapping[str, Any]], _Entry],
+        self, document: Json, plural: str, singular: str, read: Callable[[Json], _Entry]
     ) -> dict[str, _Entry]:
         found: dict[str, _Entry] = {}
         listed = document.get(plural) or []
@@ -136,7 +130,7 @@ class _Reader:
             found[name] = read(content)
         return found
 
-    def cluster(self, raw: Mapping[str, Any]) -> Cluster:
+    def cluster(self, raw: Json) -> Cluster:
         return Cluster(
             server=self._text(raw, "server"),
             tls_server_name=self._text(raw, "tls-server-name"),
@@ -148,9 +142,9 @@ class _Reader:
             exec_extension=_exec_extension(raw),
         )
 
-    def user(self, raw: Mapping[str, Any]) -> User:
+    def user(self, raw: Json) -> KubeconfigUser:
         provider = raw.get("auth-provider") or {}
-        return User(
+        return KubeconfigUser(
             cert_file=self._file(raw, "client-certificate"),
             cert_data=self._bytes(raw, "client-certificate-data"),
             key_file=self._file(raw, "client-key"),
@@ -164,14 +158,14 @@ class _Reader:
             auth_provider=str(provider.get("name", "")) if isinstance(provider, dict) else "?",
         )
 
-    def context(self, raw: Mapping[str, Any]) -> Context:
+    def context(self, raw: Json) -> Context:
         return Context(
             cluster=self._text(raw, "cluster"),
             user=self._text(raw, "user"),
             namespace=self._text(raw, "namespace"),
         )
 
-    def _impersonation(self, raw: Mapping[str, Any]) -> Impersonation | None:
+    def _impersonation(self, raw: Json) -> Impersonation | None:
         user, uid = self._text(raw, "as"), self._text(raw, "as-uid")
         groups, extra = raw.get("as-groups") or [], raw.get("as-user-extra") or {}
         if not user:
@@ -207,23 +201,23 @@ class _Reader:
             provide_cluster=self._flag(raw, "provideClusterInfo"),
         )
 
-    def _text(self, raw: Mapping[str, Any], key: str) -> str:
+    def _text(self, raw: Json, key: str) -> str:
         value = raw.get(key)
         if isinstance(value, (dict, list)):
             raise self._refuse(f"{key} is not a string")
         return "" if value is None else str(value)
 
-    def _flag(self, raw: Mapping[str, Any], key: str) -> bool:
+    def _flag(self, raw: Json, key: str) -> bool:
         value = raw.get(key) or False
         if not isinstance(value, bool):
             raise self._refuse(f"{key} is neither true nor false")
         return value
 
-    def _file(self, raw: Mapping[str, Any], key: str) -> Path | None:
+    def _file(self, raw: Json, key: str) -> Path | None:
         value = self._text(raw, key)
         return self._folder / value if value else None
 
-    def _bytes(self, raw: Mapping[str, Any], key: str) -> bytes | None:
+    def _bytes(self, raw: Json, key: str) -> bytes | None:
         value = self._text(raw, key)
         if not value:
             return None
@@ -236,7 +230,7 @@ class _Reader:
         return ConfigError(f"kubeconfig {self._path}: {self._entry}: {why}")
 
 
-def _exec_extension(raw: Mapping[str, Any]) -> str:
+def _exec_extension(raw: Json) -> str:
     for extension in raw.get("extensions") or ():
         if isinstance(extension, dict) and extension.get("name") == EXEC_EXTENSION:
             return json.encode(extension.get("extension")).decode()

@@ -22,7 +22,7 @@ def load_config(
     overrides: Overrides | None = None,
     *,
     env: Mapping[str, str] | None = None,
-    mount: Path = in_cluster.MOUNT,
+    mount: Path | None = None,
 ) -> ClientConfig:
     """The configuration as kubectl would find it, else the one of the pod this runs in.
 
@@ -30,6 +30,7 @@ def load_config(
     """
     env = os.environ if env is None else env
     overrides = overrides or Overrides()
+    mount = mount or in_cluster.mount_of(env)
     found = load_kubeconfig(kubeconfig, env=env)
     if found.is_empty and not overrides.server and in_cluster.is_possible(env, mount):
         return in_cluster.in_cluster_config(env, mount)

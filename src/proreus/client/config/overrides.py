@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proreus.client.client_config import Impersonation
-from proreus.client.config.kubeconfig import Cluster, User
+from proreus.client.config.kubeconfig import Cluster, KubeconfigUser
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def override_cluster(cluster: Cluster, by: Overrides) -> Cluster:
     return cluster
 
 
-def override_user(user: User, by: Overrides) -> User:
+def override_user(user: KubeconfigUser, by: Overrides) -> KubeconfigUser:
     if by.cert_file or by.key_file:
         user = replace(
             user,

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from proreus.client.client_config import is_loopback
+from proreus.net.addresses import is_loopback
 
 
 def proxy_from_env(url: str, env: Mapping[str, str]) -> str | None:

@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from proreus.client.client_config import (
-    AuthSettings,
-    ClientConfig,
-    ConfigError,
-    TlsSettings,
-)
+from proreus.client.client_config import AuthSettings, ClientConfig, ConfigError, TlsSettings
 from proreus.client.config.address import server_url
-from proreus.client.config.kubeconfig import Cluster, Context, Kubeconfig, User
+from proreus.client.config.kubeconfig import Cluster, Context, Kubeconfig, KubeconfigUser
 from proreus.client.config.overrides import Overrides, override_cluster, override_user
 
 _PROXY_SCHEMES = ("http", "https", "socks5")
@@ -58,10 +53,10 @@ def _cluster(config: Kubeconfig, context: Context, overrides: Overrides) -> Clus
     return config.clusters.get(overrides.cluster or context.cluster, Cluster())
 
 
-def _user(config: Kubeconfig, context: Context, overrides: Overrides) -> User:
+def _user(config: Kubeconfig, context: Context, overrides: Overrides) -> KubeconfigUser:
     if overrides.user and overrides.user not in config.users:
         raise ConfigError(f"user {overrides.user!r} does not exist")
-    return config.users.get(overrides.user or context.user, User())
+    return config.users.get(overrides.user or context.user, KubeconfigUser())
 
 
 def _no_server(config: Kubeconfig, context: Context) -> str:
@@ -83,7 +78,7 @@ def _check_cluster(cluster: Cluster) -> None:
         raise ConfigError(f"cluster: proxy-url {cluster.proxy_url!r} is not http, https or socks5")
 
 
-def _check_user(user: User) -> None:
+def _check_user(user: KubeconfigUser) -> None:
     if (user.token or user.token_file) and (user.username or user.password):
         raise ConfigError("user: token and username are both set; keep one")
     if user.cert_file and user.cert_data:
@@ -99,7 +94,7 @@ def _check_user(user: User) -> None:
         raise ConfigError(f"user: auth-provider {user.auth_provider!r} {hint}")
 
 
-def _tls(cluster: Cluster, user: User) -> TlsSettings:
+def _tls(cluster: Cluster, user: KubeconfigUser) -> TlsSettings:
     return TlsSettings(
         ca_file=cluster.ca_file,
         ca_data=cluster.ca_data,
@@ -112,7 +107,7 @@ def _tls(cluster: Cluster, user: User) -> TlsSettings:
     )
 
 
-def _auth(cluster: Cluster, user: User) -> AuthSettings:
+def _auth(cluster: Cluster, user: KubeconfigUser) -> AuthSettings:
     plugin = user.exec
     if plugin is not None and plugin.provide_cluster:
         plugin = replace(plugin, cluster_extension=cluster.exec_extension)

@@ -1,7 +1,13 @@
-"""Controllers: keep the world as objects say it should be."""
+"""Controllers: bring the cluster to the state that objects declare."""
 
-from proreus.client.controller.controller import Controller, Outcome
-from proreus.client.controller.reconciler import Reconcile, Request, Result, TerminalError
+from proreus.client.controller.controller import Controller, ReconcileOutcome
+from proreus.client.controller.reconciler import (
+    Reconcile,
+    Request,
+    Result,
+    RetryLater,
+    TerminalError,
+)
 from proreus.client.controller.sources import (
     KeysOf,
     Predicate,
@@ -14,11 +20,12 @@ from proreus.client.controller.sources import (
 __all__ = [
     "Controller",
     "KeysOf",
-    "Outcome",
     "Predicate",
     "Reconcile",
+    "ReconcileOutcome",
     "Request",
     "Result",
+    "RetryLater",
     "TerminalError",
     "Watch",
     "changed_beside_status",

@@ -2,7 +2,8 @@
 
 Receives: keys, from ``sources`` through a work queue.  Hands on: requests, to the user's function.
 Shutdown: no new work is begun; running reconciles may finish within a grace period, then they are
-cancelled.
+cancelled. In a leader that lost its lease (``client.fence``) there is no grace: what they still
+write would not be sent.
 """
 
 from __future__ import annotations
@@ -12,13 +13,18 @@ import contextlib
 import logging
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import nullcontext
 from enum import StrEnum
 
 from proreus.aio.clock import deadline
 from proreus.aio.gate import Gate
+from proreus.aio.tasks import raise_if_cancelled
+from proreus.client.controller.failure_log import Entry, FailureLog
 from proreus.client.controller.reconciler import Reconcile, Request, Result, TerminalError
 from proreus.client.controller.sources import Watch, owner_keys
+from proreus.client.fence import current_fence
 from proreus.client.informer import Handler, Notification, SharedInformer
+from proreus.client.informer.sync_report import SyncReport
 from proreus.client.workqueue import QueueShutDown, RateLimitedQueue
 
 log = logging.getLogger(__name__)
@@ -26,7 +32,7 @@ log = logging.getLogger(__name__)
 SHUTDOWN_GRACE_S = 30.0
 
 
-class Outcome(StrEnum):
+class ReconcileOutcome(StrEnum):
     """How a reconcile ended; controller-runtime's words."""
 
     SUCCESS = "success"
@@ -68,8 +74,10 @@ class Controller:
         self._clock = self.primary.clock
         # Compared with None: an empty queue is false.
         self.queue = RateLimitedQueue[str](self.name, clock=self._clock) if queue is None else queue
-        self.outcomes: Counter[Outcome] = Counter()
+        self.outcomes: Counter[ReconcileOutcome] = Counter()
+        self._failure_log = FailureLog()
         self._working = Gate()
+        self._has_run = False
         self._is_stopping = False
 
     @property
@@ -86,11 +94,17 @@ class Controller:
         await self._working.wait_open()
 
     async def run(self) -> None:
-        """Until cancelled. Once only."""
+        """Until cancelled. Once only: a second call raises RuntimeError."""
+        if self._has_run:
+            raise RuntimeError(
+                f"the controller {self.name} runs already, or has run; make a new one"
+            )
+        self._has_run = True
         handlers = [(watch.informer, self._listen(watch)) for watch in self._watches]
         try:
-            for _, handler in handlers:
-                await handler.wait_synced()
+            with SyncReport(f"controller {self.name}", self.informers, self._clock):
+                for _, handler in handlers:
+                    await handler.wait_synced()
             async with asyncio.TaskGroup() as workers:
                 for number in range(self._concurrency):
                     workers.create_task(self._work(), name=f"{self.name} worker {number}")
@@ -112,11 +126,20 @@ class Controller:
         try:
             await Gate().wait_open()
         finally:
-            # One cancellation asks to stop and is honoured after the grace; a second one, and the
-            # end of the grace, reach the workers.
+            # One cancellation asks to stop and is honoured after the grace; a second one, the end
+            # of the grace and the loss of leadership reach the workers.
             self._is_stopping = True
-            with contextlib.suppress(TimeoutError):
-                async with deadline(self._clock, SHUTDOWN_GRACE_S):
+            await self._drain()
+
+    async def _drain(self) -> None:
+        fence = current_fence()
+        if fence is not None and not fence.is_open:
+            self.queue.shut_down()
+            return
+        with contextlib.suppress(TimeoutError):
+            async with deadline(self._clock, SHUTDOWN_GRACE_S), asyncio.timeout(None) as end:
+                now = asyncio.get_running_loop().time
+                with fence.when_closed(lambda: end.reschedule(now())) if fence else nullcontext():
                     await self.queue.drain()
 
     async def _work(self) -> None:
@@ -127,40 +150,47 @@ class Controller:
                 return
             try:
                 if not self._is_stopping:
-                    self.outcomes[await self._attend(key)] += 1
+                    self.outcomes[await self._process(key)] += 1
             finally:
                 self.queue.done(key)
 
-    async def _attend(self, key: str) -> Outcome:
+    async def _process(self, key: str) -> ReconcileOutcome:
         """One reconcile, and what follows from its answer."""
         queue = self.queue
         request = Request(key, self.primary.indexer.get(key), queue.failures(key))
         try:
             result = await self._reconcile(request) or Result()
-        except TerminalError:
-            log.exception("reconcile failed for good: controller=%s key=%s", self.name, key)
+        except TerminalError as error:
+            self._log("reconcile failed for good", key, error, self._failure_log.ended(key, error))
             queue.forget(key)
-            return Outcome.TERMINAL_ERROR
-        except Exception:
-            return self._failed(request)
+            return ReconcileOutcome.TERMINAL_ERROR
+        except (Exception, asyncio.CancelledError) as error:
+            raise_if_cancelled(error)
+            return self._failed(request, error)
         queue.forget(key)
+        self._failure_log.succeeded(key)
         if result.requeue_after_s is None:
-            return Outcome.SUCCESS
+            return ReconcileOutcome.SUCCESS
         queue.add_after(key, result.requeue_after_s)
-        return Outcome.REQUEUE_AFTER
+        return ReconcileOutcome.REQUEUE_AFTER
 
-    def _failed(self, request: Request) -> Outcome:
+    def _failed(self, request: Request, error: BaseException) -> ReconcileOutcome:
         key, failures = request.key, request.attempt + 1
         if self._max_retries is not None and failures > self._max_retries:
-            log.exception("reconcile given up: controller=%s key=%s", self.name, key)
+            self._log("reconcile given up", key, error, self._failure_log.ended(key, error))
             self.queue.forget(key)
-            return Outcome.GAVE_UP
+            return ReconcileOutcome.GAVE_UP
         delay_s = self.queue.add_rate_limited(key)
-        log.exception(
-            "reconcile failed: controller=%s key=%s failures=%d retry_in_s=%.3f",
-            self.name, key, failures, delay_s,
-        )  # fmt: skip
-        return Outcome.ERROR
+        entry = self._failure_log.failed(key, error, delay_s)
+        self._log("reconcile failed", f"{key} retry_in_s={delay_s:.3f}", error, entry)
+        return ReconcileOutcome.ERROR
+
+    def _log(self, phrase: str, key: str, error: BaseException, entry: Entry | None) -> None:
+        if entry is not None:
+            log.log(
+                entry.level, "%s: controller=%s key=%s error=%r", phrase, self.name, key, error,
+                exc_info=error if entry.has_traceback else None,
+            )  # fmt: skip
 
     def __repr__(self) -> str:
         state = "working" if self.is_working else "not working"

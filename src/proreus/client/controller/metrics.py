@@ -2,13 +2,15 @@
 
     REGISTRY.register(ControllerMetrics(controllers=[controller], electors=[elector]))
 
-Nothing is counted here: the parts count for themselves, and are asked when somebody scrapes.
+Nothing is counted here: queues and controllers count for themselves, and are read at each scrape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import accumulate
+from typing import TypeVar
 
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -23,6 +25,7 @@ from proreus.client.informer import InformerStatus, SharedInformer
 from proreus.client.leader_election import LeaderElector
 from proreus.client.workqueue.statistics import BUCKET_BOUNDS_S, Durations, QueueStatistics
 
+_T = TypeVar("_T")
 _BOUNDS = [*(f"{bound:g}" for bound in BUCKET_BOUNDS_S), "+Inf"]
 
 
@@ -60,50 +63,33 @@ class ControllerMetrics(Collector):
 
 
 def _queues(found: list[QueueStatistics]) -> Iterator[Metric]:
-    yield _gauge("workqueue_depth", "Items waiting", [(q.name, q.depth) for q in found])
-    yield _counter("workqueue_adds", "Items added", [(q.name, q.adds_total) for q in found])
-    yield _counter(
-        "workqueue_retries", "Items for later", [(q.name, q.retries_total) for q in found]
-    )
-    yield _gauge(
-        "workqueue_unfinished_work_seconds", "Summed age of items in work",
-        [(q.name, q.unfinished_work_s) for q in found],
-    )  # fmt: skip
-    yield _gauge(
-        "workqueue_longest_running_processor_seconds", "Age of the oldest item in work",
-        [(q.name, q.longest_running_s) for q in found],
-    )  # fmt: skip
-    yield _histogram(
-        "workqueue_queue_duration_seconds", "From add to get",
-        [(q.name, q.queue_duration) for q in found],
-    )  # fmt: skip
-    yield _histogram(
-        "workqueue_work_duration_seconds", "From get to done",
-        [(q.name, q.work_duration) for q in found],
-    )  # fmt: skip
+    def each(read: Callable[[QueueStatistics], _T]) -> list[tuple[str, _T]]:
+        return [(queue.name, read(queue)) for queue in found]
+
+    yield _gauge("workqueue_depth", "Items waiting", each(lambda q: q.depth))
+    adds, retries = each(lambda q: q.adds_total), each(lambda q: q.retries_total)
+    yield _family(CounterMetricFamily, "workqueue_adds", "Items added", adds)
+    yield _family(CounterMetricFamily, "workqueue_retries", "Items for later", retries)
+    unfinished, longest = each(lambda q: q.unfinished_work_s), each(lambda q: q.longest_running_s)
+    yield _gauge("workqueue_unfinished_work_seconds", "Summed age of items in work", unfinished)
+    name = "workqueue_longest_running_processor_seconds"
+    yield _gauge(name, "Age of the oldest item in work", longest)
+    waited, worked = each(lambda q: q.queue_duration), each(lambda q: q.work_duration)
+    yield _histogram("workqueue_queue_duration_seconds", "From add to get", waited)
+    yield _histogram("workqueue_work_duration_seconds", "From get to done", worked)
 
 
 def _informers(found: list[InformerStatus]) -> Iterator[Metric]:
-    yield _gauge(
-        "informer_queued_items", "Deltas received and not applied",
-        [(i.name, i.queued_deltas) for i in found],
-    )  # fmt: skip
-    yield _gauge(
-        "informer_processing_lag_seconds", "Age of the oldest delta that is not applied",
-        [(i.name, i.lag_s) for i in found],
-    )  # fmt: skip
-    yield _gauge(
-        "informer_last_contact_seconds", "Since the server last said anything",
-        [(i.name, i.last_contact_age_s) for i in found if i.last_contact_age_s is not None],
-    )  # fmt: skip
-    yield _gauge(
-        "informer_store_resource_version", "What the cache has seen",
-        # As Kubernetes does: the last 15 digits, which a float holds exactly.
-        [
-            (i.name, float(i.resource_version[-15:]))
-            for i in found if i.resource_version.isdecimal()
-        ],
-    )  # fmt: skip
+    queued, lags = [(i.name, i.queued_deltas) for i in found], [(i.name, i.lag_s) for i in found]
+    yield _gauge("informer_queued_items", "Deltas received and not applied", queued)
+    text = "Age of the oldest delta that is not applied"
+    yield _gauge("informer_processing_lag_seconds", text, lags)
+    ages = [(i.name, i.last_contact_age_s) for i in found if i.last_contact_age_s is not None]
+    yield _gauge("informer_last_contact_seconds", "Since the server last said anything", ages)
+    # As Kubernetes does: the last 15 digits, which a float holds exactly.
+    numbered = [i for i in found if i.resource_version.isdecimal()]
+    versions = [(i.name, float(i.resource_version[-15:])) for i in numbered]
+    yield _gauge("informer_store_resource_version", "What the cache has seen", versions)
     ended = CounterMetricFamily(
         "informer_requests_ended", "Lists and watches that ended", labels=["name", "cause"]
     )
@@ -113,18 +99,19 @@ def _informers(found: list[InformerStatus]) -> Iterator[Metric]:
     yield ended
 
 
-def _gauge(name: str, text: str, values: Iterable[tuple[str, float]]) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=["name"])
+def _family(
+    kind: type[GaugeMetricFamily | CounterMetricFamily],
+    name: str,
+    text: str,
+    values: Iterable[tuple[str, float]],
+) -> Metric:
+    family = kind(name, text, labels=["name"])
     for label, value in values:
         family.add_metric([label], value)
     return family
 
 
-def _counter(name: str, text: str, values: Iterable[tuple[str, float]]) -> Metric:
-    family = CounterMetricFamily(name, text, labels=["name"])
-    for label, value in values:
-        family.add_metric([label], value)
-    return family
+_gauge = partial(_family, GaugeMetricFamily)
 
 
 def _histogram(name: str, text: str, values: Iterable[tuple[str, Durations]]) -> Metric:

@@ -1,6 +1,6 @@
-"""What a reconcile function is asked and what it answers.
+"""The request and the result of a reconcile function.
 
-A request names an object, never an event: whatever happened, look at the world and mend it.
+A request names an object, never an event: reconcile compares the actual state with the desired one.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ class Result:
 
 class TerminalError(Exception):
     """Trying again would not help: log it, count it, and wait for the object to change."""
+
+
+class RetryLater(Exception):
+    """Not done yet, though nothing is wrong: again, later and later, with a line in the log."""
 
 
 Reconcile: TypeAlias = Callable[[Request], Awaitable[Result | None]]

@@ -6,11 +6,13 @@ Receives: Notification, from ``informer.handler``.  Hands on: keys, to ``workque
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.client.informer import Notification, SharedInformer
+from proreus.client.user_code import UserCode
 
 KeysOf: TypeAlias = Callable[[KubeObject], Iterable[str]]
 Predicate: TypeAlias = Callable[[Notification], bool]
@@ -25,22 +27,34 @@ def own_key(obj: KubeObject) -> tuple[str, ...]:
 class Watch:
     """Changes of ``informer``'s objects, as far as ``when`` lets them through, concern the primary
     keys that ``keys`` names. Of an update both states are asked, since it may move an object from
-    one owner to another."""
+    one owner to another.
+
+    A ``when`` that raises is logged and lets the change through: one reconcile too many does no
+    harm, a change that is not noticed does. A ``keys`` that raises for one state is logged too;
+    the keys of the other state still count.
+    """
 
     informer: SharedInformer
     keys: KeysOf = own_key
     when: Predicate | None = None
+    _predicate: UserCode = field(default_factory=lambda: UserCode("predicate"), init=False)
+    _mapping: UserCode = field(default_factory=lambda: UserCode("keys of a watch"), init=False)
 
     def keys_of(self, notification: Notification) -> list[str]:
-        if self.when is not None and not self.when(notification):
+        if self.when is not None and not self._predicate.call(True, self.when, notification):
             return []
-        states = (notification.old, notification.new)
-        found = [key for state in states if state is not None for key in self.keys(state)]
-        return list(dict.fromkeys(found))
+        found: dict[str, None] = {}
+        for state in (notification.old, notification.new):
+            if state is not None:
+                found.update(self._mapping.call({}, self._keys_of_state, state))
+        return list(found)
+
+    def _keys_of_state(self, state: KubeObject) -> dict[str, None]:
+        return dict.fromkeys(self.keys(state))
 
 
 def owner_keys(primary: SharedInformer) -> KeysOf:
-    """The object that controls this one, if the primary informer knows it. Owners are told apart by
+    """The object that controls this one, if the primary informer knows it. Owners are compared by
     uid, so an owner that was deleted and made again under its name is not confused with itself;
     one that is not cached yet will be announced by its own event."""
 
@@ -69,9 +83,9 @@ def changed_beside_status(notification: Notification) -> bool:
 _BOOKKEEPING = ("resourceVersion", "managedFields", "generation")
 
 
-def _desired(obj: KubeObject) -> dict[str, Any]:
+def _desired(obj: KubeObject) -> JsonObject:
     content = obj.to_dict()
     content.pop("status", None)
-    for field in _BOOKKEEPING:
-        (content.get("metadata") or {}).pop(field, None)
+    for name in _BOOKKEEPING:
+        (content.get("metadata") or {}).pop(name, None)
     return content

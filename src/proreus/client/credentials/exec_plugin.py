@@ -10,10 +10,9 @@ import asyncio
 import base64
 import os
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 from proreus.aio.clock import Clock, deadline
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.values.timestamp import parse_time
 from proreus.api.wire import json
 from proreus.client.client_config import ClientConfig, ExecSettings
@@ -39,14 +38,14 @@ class ExecPlugin:
         if self._is_good():
             assert self._credential is not None, "a good credential exists"
             return self._credential
-        async with self._running:  # whoever waited finds what the first one fetched
+        async with self._running:  # those that waited find what the first one fetched
             if not self._is_good():
                 await self._refresh()
             assert self._credential is not None, "a refresh gives a credential or raises"
             return self._credential
 
     def refused(self, used: Credential) -> None:
-        # Someone may have refreshed since; only the very credential that failed is dropped.
+        # Another request may have refreshed since; only the very credential that failed is dropped.
         if self._credential == used:
             self._credential = None
 
@@ -93,9 +92,9 @@ class ExecPlugin:
         return output
 
 
-def cluster_of(config: ClientConfig) -> dict[str, Any]:
-    """The server as a plugin with ``provideClusterInfo`` is told of it."""
-    cluster: dict[str, Any] = {"server": config.host}
+def cluster_of(config: ClientConfig) -> JsonObject:
+    """The cluster as plugins with ``provideClusterInfo`` get it."""
+    cluster: JsonObject = {"server": config.host}
     if config.tls.server_name:
         cluster["tls-server-name"] = config.tls.server_name
     if config.tls.insecure:
@@ -115,11 +114,9 @@ def cluster_of(config: ClientConfig) -> dict[str, Any]:
     return cluster
 
 
-def request_document(
-    settings: ExecSettings, *, interactive: bool, cluster: Mapping[str, Any] | None
-) -> bytes:
+def request_document(settings: ExecSettings, *, interactive: bool, cluster: Json | None) -> bytes:
     """What the plugin reads in KUBERNETES_EXEC_INFO."""
-    spec: dict[str, Any] = {"interactive": interactive}
+    spec: JsonObject = {"interactive": interactive}
     if cluster is not None:
         spec["cluster"] = cluster
     return json.encode({"kind": "ExecCredential", "apiVersion": settings.api_version, "spec": spec})

@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from proreus.client.client_config import ConfigError
+from proreus.net.client.transport_error import ConnectFailed
 
 
-class CredentialError(ConfigError):
-    """No credential can be had; the message says from where and why."""
+class CredentialError(ConnectFailed):
+    """No credential can be had now, so nothing was sent; the message says from where and why.
+
+    Whoever asks again later may get one: a program that prints credentials asks a service over the
+    network, a token file is being written. So it is handled like a server that cannot be reached.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__("", why)
+        self.args = (why,)
+
+    def __reduce__(self) -> tuple[type[CredentialError], tuple[str]]:  # type: ignore[override]
+        return type(self), (self.why,)  # one argument, where its parents take two
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,7 @@ class CredentialSource(Protocol):
 
 
 class Fixed:
-    """A credential that never changes; the empty one is nobody's."""
+    """A credential that never changes; the empty one is none."""
 
     def __init__(self, credential: Credential) -> None:
         self._credential = credential

@@ -1,4 +1,4 @@
-"""A bearer token in a file that someone else renews, as Kubernetes does for pods."""
+"""A bearer token in a file that another program renews, as Kubernetes does for pods."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from proreus.client.discovery.client import DiscoveryClient
 from proreus.client.discovery.disk_cache import DiskCache, cache_root
-from proreus.client.discovery.documents import Snapshot
+from proreus.client.discovery.documents import DiscoverySnapshot
 from proreus.client.discovery.mapper import RestMapper, UnknownResource
 from proreus.client.rest.client import RestClient
 
@@ -54,7 +54,7 @@ class CachedDiscovery:
                 if self._mapper is mapper or self._mapper is None:
                     mapper = await self._fetch()
                 else:
-                    mapper = self._mapper  # someone refreshed while we waited
+                    mapper = self._mapper  # another task refreshed while we waited
             return lookup(mapper)
 
     def invalidate(self) -> None:
@@ -62,7 +62,7 @@ class CachedDiscovery:
         self._mapper = None
         self._may_read_disk = False
 
-    def _read_disk(self) -> Snapshot | None:
+    def _read_disk(self) -> DiscoverySnapshot | None:
         return self._disk.read() if self._disk is not None and self._may_read_disk else None
 
     async def _fetch(self) -> RestMapper:

@@ -7,23 +7,22 @@ failures beside it, and everything that was found keeps working.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from proreus.api.group_version import GroupVersion
+from proreus.api.json_types import JsonObject
 from proreus.api.status import ApiError, NotFound
 from proreus.api.wire import json
 from proreus.client.discovery.documents import (
     AGGREGATED,
-    Document,
-    Snapshot,
+    DiscoverySnapshot,
     from_aggregated,
     group_entry,
     group_list,
     is_aggregated,
 )
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.request import JSON, Request
-from proreus.net.transport_error import TransportError
+from proreus.client.rest.request import JSON, RestRequest
+from proreus.net.client.transport_error import TransportError
 
 _ACCEPT = f"{AGGREGATED},{JSON}"
 _ASKED_AT_ONCE = 16
@@ -35,17 +34,17 @@ class DiscoveryClient:
     def __init__(self, rest: RestClient) -> None:
         self._rest = rest
 
-    async def fetch(self) -> Snapshot:
+    async def fetch(self) -> DiscoverySnapshot:
         """All groups and resources. Tried once more if the first answer was partial."""
         found = await self._fetch()
         return await self._fetch() if found.failures else found
 
-    async def version(self) -> dict[str, Any]:
+    async def version(self) -> JsonObject:
         """What ``/version`` says."""
-        said: dict[str, Any] = await self._rest.get_json(Request("get", "GET", "/version"))
+        said: JsonObject = await self._rest.get_json(RestRequest("get", "GET", "/version"))
         return said
 
-    async def _fetch(self) -> Snapshot:
+    async def _fetch(self) -> DiscoverySnapshot:
         try:
             async with asyncio.TaskGroup() as both:
                 asked_core = both.create_task(self._ask("/api"))
@@ -58,35 +57,35 @@ class DiscoveryClient:
             return from_aggregated(core, named)
         return await self._fetch_each(_legacy_groups(core, named))
 
-    async def _ask(self, path: str) -> tuple[Document, bool]:
+    async def _ask(self, path: str) -> tuple[JsonObject, bool]:
         try:
-            answer = await self._rest.send(Request("get", "GET", path, accept=_ACCEPT))
+            answer = await self._rest.send(RestRequest("get", "GET", path, accept=_ACCEPT))
         except NotFound:
             return {}, True  # a server may serve no core group, or nothing else
         return json.decode(answer.body), is_aggregated(answer.headers.get("Content-Type"))
 
-    async def _fetch_each(self, groups: Document) -> Snapshot:
-        found = Snapshot(groups, {})
-        resources: dict[GroupVersion, Document] = {}
+    async def _fetch_each(self, groups: JsonObject) -> DiscoverySnapshot:
+        found = DiscoverySnapshot(groups, {})
+        resources: dict[GroupVersion, JsonObject] = {}
         failures: dict[GroupVersion, str] = {}
         turn = asyncio.Semaphore(_ASKED_AT_ONCE)
 
         async def ask(gv: GroupVersion) -> None:
             async with turn:
                 try:
-                    resources[gv] = await self._rest.get_json(Request("get", "GET", gv.path))
+                    resources[gv] = await self._rest.get_json(RestRequest("get", "GET", gv.path))
                 except (ApiError, TransportError, json.JSONDecodeError) as problem:
                     failures[gv] = str(problem)
 
         async with asyncio.TaskGroup() as each:
             for gv in found.group_versions():
                 each.create_task(ask(gv))
-        return Snapshot(groups, resources, failures)
+        return DiscoverySnapshot(groups, resources, failures)
 
 
-def _legacy_groups(core: Document, named: Document) -> Document:
+def _legacy_groups(core: JsonObject, named: JsonObject) -> JsonObject:
     """APIVersions and APIGroupList as one list; an aggregated half is read for its names."""
-    groups: list[Document] = []
+    groups: list[JsonObject] = []
     if versions := core.get("versions"):
         served = [GroupVersion("", version) for version in versions]
         groups.append(group_entry("", served, preferred=served[0]))

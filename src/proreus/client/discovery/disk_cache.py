@@ -16,8 +16,9 @@ from pathlib import Path
 
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupVersion
+from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
-from proreus.client.discovery.documents import Document, Snapshot
+from proreus.client.discovery.documents import DiscoverySnapshot
 
 GOOD_FOR_S = 6 * 3600.0
 _FOLDER_MODE, _FILE_MODE = 0o750, 0o660
@@ -38,20 +39,20 @@ class DiskCache:
         self._folder = root / "discovery" / host_folder(host)
         self._clock = clock
 
-    def read(self) -> Snapshot | None:
+    def read(self) -> DiscoverySnapshot | None:
         """What was cached, None unless all of it is there and fresh."""
         groups = self._read("servergroups.json")
         if groups is None or not groups.get("groups"):
             return None
-        resources: dict[GroupVersion, Document] = {}
-        for gv in Snapshot(groups, {}).group_versions():
+        resources: dict[GroupVersion, JsonObject] = {}
+        for gv in DiscoverySnapshot(groups, {}).group_versions():
             document = self._read(_resources_file(gv))
             if document is None:
                 return None
             resources[gv] = document
-        return Snapshot(groups, resources)
+        return DiscoverySnapshot(groups, resources)
 
-    def write(self, snapshot: Snapshot) -> None:
+    def write(self, snapshot: DiscoverySnapshot) -> None:
         """Keep what was found; empty results are not worth remembering."""
         if not snapshot.groups.get("groups"):
             return
@@ -63,7 +64,7 @@ class DiskCache:
         except OSError:
             return  # a read-only home is common in containers
 
-    def _read(self, name: str) -> Document | None:
+    def _read(self, name: str) -> JsonObject | None:
         path = self._folder / name
         try:
             if self._clock.now() > path.stat().st_mtime + GOOD_FOR_S:
@@ -73,7 +74,7 @@ class DiskCache:
             return None
         return document if isinstance(document, dict) else None
 
-    def _write(self, name: str, document: Document) -> None:
+    def _write(self, name: str, document: JsonObject) -> None:
         path = self._folder / name
         path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         import tempfile  # it brings half of the compression libraries along

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from proreus.api.group_version import GroupVersion
+from proreus.api.json_types import Json, JsonObject
 from proreus.client.discovery.api_resource import ApiResource
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class DiscoverySnapshot:
     """All that was found, and which group versions could not be (with the reason).
 
     ``groups`` is an APIGroupList whose entries stand in the server's order, the core group first.
     """
 
-    groups: Document
-    resources: Mapping[GroupVersion, Document]
+    groups: JsonObject
+    resources: Mapping[GroupVersion, JsonObject]
     failures: Mapping[GroupVersion, str] = field(default_factory=dict)
 
     def group_versions(self) -> list[GroupVersion]:
@@ -48,10 +47,10 @@ def is_aggregated(content_type: str) -> bool:
     return {"g=apidiscovery.k8s.io", "v=v2", "as=APIGroupDiscoveryList"} <= set(parameters)
 
 
-def from_aggregated(core: Mapping[str, Any], named: Mapping[str, Any]) -> Snapshot:
+def from_aggregated(core: Json, named: Json) -> DiscoverySnapshot:
     """The snapshot of two aggregated answers, ``/api`` and ``/apis``."""
-    groups: list[Document] = []
-    resources: dict[GroupVersion, Document] = {}
+    groups: list[JsonObject] = []
+    resources: dict[GroupVersion, JsonObject] = {}
     failures: dict[GroupVersion, str] = {}
     for item in [*(core.get("items") or ()), *(named.get("items") or ())]:
         group = (item.get("metadata") or {}).get("name", "")
@@ -66,10 +65,10 @@ def from_aggregated(core: Mapping[str, Any], named: Mapping[str, Any]) -> Snapsh
                 resources[gv] = resource_list(gv, listed)
         if served:
             groups.append(group_entry(group, served, preferred=_first_fresh(served, failures)))
-    return Snapshot(group_list(groups), resources, failures)
+    return DiscoverySnapshot(group_list(groups), resources, failures)
 
 
-def read_resources(gv: GroupVersion, document: Mapping[str, Any]) -> Iterator[ApiResource]:
+def read_resources(gv: GroupVersion, document: Json) -> Iterator[ApiResource]:
     """The resources of an APIResourceList, with the names of their subresources gathered."""
     entries = document.get("resources") or ()
     parts: dict[str, set[str]] = {}
@@ -95,11 +94,11 @@ def read_resources(gv: GroupVersion, document: Mapping[str, Any]) -> Iterator[Ap
         )
 
 
-def group_list(groups: list[Document]) -> Document:
+def group_list(groups: list[JsonObject]) -> JsonObject:
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def group_entry(group: str, versions: list[GroupVersion], *, preferred: GroupVersion) -> Document:
+def group_entry(group: str, versions: list[GroupVersion], *, preferred: GroupVersion) -> JsonObject:
     return {
         "name": group,
         "versions": [_version_entry(gv) for gv in versions],
@@ -107,7 +106,7 @@ def group_entry(group: str, versions: list[GroupVersion], *, preferred: GroupVer
     }
 
 
-def resource_list(gv: GroupVersion, resources: list[Document]) -> Document:
+def resource_list(gv: GroupVersion, resources: list[JsonObject]) -> JsonObject:
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -116,7 +115,7 @@ def resource_list(gv: GroupVersion, resources: list[Document]) -> Document:
     }
 
 
-def _versions(group: Mapping[str, Any]) -> list[GroupVersion]:
+def _versions(group: Json) -> list[GroupVersion]:
     listed = [GroupVersion.parse(v["groupVersion"]) for v in group.get("versions") or ()]
     preferred = (group.get("preferredVersion") or {}).get("groupVersion", "")
     return sorted(listed, key=lambda gv: str(gv) != preferred)  # stable: the rest keeps its order
@@ -126,11 +125,11 @@ def _first_fresh(served: list[GroupVersion], failures: Mapping[GroupVersion, str
     return next((gv for gv in served if gv not in failures), served[0])
 
 
-def _version_entry(gv: GroupVersion) -> Document:
+def _version_entry(gv: GroupVersion) -> JsonObject:
     return {"groupVersion": str(gv), "version": gv.version}
 
 
-def _legacy_resources(gv: GroupVersion, version: Mapping[str, Any]) -> Iterator[Document]:
+def _legacy_resources(gv: GroupVersion, version: Json) -> Iterator[JsonObject]:
     for resource in version.get("resources") or ():
         subresources = resource.get("subresources") or ()
         namespaced = resource.get("scope") == "Namespaced"
@@ -155,7 +154,7 @@ def _legacy_resources(gv: GroupVersion, version: Mapping[str, Any]) -> Iterator[
                 }
 
 
-def _kind(kind: Mapping[str, str], gv: GroupVersion) -> Document:
+def _kind(kind: Mapping[str, str], gv: GroupVersion) -> JsonObject:
     group, version = kind.get("group", ""), kind.get("version", "")
     elsewhere = (group, version) not in (("", ""), (gv.group, gv.version))
     return {

@@ -2,12 +2,13 @@
 
 from proreus.client.informer.delta_fifo import Delta, DeltaFifo, DeltaType
 from proreus.client.informer.factory import (
+    InformerSelection,
     ListWatchSource,
-    Selection,
     SharedInformerFactory,
+    TransformExists,
     list_watch_of,
 )
-from proreus.client.informer.handler import Change, Handler, Notification
+from proreus.client.informer.handler import ChangeType, Handler, Notification
 from proreus.client.informer.indexer import (
     NAMESPACE_INDEX,
     Indexer,
@@ -17,15 +18,15 @@ from proreus.client.informer.indexer import (
     by_namespace,
 )
 from proreus.client.informer.informer import InformerStopped, SharedInformer
-from proreus.client.informer.list_watch import ListWatch
 from proreus.client.informer.lister import Lister
-from proreus.client.informer.reflector import Reflector, ReflectorConfig
 from proreus.client.informer.status import HandlerStatus, InformerStatus
-from proreus.client.informer.transforms import Transform, chain, drop_fields, drop_managed_fields
+from proreus.client.informer.transforms import chain, drop_fields, drop_managed_fields
+from proreus.client.reflector.list_watch import ListWatch
+from proreus.client.reflector.reflector import Reflector, ReflectorConfig, ReflectorSink, Transform
 
 __all__ = [
     "NAMESPACE_INDEX",
-    "Change",
+    "ChangeType",
     "Delta",
     "DeltaFifo",
     "DeltaType",
@@ -34,6 +35,7 @@ __all__ = [
     "IndexExists",
     "IndexFunction",
     "Indexer",
+    "InformerSelection",
     "InformerStatus",
     "InformerStopped",
     "ListWatch",
@@ -42,10 +44,11 @@ __all__ = [
     "Notification",
     "Reflector",
     "ReflectorConfig",
-    "Selection",
+    "ReflectorSink",
     "SharedInformer",
     "SharedInformerFactory",
     "Transform",
+    "TransformExists",
     "UnknownIndex",
     "by_namespace",
     "chain",

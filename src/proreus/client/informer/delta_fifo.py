@@ -117,7 +117,7 @@ class DeltaFifo:
         self._seen = obj.resource_version
 
     def delete(self, obj: KubeObject) -> None:
-        """A deletion of an object that nobody has heard of is dropped."""
+        """A deletion of an object that is not known is dropped."""
         key = obj.key
         if key in self._pending or self._known.get(key) is not None:
             self._append(key, Delta(DeltaType.DELETED, obj))

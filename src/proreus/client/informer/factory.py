@@ -6,7 +6,8 @@
         informers.start()
         await informers.wait_for_cache_sync()
 
-Two requests for the same selection get the same informer, so the server sees one watch.
+Two requests for the same selection get the same informer, so the server sees one watch; names of
+built-in resources are identified by what they mean (``cm`` is ``configmaps``).
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from typing import Protocol, TypeAlias
 from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.client.informer.indexer import IndexFunction
 from proreus.client.informer.informer import InformerStopped, SharedInformer
-from proreus.client.informer.list_watch import ListWatch
 from proreus.client.informer.lister import Lister
-from proreus.client.informer.reflector import ReflectorConfig
 from proreus.client.informer.status import InformerStatus
-from proreus.client.informer.transforms import Transform
+from proreus.client.informer.sync_report import SyncReport
+from proreus.client.reflector.list_watch import ListWatch
+from proreus.client.reflector.reflector import ReflectorConfig, Transform
+from proreus.client.resources.builtin import canonical_name
 from proreus.client.resources.resource_client import ResourceClient
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class InformerSelection:
     """Which objects: a resource (``pods``, ``deployments.apps``), all of it or a part.
 
     ``metadata_only`` asks the server for nothing but metadata, which is most of what garbage
@@ -51,7 +53,11 @@ class Selection:
         return ", ".join(parts)
 
 
-ListWatchSource: TypeAlias = Callable[[Selection], ListWatch]
+class TransformExists(ValueError):
+    """The shared informer of a selection transforms its objects in another way."""
+
+
+ListWatchSource: TypeAlias = Callable[[InformerSelection], ListWatch]
 """How a selection is listed and watched, for those who bring their own."""
 
 
@@ -61,7 +67,7 @@ class Resources(Protocol):
     def resource(self, name: str, /) -> ResourceClient: ...
 
 
-def list_watch_of(client: Resources, selection: Selection) -> ListWatch:
+def list_watch_of(client: Resources, selection: InformerSelection) -> ListWatch:
     """List and watch of a selection, through a client."""
     resource = client.resource(selection.resource)(selection.namespace)
     return (resource.metadata_only if selection.metadata_only else resource).list_watch(
@@ -88,8 +94,9 @@ class SharedInformerFactory:
         self._transform = transform
         self._config = config or ReflectorConfig()
         self._clock = clock or SystemClock()
-        self._informers: dict[Selection, SharedInformer] = {}
-        self._started: dict[Selection, asyncio.Task[None]] = {}
+        self._informers: dict[InformerSelection, SharedInformer] = {}
+        self._transforms: dict[InformerSelection, Transform | None] = {}
+        self._started: dict[InformerSelection, asyncio.Task[None]] = {}
         self._group: asyncio.TaskGroup | None = None
         self._is_stopped = False
 
@@ -105,24 +112,35 @@ class SharedInformerFactory:
         indexes: Mapping[str, IndexFunction] | None = None,
     ) -> SharedInformer:
         """The informer of a selection, made on first request and then shared. ``namespace`` None is
-        the factory's, empty is all of them. ``transform`` counts on first request only; ``indexes``
-        that are not there yet are added. It runs from the next ``start`` on."""
+        the factory's, empty is all of them. ``transform`` None is that of the informer that is
+        there, or the factory's; ``indexes`` that are not there yet are added. It runs from the next
+        ``start`` on.
+
+        Raises TransformExists or IndexExists where the informer that is there has another function
+        in that place: the first caller relies on it.
+        """
         chosen = self._namespace if namespace is None else namespace
-        selection = Selection(resource, chosen, label_selector, field_selector, metadata_only)
+        resource = canonical_name(resource)
+        selection = InformerSelection(
+            resource, chosen, label_selector, field_selector, metadata_only
+        )
         found = self._informers.get(selection)
         if found is None:
             if self._is_stopped:
                 raise InformerStopped("the informers of this factory have been stopped")
+            used = transform or self._transform
+            self._transforms[selection] = used
             found = self._informers[selection] = SharedInformer(
                 self._source(selection),
                 resource,
                 name=str(selection),
-                transform=transform or self._transform,
+                transform=used,
                 config=self._config,
                 clock=self._clock,
             )
-        known = set(found.indexer.index_names())
-        found.add_indexes({n: f for n, f in (indexes or {}).items() if n not in known})
+        elif transform is not None and transform != self._transforms[selection]:
+            raise TransformExists(f"the informer of {found.name} has another transform")
+        found.ensure_indexes(indexes or {})
         return found
 
     def lister(self, resource: str, *, namespace: str | None = None) -> Lister:
@@ -143,19 +161,21 @@ class SharedInformerFactory:
 
     async def wait_for_cache_sync(self, *, timeout_s: float | None = None) -> None:
         """Wait until every started informer has synced. Without ``timeout_s`` it waits as long as
-        the server takes; with it, raises ``TimeoutError`` naming those that lack."""
+        the server takes, and says every half minute why; with it, raises ``TimeoutError`` naming
+        those that lack."""
         waiting = [self._informers[selection] for selection in self._started]
         try:
-            async with deadline(self._clock, timeout_s):
-                for informer in waiting:
-                    await informer.wait_synced()
+            with SyncReport("wait_for_cache_sync", waiting, self._clock):
+                async with deadline(self._clock, timeout_s):
+                    for informer in waiting:
+                        await informer.wait_synced()
         except TimeoutError as late:
             lacking = [informer.status() for informer in waiting if not informer.has_synced]
             reasons = "; ".join(f"{s.name}: {s.last_failure or s.phase}" for s in lacking)
             raise TimeoutError(f"not synced within {timeout_s} s: {reasons}") from late
 
     def status(self) -> list[InformerStatus]:
-        """How every informer is, at this moment."""
+        """The present state of every informer."""
         return [informer.status() for informer in self._informers.values()]
 
     async def __aenter__(self) -> SharedInformerFactory:

@@ -20,7 +20,7 @@ from proreus.aio.gate import Gate
 from proreus.aio.mailbox import Mailbox, MailboxClosed
 from proreus.api.object import KubeObject
 from proreus.client.informer.status import HandlerStatus
-from proreus.client.informer.user_code import UserCode
+from proreus.client.user_code import UserCode
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ RESYNC_MIN_S = 1.0
 _TURN = 500  # notifications before others on the loop get theirs
 
 
-class Change(StrEnum):
+class ChangeType(StrEnum):
     ADD = "add"
     UPDATE = "update"
     DELETE = "delete"
@@ -37,14 +37,14 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """What a handler is told. ``old`` is None for ADD, ``new`` for DELETE.
+    """What a handler receives. ``old`` is None for ADD, ``new`` for DELETE.
 
     ``is_initial``: an ADD that was there before the handler was. ``final_state_known`` False: a
     DELETE that was noticed late, ``old`` is the last state seen. ``is_resync``: nothing happened,
     the handler asked to be reminded.
     """
 
-    change: Change
+    change: ChangeType
     old: KubeObject | None
     new: KubeObject | None
     is_initial: bool = False
@@ -138,7 +138,7 @@ class Handler:
 
     # The informer's side.
 
-    def tell(self, notification: Notification) -> None:
+    def notify(self, notification: Notification) -> None:
         if self._mailbox.is_closed:
             return
         if notification.is_initial:
@@ -204,7 +204,7 @@ class Handler:
                 continue
             for obj in self._objects():
                 self._resyncs_left += 1
-                self.tell(Notification(Change.UPDATE, obj, obj, is_resync=True))
+                self.notify(Notification(ChangeType.UPDATE, obj, obj, is_resync=True))
 
     def status(self) -> HandlerStatus:
         return HandlerStatus(self.name, self.has_synced, self.pending, self.failure_count)

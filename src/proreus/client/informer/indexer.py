@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from proreus.api.object import KubeObject
-from proreus.client.informer.user_code import UserCode
+from proreus.client.user_code import UserCode
 
 IndexFunction: TypeAlias = Callable[[KubeObject], Iterable[str]]
 """The values under which an object is found: none, one or several."""
@@ -39,17 +39,17 @@ class _Index:
     """Buckets of one index, and each key's values, so that an update need not ask the function
     about the old object again (asking may mean decoding it)."""
 
-    __slots__ = ("_border", "_function", "buckets", "values_of")
+    __slots__ = ("_border", "buckets", "function", "values_of")
 
     def __init__(self, name: str, function: IndexFunction) -> None:
         self._border = UserCode(f"index function {name}")
-        self._function = function
+        self.function = function
         self.buckets: dict[str, dict[str, KubeObject]] = {}
         self.values_of: dict[str, tuple[str, ...]] = {}
 
     def put(self, key: str, obj: KubeObject) -> None:
         # An object that the function cannot read is found by key, but not in this index.
-        new = self._border.call((), _values, self._function, obj)
+        new = self._border.call((), _values, self.function, obj)
         old = self.values_of.get(key, ())
         if old != new:
             self._leave(key, [value for value in old if value not in new])
@@ -117,6 +117,13 @@ class Indexer:
 
     def index_names(self) -> list[str]:
         return list(self._indexes)
+
+    def missing_indexes(self, indexes: Mapping[str, IndexFunction]) -> dict[str, IndexFunction]:
+        """Those that are not there. Raises IndexExists for a name with another function."""
+        known = self._indexes
+        if taken := sorted(n for n, f in indexes.items() if n in known and known[n].function != f):
+            raise IndexExists(f"already indexed by another function: {', '.join(taken)}")
+        return {name: function for name, function in indexes.items() if name not in known}
 
     # Writing, from the informer's loop only.
 

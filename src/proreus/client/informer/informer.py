@@ -1,4 +1,4 @@
-"""SharedInformer: one collection of a cluster, mirrored, indexed, and told to many handlers.
+"""SharedInformer: one collection of a cluster, mirrored, indexed, and delivered to many handlers.
 
 Receives: deltas, from ``delta_fifo``.  Hands on: objects to ``indexer``, notifications to every
 ``handler``.
@@ -15,14 +15,13 @@ from collections.abc import Mapping
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.gate import Gate, Waterline
-from proreus.aio.tasks import supervise
+from proreus.aio.tasks import as_part, supervise
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
-from proreus.client.informer.course import Cause
 from proreus.client.informer.delta_fifo import Delta, DeltaFifo, DeltaType
 from proreus.client.informer.handler import (
     Callbacks,
-    Change,
+    ChangeType,
     Handler,
     Notification,
     OnNotification,
@@ -30,11 +29,11 @@ from proreus.client.informer.handler import (
     OnUpdate,
 )
 from proreus.client.informer.indexer import Indexer, IndexFunction
-from proreus.client.informer.list_watch import ListWatch
 from proreus.client.informer.lister import Lister
-from proreus.client.informer.reflector import Reflector, ReflectorConfig
 from proreus.client.informer.status import InformerStatus
-from proreus.client.informer.transforms import Transform
+from proreus.client.reflector.list_watch import ListWatch
+from proreus.client.reflector.reflector import Reflector, ReflectorConfig, Transform
+from proreus.client.reflector.state_machine import Cause
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +48,11 @@ class SharedInformer:
     """What you may rely on:
 
     The cache becomes equal to the server's collection and stays so, whatever happens on the way.
-    It is updated before a handler is told. Every handler is told of each object's states in order;
+    It is updated before a handler is called. Every handler gets each object's states in order;
     states may be skipped while the connection was down, so one update may stand for many. Across
     objects there is no promise. An object deleted unseen is reported as deleted, with its last
     known state; one deleted and made again unseen is one update whose uids differ. A handler added
-    late is told of every cached object once, then of every change. A handler that is slow or
+    late gets every cached object once, then every change. A handler that is slow or
     raises costs only itself. Cached objects cannot be changed.
 
     ``run`` it in a TaskGroup, or take it from a SharedInformerFactory.
@@ -108,25 +107,25 @@ class SharedInformer:
         return self._parts is not None and not self._is_stopped
 
     def status(self) -> InformerStatus:
-        """How it is, at this moment."""
-        now, vitals = self.clock.monotonic(), self._reflector.vitals
-        ended = vitals.requests_ended
+        """Its present state."""
+        now, statistics = self.clock.monotonic(), self._reflector.statistics
+        ended = statistics.requests_ended
         return InformerStatus(
             name=self.name,
-            phase="stopped" if self._is_stopped else vitals.phase,
+            phase="stopped" if self._is_stopped else statistics.phase,
             has_synced=self.has_synced,
             object_count=len(self.indexer),
             resource_version=self._fifo.applied_resource_version,
-            last_event_age_s=_age(now, vitals.last_event_at),
-            last_bookmark_age_s=_age(now, vitals.last_bookmark_at),
-            last_contact_age_s=_age(now, vitals.last_contact_at),
+            last_event_age_s=_age(now, statistics.last_event_at),
+            last_bookmark_age_s=_age(now, statistics.last_bookmark_at),
+            last_contact_age_s=_age(now, statistics.last_contact_at),
             lag_s=self._fifo.lag_s,
             queued_deltas=self._fifo.delta_count,
-            relists=max(0, vitals.lists_received - 1),
+            relists=max(0, statistics.lists_received - 1),
             reconnects=ended.total(),
             reconnect_causes={cause.value: ended[cause] for cause in Cause if ended[cause]},
-            last_failure=vitals.last_failure,
-            restarts=vitals.restarts,
+            last_failure=statistics.last_failure,
+            restarts=statistics.restarts,
             handlers=tuple(handler.status() for handler in self._handlers),
         )
 
@@ -158,10 +157,10 @@ class SharedInformer:
             upstream=self._synced,
             objects=self.indexer.objects,
         )
-        # No await from here to the end: the snapshot and the registration are one moment, so the
+        # No await from here to the end: the snapshot and the registration are atomic, so the
         # handler misses nothing and hears nothing twice.
         for obj in self.indexer.objects():
-            handler.tell(Notification(Change.ADD, None, obj, is_initial=True))
+            handler.notify(Notification(ChangeType.ADD, None, obj, is_initial=True))
         self._handlers.append(handler)
         self._start(handler)
         return handler
@@ -180,6 +179,13 @@ class SharedInformer:
         if self._is_stopped:
             raise InformerStopped(f"the informer of {self.name} has been stopped")
         self.indexer.add_indexes(indexes)
+
+    def ensure_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+        """Like ``add_indexes``, but an index that is there already with the same function is fine;
+        one with another function raises IndexExists."""
+        missing = self.indexer.missing_indexes(indexes)
+        if missing:
+            self.add_indexes(missing)
 
     # Running
 
@@ -212,11 +218,11 @@ class SharedInformer:
         """Fetching and applying live and die together: started again, the reflector begins with
         the whole collection, so nothing that was in between is lost."""
         async with asyncio.TaskGroup() as pair:
-            pair.create_task(self._reflector.run(), name=f"reflector {self.name}")
-            pair.create_task(self._apply_deltas(), name=f"deltas {self.name}")
+            pair.create_task(as_part(self._reflector.run), name=f"reflector {self.name}")
+            pair.create_task(as_part(self._apply_deltas), name=f"deltas {self.name}")
 
     def _died(self, part: str, why: BaseException | None, delay_s: float) -> None:
-        self._reflector.vitals.restarts += 1
+        self._reflector.statistics.restarts += 1
         log.error("part died, restarting: part=%s delay_s=%.1f", part, delay_s, exc_info=why)
 
     async def _apply_deltas(self) -> None:
@@ -233,6 +239,7 @@ class SharedInformer:
         if version.isdecimal():
             self._applied.rise_to(int(version))
         if self._fifo.has_synced and not self._synced.is_open:
+            log.info("synced: resource=%s objects=%d", self.name, len(self.indexer))
             self._synced.open()
 
     def _apply(self, key: str, deltas: list[Delta], is_initial: bool) -> None:
@@ -242,21 +249,23 @@ class SharedInformer:
             if delta.type is DeltaType.DELETED:
                 if self.indexer.remove(key) is not None:
                     known = delta.final_state_known
-                    self._tell(
-                        Notification(Change.DELETE, delta.object, None, final_state_known=known)
+                    self._notify(
+                        Notification(ChangeType.DELETE, delta.object, None, final_state_known=known)
                     )
                 continue
             old = self.indexer.get(key)
             if old is None:
                 self.indexer.put(key, delta.object)
-                self._tell(Notification(Change.ADD, None, delta.object, is_initial=is_initial))
+                self._notify(
+                    Notification(ChangeType.ADD, None, delta.object, is_initial=is_initial)
+                )
             elif not _is_same_version(old, delta.object):
                 self.indexer.put(key, delta.object)
-                self._tell(Notification(Change.UPDATE, old, delta.object))
+                self._notify(Notification(ChangeType.UPDATE, old, delta.object))
 
-    def _tell(self, notification: Notification) -> None:
+    def _notify(self, notification: Notification) -> None:
         for handler in self._handlers:
-            handler.tell(notification)
+            handler.notify(notification)
 
     def __repr__(self) -> str:
         state = "synced" if self.has_synced else "not synced"

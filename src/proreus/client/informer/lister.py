@@ -1,6 +1,6 @@
 """Read-only view of an informer's cache, for business code; reads work from any thread.
 
-Receives: nothing; reads ``indexer``.  Hands on: KubeObjects, which nobody can change.
+Receives: nothing; reads ``indexer``.  Hands on: KubeObjects, which cannot be changed.
 Before the informer has synced the answers are incomplete, without an error.
 Cost: get 0.3 µs, by_index 0.4 µs plus 5 ns per object found.
 """

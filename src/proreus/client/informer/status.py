@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-from proreus.client.informer.course import Cause
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +39,3 @@ class InformerStatus:
         """Synced, and the server has said something in the last ``max_age_s``: for readiness."""
         age_s = self.last_contact_age_s
         return self.has_synced and age_s is not None and age_s <= max_age_s
-
-
-@dataclass(slots=True)
-class Vitals:
-    """What a reflector notes about itself; times are the clock's monotonic seconds."""
-
-    phase: str = "not started"
-    last_event_at: float | None = None
-    last_bookmark_at: float | None = None
-    last_contact_at: float | None = None
-    lists_received: int = 0
-    requests_ended: Counter[Cause] = field(default_factory=Counter)
-    last_failure: str = ""
-    restarts: int = 0

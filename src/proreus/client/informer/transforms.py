@@ -6,14 +6,10 @@ resource version must stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import msgspec
 
 from proreus.api.object import KubeObject
-
-Transform: TypeAlias = Callable[[KubeObject], KubeObject]
+from proreus.client.reflector.reflector import Transform
 
 _decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode

@@ -3,12 +3,19 @@
     elector = LeaderElector(LeaseLock(leases, "default", "my-operator"), identity="pod-7")
     await elector.run(workload)     # waits its turn, leads, steps down
 
-A leader that cannot renew within ``renew_deadline_s``, or finds that another leads, cancels its
-workload and waits for its end; others take over only after ``lease_duration_s`` without a change of
-the record, each on its own clock. So clocks may differ by hours, but must run at about the same
-speed. A process that was frozen for longer than that wakes up in the middle of its work: what it
-does to others should ask ``may_act`` first, as ``Client(permit=…)`` does before each write. Then
-only what was handed to the sockets in the very moment of freezing is sent late.
+Others take over only after ``lease_duration_s`` without a change of the record, each on its own
+clock. So clocks may differ by hours, but must run at about the same speed. Before that moment the
+old leader has stopped, in two ways:
+
+- A leader that cannot renew within ``renew_deadline_s``, or finds that another leads, cancels its
+  workload and waits for its end. A ``Controller`` in it takes no grace then.
+- The workload runs inside a fence (``client.fence``): no client sends a write from there unless the
+  lease was written by this candidate less than its duration ago. So a process that was frozen, and
+  wakes up in the middle of its work when another leads, changes nothing; only what it had handed to
+  its sockets in the very moment of freezing is sent late.
+
+A candidate whose ``run`` is cancelled renews until its workload has ended, and then releases the
+lease, so that the next one leads at once; ``run_until_signal`` does so on SIGTERM and SIGINT.
 """
 
 from __future__ import annotations
@@ -21,10 +28,14 @@ from dataclasses import dataclass
 
 from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.aio.gate import Gate
+from proreus.aio.tasks import as_part, is_cancelled
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError, Conflict, NotFound
+from proreus.client.failure_reminder import FailureReminder
+from proreus.client.fence import Fence
 from proreus.client.leader_election.lease_lock import LeaseLock, LeaseRecord
-from proreus.net.transport_error import TransportError
+from proreus.client.user_code import UserCode
+from proreus.net.client.transport_error import TransportError
 
 log = logging.getLogger(__name__)
 
@@ -82,10 +93,13 @@ class LeaderElector:
         self._timing = timing or ElectionTiming()
         self._release_on_stop = release_on_stop
         self._on_new_leader = on_new_leader
+        self._callback = UserCode("on_new_leader")
         self._clock = clock or SystemClock()
         self._random = randomness or random.Random()
         self._observed: _Observed | None = None
         self._renewed_at = float("-inf")
+        self._has_written = False
+        self._outage = FailureReminder(self._clock)
         self._leading = Gate()
 
     @property
@@ -104,8 +118,10 @@ class LeaderElector:
     def may_act(self) -> bool:
         """Whether nobody else can lead at this moment: the lease was written, by us, less than its
         duration ago, counted from before the writing."""
-        age_s = self._clock.monotonic() - self._renewed_at
-        return self.is_leader and age_s < self._timing.lease_duration_s
+        return self.is_leader and self._lease_left_s() > 0
+
+    def _lease_left_s(self) -> float:
+        return self._renewed_at + self._timing.lease_duration_s - self._clock.monotonic()
 
     def is_healthy(self, tolerance_s: float = 20.0) -> bool:
         """False if it believes to lead although its lease must have run out: for liveness."""
@@ -119,20 +135,12 @@ class LeaderElector:
 
         Raises LeadershipLost, or whatever the workload raised. Call it again to stand again.
         """
-        await self._acquire()
-        self._leading.open()
+        self._has_written = False
         try:
-            async with asyncio.TaskGroup() as parts:
-                renewing = parts.create_task(self._renew(), name=f"renew {self._lock.name}")
-                await workload()
-                renewing.cancel()
-        except BaseExceptionGroup as failed:
-            _, others = failed.split(LeadershipLost)
-            # What the workload raised while it was being stopped says more than why it was.
-            raise (others or failed).exceptions[0] from None
+            await self._acquire()
+            await self._lead(workload)
         finally:
-            self._leading.shut()
-            if self._release_on_stop:
+            if self._release_on_stop and self._has_written:
                 await self._release()
 
     async def _acquire(self) -> None:
@@ -142,19 +150,50 @@ class LeaderElector:
             await self._clock.sleep(period_s * (1 + self._random.random() * _JITTER))
         log.info("leadership acquired: lease=%r identity=%s", self._lock, self.identity)
 
+    async def _lead(self, workload: Callable[[], Awaitable[None]]) -> None:
+        """The workload, and the renewing of the lease beside it, which goes on until the workload
+        has ended: also a workload that was cancelled may take its time."""
+        fence = Fence(self.may_act)
+        self._leading.open()
+        try:
+            async with asyncio.TaskGroup() as parts:
+                renewing = parts.create_task(self._keep(fence), name=f"renew {self.name}")
+                with fence.around():
+                    await as_part(workload)
+                renewing.cancel()
+        except BaseExceptionGroup as failed:
+            _, others = failed.split(LeadershipLost)
+            if others is None and is_cancelled():
+                raise asyncio.CancelledError from None
+            # What the workload raised while it was being stopped says more than why it was.
+            raise (others or failed).exceptions[0] from None
+        finally:
+            self._leading.shut()
+            fence.close()
+
+    async def _keep(self, fence: Fence) -> None:
+        try:
+            await self._renew()
+        finally:
+            self._leading.shut()
+            fence.close()
+
     async def _renew(self) -> None:
-        """Once per retry period, until a whole renew deadline passes without success."""
+        """Once per retry period, until a whole renew deadline passes without success, or the lease
+        has run out."""
+        timing = self._timing
         while True:
-            await self._clock.sleep(self._timing.retry_period_s)
+            await self._clock.sleep(timing.retry_period_s)
+            limit_s = min(timing.renew_deadline_s, max(0.0, self._lease_left_s()))
             try:
-                async with deadline(self._clock, self._timing.renew_deadline_s):
+                async with deadline(self._clock, limit_s):
                     while not await self._try():
                         if self.leader not in (self.identity, ""):
                             log.warning("leadership taken: lease=%r by=%s", self._lock, self.leader)
                             raise LeadershipLost(f"{self._lock!r}: {self.leader} leads")
-                        await self._clock.sleep(self._timing.retry_period_s)
+                        await self._clock.sleep(timing.retry_period_s)
             except TimeoutError:
-                why = f"lease not renewed within {self._timing.renew_deadline_s:g} s"
+                why = f"lease not renewed within {limit_s:g} s"
                 log.warning("leadership lost: lease=%r leader=%s", self._lock, self.leader)
                 raise LeadershipLost(f"{self._lock!r}: {why}") from None
 
@@ -166,28 +205,33 @@ class LeaderElector:
                 is_ours = await self._acquire_or_renew()
             if is_ours:
                 self._renewed_at = began_at
+            if self._outage.ended():
+                log.info("lease reached again: lease=%r", self._lock)
             return is_ours
+        except Conflict as failure:
+            log.debug("lease not written: lease=%r failure=%r", self._lock, failure)
         except (ApiError, TransportError, TimeoutError) as failure:
-            level = logging.DEBUG if isinstance(failure, Conflict) else logging.WARNING
-            log.log(level, "lease not written: lease=%r failure=%r", self._lock, failure)
-            return False
+            log.log(
+                self._outage.failed(),
+                "lease not reached: lease=%r failing_for_s=%.0f failure=%r",
+                self._lock, self._outage.lasted_s, failure,
+            )  # fmt: skip
+        return False
 
     async def _acquire_or_renew(self) -> bool:
         now, duration_s = self._clock.now(), self._timing.lease_duration_s
         seen = self._observed
         if seen is not None and self._holds(seen):
-            # Nobody else may have written, so the version at hand is usually the right one.
+            # Often no other candidate has written, so the version at hand is usually the right one.
             try:
-                renewed = seen.record.renewed(now, duration_s)
-                self._observe(await self._lock.update(seen.lease, renewed))
+                await self._write(seen.lease, seen.record.renewed(now, duration_s))
                 return True
             except Conflict:
-                pass  # someone touched the Lease; look again
+                pass  # another client wrote the Lease; look again
         try:
             lease = await self._lock.get()
         except NotFound:
-            first = LeaseRecord.first(self.identity, now, duration_s)
-            self._observe(await self._lock.create(first))
+            await self._write(None, LeaseRecord.first(self.identity, now, duration_s))
             return True
         seen = self._observe(lease)
         record = seen.record
@@ -197,8 +241,15 @@ class LeaderElector:
             return False
         else:
             wanted = record.taken_by(self.identity, now, duration_s)
-        self._observe(await self._lock.update(lease, wanted))
+        await self._write(lease, wanted)
         return True
+
+    async def _write(self, lease: KubeObject | None, wanted: LeaseRecord) -> None:
+        self._has_written = True  # it may arrive even if its answer does not
+        if lease is None:
+            self._observe(await self._lock.create(wanted))
+        else:
+            self._observe(await self._lock.update(lease, wanted))
 
     def _holds(self, seen: _Observed) -> bool:
         age_s = self._clock.monotonic() - seen.at
@@ -218,7 +269,7 @@ class LeaderElector:
         if self._on_new_leader is not None and self.leader != (
             before.record.holder if before else None
         ):
-            self._on_new_leader(record.holder)
+            self._callback.call(None, self._on_new_leader, record.holder)
         return self._observed
 
     async def _release(self) -> None:

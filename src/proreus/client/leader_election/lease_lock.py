@@ -1,14 +1,15 @@
 """The lock of an election: one Lease object, read and written by compare-and-swap.
 
-The times inside a Lease are for people. Nobody's clock is compared with anybody else's: a
+The times inside a Lease are for people. Clocks of different machines are never compared: a
 candidate measures, on its own clock, how long the record has not changed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_micro_time
 
@@ -18,9 +19,9 @@ class Leases(Protocol):
 
     async def get(self, name: str, /) -> KubeObject: ...
 
-    async def create(self, body: dict[str, Any], /) -> KubeObject: ...
+    async def create(self, body: JsonObject, /) -> KubeObject: ...
 
-    async def replace(self, body: dict[str, Any], /) -> KubeObject: ...
+    async def replace(self, body: JsonObject, /) -> KubeObject: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class LeaseRecord:
         return LeaseRecord(holder, duration_s, time, time, self.transitions + 1)
 
     def released(self, now: float) -> LeaseRecord:
-        """Nobody leads; the next candidate need not wait."""
+        """There is no leader; the next candidate need not wait."""
         time = format_micro_time(now)
         return LeaseRecord("", 1, time, time, self.transitions)
 
@@ -62,7 +63,7 @@ class LeaseRecord:
         time = format_micro_time(now)
         return cls(holder, duration_s, time, time, 0)
 
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> JsonObject:
         return {
             "holderIdentity": self.holder,
             "leaseDurationSeconds": self.duration_s,

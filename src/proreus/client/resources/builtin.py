@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from proreus.api.group_version import GroupVersion
 from proreus.client.discovery.api_resource import ApiResource
-from proreus.client.discovery.mapper import RestMapper
+from proreus.client.discovery.mapper import RestMapper, UnknownResource
 
 # A line at the margin is a group version; below it: plural, kind, scope, short names.
 _TABLE = """
@@ -75,6 +75,8 @@ storage.k8s.io/v1
   storageclasses StorageClass cluster sc
   volumeattachments VolumeAttachment cluster
   volumeattributesclasses VolumeAttributesClass cluster vac
+storagemigration.k8s.io/v1
+  storageversionmigrations StorageVersionMigration cluster
 admissionregistration.k8s.io/v1
   mutatingadmissionpolicies MutatingAdmissionPolicy cluster
   mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding cluster
@@ -129,3 +131,16 @@ def _read(table: str) -> Iterator[ApiResource]:
 
 
 BUILTIN = RestMapper(list(_read(_TABLE)))
+
+
+def canonical_name(name: str) -> str:
+    """One spelling for all names of a built-in resource (``cm``, ``ConfigMap``, ``configmaps.v1``);
+    other names are returned as they are, because only the server knows them."""
+    try:
+        found = BUILTIN.by_name(name)
+    except UnknownResource:
+        return name
+    short = f"{found.name}.{found.group}" if found.group else found.name
+    if BUILTIN.by_name(short) == found:
+        return short
+    return f"{found.name}.{found.version}" + (f".{found.group}" if found.group else "")

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from proreus.api.status import ApiError
 from proreus.api.wire import channels, json
-from proreus.api.wire.channels import ChannelError, ChannelProtocol, Closed, Message
-from proreus.client.resources.scope import Scope
-from proreus.client.rest.request import InvalidRequest, Request, query, require_name
-from proreus.net.transport_error import ConnectionLost, ProtocolError, TransportError
+from proreus.api.wire.channels import ChannelClosed, ChannelError, ChannelMessage, ChannelProtocol
+from proreus.client.resources.scope import ResourceScope
+from proreus.client.rest.request import InvalidRequest, RestRequest, query, require_name
+from proreus.net.client.transport_error import ConnectionLost, ProtocolError, TransportError
 
 if TYPE_CHECKING:
-    from proreus.net.websocket_client import ClientWebSocket
+    from proreus.net.client.websocket import ClientWebSocket
 
 _PROTOCOLS = (channels.V5, channels.V4)
 _PIECE_BYTES = 32 * 1024
@@ -67,7 +67,7 @@ class RunningCommand:
             await self._socket.send(self._protocol.encode(channels.STDIN, piece))
 
     async def close_stdin(self) -> None:
-        """Say that no more input comes. Raises InvalidRequest if the server cannot be told."""
+        """Say that no more input comes. Raises InvalidRequest if the protocol cannot."""
         self.check_can_close()
         await self._socket.send(self._protocol.encode_close(channels.STDIN))
 
@@ -83,21 +83,21 @@ class RunningCommand:
         await self._socket.send(self._protocol.encode(channels.RESIZE, size))
 
     async def _output(self) -> AsyncIterator[Output]:
-        """Raises ApiError if the command could not be run, ConnectionLost if nobody knows."""
+        """Raises ApiError if the command could not be run, ConnectionLost if that is not known."""
         while (raw := await self._socket.receive()) is not None:
             match self._decoded(raw):
-                case Message(channels.STDOUT, payload) if payload:
+                case ChannelMessage(channels.STDOUT, payload) if payload:
                     yield Output(payload)
-                case Message(channels.STDERR, payload) if payload:
+                case ChannelMessage(channels.STDERR, payload) if payload:
                     yield Output(payload, is_error=True)
-                case Message(channels.ERROR, payload) if payload:
+                case ChannelMessage(channels.ERROR, payload) if payload:
                     self._end(payload)
                 case _:
                     pass
         if self.exit_code is None:
             raise ConnectionLost(self._socket.url, "the stream ended before the command")
 
-    def _decoded(self, raw: str | bytes) -> Message | Closed:
+    def _decoded(self, raw: str | bytes) -> ChannelMessage | ChannelClosed:
         try:
             return self._protocol.decode(raw)
         except ChannelError as error:
@@ -116,7 +116,7 @@ class RunningCommand:
 class Commands:
     """Mixed into ``ResourceClient``; for pods."""
 
-    _scope: Scope
+    _scope: ResourceScope
 
     async def execute(
         self, name: str, command: Sequence[str], *, container: str = "", stdin: bytes | None = None
@@ -181,7 +181,7 @@ class Commands:
         from proreus.client.resources.forwarding import listening
 
         path = await self._scope.object_path(require_name(name), subresource="portforward")
-        request = Request("get", "GET", path, (("ports", str(port)),), accept="*/*")
+        request = RestRequest("get", "GET", path, (("ports", str(port)),), accept="*/*")
         async with listening(self._scope.rest, request, local_port) as opened:
             yield opened
 
@@ -206,7 +206,7 @@ class Commands:
                 ("tty", tty),
             )
         )
-        request = Request("get", "GET", path, (*asked, *words), accept="*/*")
+        request = RestRequest("get", "GET", path, (*asked, *words), accept="*/*")
         names = [protocol.name for protocol in _PROTOCOLS]
         async with self._scope.rest.open_websocket(request, names) as socket:
             yield RunningCommand(socket)

@@ -7,18 +7,19 @@ import contextlib
 import logging
 import socket
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from proreus.aio.tasks import background
 from proreus.api.status import ApiError
 from proreus.api.wire import channels
-from proreus.api.wire.channels import Message
+from proreus.api.wire.channels import ChannelMessage
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.request import Request
-from proreus.net.transport_error import TransportError
+from proreus.client.rest.request import RestRequest
+from proreus.net.client.transport_error import TransportError
 
 if TYPE_CHECKING:
-    from proreus.net.websocket_client import ClientWebSocket
+    from proreus.net.client.websocket import ClientWebSocket
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ _DATA, _ERROR = 0, 1
 
 
 @contextlib.asynccontextmanager
-async def listening(rest: RestClient, request: Request, port: int) -> AsyncIterator[int]:
+async def listening(rest: RestClient, request: RestRequest, port: int) -> AsyncIterator[int]:
     """Yields the port; raises OSError if it is taken."""
     with socket.create_server((_HOST, port)) as listener:
         listener.setblocking(False)
@@ -41,18 +42,24 @@ async def listening(rest: RestClient, request: Request, port: int) -> AsyncItera
             await accepting.__aexit__(None, None, None)
 
 
-async def _accept(rest: RestClient, request: Request, listener: socket.socket) -> None:
+async def _accept(rest: RestClient, request: RestRequest, listener: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as connections:
         while True:
             accepted, _ = await loop.sock_accept(listener)
             reader, writer = await asyncio.open_connection(sock=accepted)
-            connections.create_task(_serve(rest, request, reader, writer))
+            serving = connections.create_task(_serve(rest, request, reader, writer))
+            # Not in the task: one that is cancelled before it starts would never close it.
+            serving.add_done_callback(partial(_close, writer))
+
+
+def _close(writer: asyncio.StreamWriter, _: asyncio.Task[None]) -> None:
+    writer.close()
 
 
 async def _serve(
     rest: RestClient,
-    request: Request,
+    request: RestRequest,
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
 ) -> None:
@@ -61,8 +68,6 @@ async def _serve(
             await _exchange(opened, reader, writer)
     except (ApiError, TransportError) as failure:
         log.warning("port-forward failed: %s", failure)
-    finally:
-        writer.close()
 
 
 async def _exchange(
@@ -85,7 +90,7 @@ async def _exchange(
             with contextlib.suppress(OSError):
                 while (raw := await opened.receive()) is not None:
                     message = channels.V4.decode(raw)
-                    assert isinstance(message, Message), "this protocol closes nothing"
+                    assert isinstance(message, ChannelMessage), "this protocol closes nothing"
                     if message.channel not in announced:
                         announced.add(message.channel)  # its first message names the port
                     elif message.channel == _ERROR:

@@ -16,7 +16,7 @@ from proreus.client.discovery.cache import CachedDiscovery
 from proreus.client.discovery.mapper import RestMapper, UnknownResource
 from proreus.client.resources.builtin import BUILTIN
 from proreus.client.resources.resource_client import ResourceClient
-from proreus.client.resources.scope import Lookup, Scope
+from proreus.client.resources.scope import Lookup, ResourceScope
 from proreus.client.rest.client import RestClient
 
 _Find = Callable[[RestMapper], ApiResource]
@@ -59,7 +59,7 @@ class ResourceLookup:
             known: ApiResource | Lookup = find(BUILTIN)
         except UnknownResource:
             known = _Remembered(self._discovery, find)
-        return ResourceClient(Scope(self._rest, known, label))
+        return ResourceClient(ResourceScope(self._rest, known, label))
 
 
 class GroupClient:

@@ -1,4 +1,4 @@
-"""List and watch of one selection, over the wire: what ``informer.list_watch`` asks for."""
+"""List and watch of one selection, over the wire: what ``reflector.list_watch`` asks for."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from proreus.api.object_list import ObjectList
 from proreus.api.wire.framing import WatchEvent
-from proreus.client.resources.scope import Scope
-from proreus.client.rest.request import Request, list_query, watch_query
-from proreus.client.rest.watch_stream import SILENCE_MAX_S, open_watch
+from proreus.client.resources.scope import ResourceScope
+from proreus.client.rest.request import RestRequest, list_query, watch_query
+from proreus.client.rest.watch_stream import open_watch
 
 _NOT_OLDER_THAN = "NotOlderThan"
 
@@ -19,10 +19,9 @@ _NOT_OLDER_THAN = "NotOlderThan"
 class ResourceListWatch:
     """Both verbs use the same selectors, so that a list and the watch after it agree."""
 
-    scope: Scope
+    scope: ResourceScope
     label_selector: str = ""
     field_selector: str = ""
-    silence_max_s: float | None = SILENCE_MAX_S
 
     async def list(
         self,
@@ -42,7 +41,7 @@ class ResourceListWatch:
         )
         path = await self.scope.collection_path()
         return await self.scope.rest.get_list(
-            Request("list", "GET", path, asked, accept=self.scope.accept_list)
+            RestRequest("list", "GET", path, asked, accept=self.scope.accept_list)
         )
 
     @contextlib.asynccontextmanager
@@ -55,7 +54,27 @@ class ResourceListWatch:
         resource_version_match: str = "",
         allow_bookmarks: bool = True,
     ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        """One stream. Without bookmarks silence says nothing, so only ``timeout_s`` bounds it."""
+        """One stream. For how long it may be silent is the reader's to decide, as a reflector
+        does; here nothing ends it."""
+        request = await self.watch_request(
+            resource_version=resource_version,
+            timeout_s=timeout_s,
+            send_initial_events=send_initial_events,
+            resource_version_match=resource_version_match,
+            allow_bookmarks=allow_bookmarks,
+        )
+        async with open_watch(self.scope.rest, request) as events:
+            yield events
+
+    async def watch_request(
+        self,
+        *,
+        resource_version: str,
+        timeout_s: int,
+        send_initial_events: bool,
+        resource_version_match: str = "",
+        allow_bookmarks: bool,
+    ) -> RestRequest:
         if send_initial_events and not resource_version_match:
             resource_version_match = _NOT_OLDER_THAN  # the only one the server accepts with it
         asked = watch_query(
@@ -70,10 +89,4 @@ class ResourceListWatch:
             send_initial_events=send_initial_events or None,
         )
         path = await self.scope.collection_path()
-        async with open_watch(
-            self.scope.rest,
-            Request("watch", "GET", path, asked, accept=self.scope.accept),
-            timeout_s=timeout_s,
-            silence_max_s=self.silence_max_s if allow_bookmarks else None,
-        ) as events:
-            yield events
+        return RestRequest("watch", "GET", path, asked, accept=self.scope.accept)

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING
 from proreus.api.object import KubeObject
 from proreus.api.object_list import ObjectList
 from proreus.api.wire.framing import WatchEvent
-from proreus.client.resources.scope import Scope
+from proreus.client.resources.scope import ResourceScope
 from proreus.client.rest import pager
-from proreus.client.rest.request import Request, list_query, query, require_name
+from proreus.client.rest.request import SILENCE_MAX_S, RestRequest, list_query, query, require_name
 
 if TYPE_CHECKING:
     from proreus.client.resources.list_watch import ResourceListWatch
 
-SILENCE_MAX_S = 90.0
 
-
-class Reading:
+class ReadVerbs:
     """Mixed into ``ResourceClient``."""
 
-    _scope: Scope
+    _scope: ResourceScope
 
     async def get(
         self, name: str, *, resource_version: str = "", subresource: str = ""
@@ -31,7 +29,7 @@ class Reading:
         path = await self._scope.object_path(require_name(name), subresource=subresource)
         asked = query((("resourceVersion", resource_version),))
         return await self._scope.rest.get_object(
-            Request("get", "GET", path, asked, accept=self._scope.accept)
+            RestRequest("get", "GET", path, asked, accept=self._scope.accept)
         )
 
     async def list(
@@ -55,7 +53,7 @@ class Reading:
             continue_token=continue_token,
         )
         return await self._scope.rest.get_list(
-            Request("list", "GET", path, asked, accept=self._scope.accept_list)
+            RestRequest("list", "GET", path, asked, accept=self._scope.accept_list)
         )
 
     def pages(
@@ -99,31 +97,30 @@ class Reading:
         """One stream of changes after ``resource_version``; it ends when the server ends it.
 
         An informer is what survives broken connections and expired versions; this is the raw
-        stream. ``silence_max_s`` is how long it may say nothing before it counts as dead.
+        stream. ``silence_max_s`` is how long it may say nothing before it counts as dead; without
+        bookmarks silence says nothing, so only ``timeout_s`` bounds it then.
         """
-        selected = self.list_watch(
-            label_selector=label_selector,
-            field_selector=field_selector,
-            silence_max_s=silence_max_s,
-        )
-        async with selected.watch(
+        from proreus.client.rest.watch_stream import open_watch
+
+        selected = self.list_watch(label_selector=label_selector, field_selector=field_selector)
+        request = await selected.watch_request(
             resource_version=resource_version,
             timeout_s=timeout_s,
             send_initial_events=send_initial_events,
             allow_bookmarks=allow_bookmarks,
+        )
+        async with open_watch(
+            self._scope.rest,
+            request,
+            timeout_s=timeout_s,
+            silence_max_s=silence_max_s if allow_bookmarks else None,
         ) as events:
             yield events
 
     def list_watch(
-        self,
-        *,
-        label_selector: str = "",
-        field_selector: str = "",
-        silence_max_s: float | None = SILENCE_MAX_S,
+        self, *, label_selector: str = "", field_selector: str = ""
     ) -> ResourceListWatch:
         """List and watch of one selection, as a reflector takes it."""
         from proreus.client.resources.list_watch import ResourceListWatch
 
-        return ResourceListWatch(
-            self._scope, label_selector, field_selector, silence_max_s=silence_max_s
-        )
+        return ResourceListWatch(self._scope, label_selector, field_selector)

@@ -13,15 +13,15 @@ from proreus.api.object import KubeObject
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.resources import waiting
 from proreus.client.resources.commands import Commands
-from proreus.client.resources.parts import Parts
-from proreus.client.resources.scope import Scope
+from proreus.client.resources.scope import ResourceScope
+from proreus.client.resources.subresources import Subresources
 from proreus.client.rest.request import require_name
 
 
-class ResourceClient(Parts, Commands):
+class ResourceClient(Subresources, Commands):
     """Immutable and cheap: make one per namespace as you go."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: ResourceScope) -> None:
         self._scope = scope
 
     def __call__(self, namespace: str = "") -> ResourceClient:

@@ -20,7 +20,7 @@ Lookup = Callable[[], Awaitable[ApiResource]]
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ResourceScope:
     """``resource`` may still have to be looked up at the server; ``namespace`` "" means all."""
 
     rest: RestClient
@@ -34,7 +34,7 @@ class Scope:
             return self.resource
         return await self.resource()
 
-    def inside(self, namespace: str) -> Scope:
+    def inside(self, namespace: str) -> ResourceScope:
         return replace(self, namespace=namespace)
 
     async def collection_path(self) -> str:

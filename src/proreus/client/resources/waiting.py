@@ -1,33 +1,37 @@
 """Wait until an object is as it should be: watch based, surviving whatever happens to watches.
 
-The end of a stream is never taken for the end of waiting; only the condition or the deadline is.
+A reflector follows the object, so streams are resumed, paced and replaced as an informer's are.
+Only the condition, the deadline and a refusal of the server end the waiting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, deadline
 from proreus.api.object import KubeObject
-from proreus.api.status import ApiError, Expired, InternalError, TooManyRequests
-from proreus.api.wire import framing
+from proreus.api.status import ApiError, Expired, TooManyRequests
 from proreus.client.resources.list_watch import ResourceListWatch
 from proreus.client.rest.request import InvalidRequest
-from proreus.net.transport_error import TransportError
+from proreus.net.client.transport_error import TransportError
 
 Condition = Callable[[KubeObject | None], bool]
-_WATCH_TIMEOUT_S = 300
 
 
 class ConditionNotMet(TimeoutError):
-    """The deadline passed. ``last`` is the object as it was then, None if there was none."""
+    """The deadline passed. ``last`` is the object as it was then, None if there was none.
+    ``reason`` is the last failure to look at it, if there was one."""
 
-    def __init__(self, name: str, timeout_s: float, last: KubeObject | None) -> None:
+    def __init__(
+        self, name: str, timeout_s: float, last: KubeObject | None, reason: str = ""
+    ) -> None:
+        trouble = f"; last failure: {reason}" if reason else ""
         super().__init__(
-            f"{name} did not become as waited for in {timeout_s:g} s; last seen: {last or 'absent'}"
+            f"{name} did not become as waited for in {timeout_s:g} s; "
+            f"last seen: {last or 'absent'}{trouble}"
         )
         self.last = last
+        self.reason = reason
 
 
 def condition_from(text: str) -> Condition:
@@ -62,71 +66,79 @@ def has_condition(obj: KubeObject | None, kind: str, status: str) -> bool:
 
 
 async def wait_for(
-    selected: ResourceListWatch,
-    name: str,
-    condition: Condition,
-    *,
-    timeout_s: float,
-    clock: Clock,
+    selected: ResourceListWatch, name: str, condition: Condition, *, timeout_s: float, clock: Clock
 ) -> KubeObject | None:
-    """The object that met the condition (None if its absence did). ``selected`` selects only it."""
-    waiting = _Waiting(selected, condition, Backoff(clock), clock)
+    """The object that met the condition (None if its absence did). ``selected`` selects only it.
+
+    Raises what the condition raises, what the server will go on to refuse, and ConditionNotMet.
+    """
+    # Loaded by those who wait: the client itself does not need it.
+    from proreus.client.reflector import Reflector, ReflectorConfig
+
+    observed = _Observed(condition)
+    # What a cache of the server says may be older than what the caller has just done.
+    config = ReflectorConfig(stream_lists=False, begins_newest=True)
+    reflector = Reflector(
+        selected, observed, name=name, config=config, clock=clock, is_final=_is_final
+    )
     try:
         async with deadline(clock, timeout_s):
-            return await waiting.run()
+            await reflector.run()
+    except _Decided as decided:
+        if decided.failure is not None:
+            raise decided.failure from None
+        return observed.last
     except TimeoutError as late:
-        raise ConditionNotMet(name, timeout_s, waiting.last) from late
+        why = reflector.statistics.last_failure
+        raise ConditionNotMet(name, timeout_s, observed.last, why) from late
+    raise AssertionError("a reflector ends only by an exception")
 
 
-class _Waiting:
-    def __init__(
-        self, selected: ResourceListWatch, condition: Condition, backoff: Backoff, clock: Clock
-    ) -> None:
-        self._selected = selected
+class _Decided(Exception):
+    """The condition is met, or it has raised ``failure``."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.failure = failure
+
+
+class _Observed:
+    """A reflector's sink for one object, which checks the condition on each state of it."""
+
+    is_full = False
+
+    def __init__(self, condition: Condition) -> None:
         self._condition = condition
-        self._backoff = backoff
-        self._clock = clock
-        self._version = ""
         self.last: KubeObject | None = None
 
-    async def run(self) -> KubeObject | None:
-        while True:
-            try:
-                if await self._is_met():
-                    return self.last
-            except (Expired, InternalError):
-                self._version = ""
-            except TooManyRequests as busy:
-                await self._clock.sleep(busy.retry_after_s)
-            except TransportError:
-                pass  # the next round says whether the server is back
-            except ApiError as problem:
-                if problem.code < 500:
-                    raise
-                self._version = ""
-            else:
-                continue  # the server ended the watch in good order: go on where it stopped
-            await self._clock.sleep(self._backoff.next())
+    def replace(self, objects: list[KubeObject], resource_version: str) -> None:
+        self._observe(objects[0] if objects else None)
 
-    async def _is_met(self) -> bool:
-        if not self._version:
-            found = await self._selected.list(resource_version="", limit=0, continue_token="")
-            self._version = found.resource_version
-            self.last = found.items[0] if found.items else None
-            if self._condition(self.last):
-                return True
-        async with self._selected.watch(
-            resource_version=self._version, timeout_s=_WATCH_TIMEOUT_S
-        ) as events:
-            async for event in events:
-                self._version = event.object.resource_version
-                match event.type:
-                    case framing.BOOKMARK:
-                        continue
-                    case framing.DELETED:
-                        self.last = None
-                    case _:
-                        self.last = event.object
-                if self._condition(self.last):
-                    return True
-        return False
+    def add(self, obj: KubeObject) -> None:
+        self._observe(obj)
+
+    def update(self, obj: KubeObject) -> None:
+        self._observe(obj)
+
+    def delete(self, obj: KubeObject) -> None:
+        self._observe(None)
+
+    def bookmark(self, resource_version: str) -> None:
+        """The object is as it was."""
+
+    async def wait_room(self) -> None:
+        """Nothing is kept."""
+
+    def _observe(self, state: KubeObject | None) -> None:
+        self.last = state
+        try:
+            is_met = self._condition(state)
+        except Exception as failure:
+            raise _Decided(failure) from failure
+        if is_met:
+            raise _Decided
+
+
+def _is_final(failure: ApiError | TransportError) -> bool:
+    """What asking again will not change; an expired version and a busy server are none of it."""
+    passing = isinstance(failure, TransportError | Expired | TooManyRequests)
+    return not passing and isinstance(failure, ApiError) and failure.code < 500

@@ -7,22 +7,22 @@ storing; ``field_manager`` names who owns the fields ("": as the user agent says
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject, ObjectLike, encode
+from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire import json
-from proreus.client.resources.scope import Scope
+from proreus.client.resources.scope import ResourceScope
 from proreus.client.rest.identity import program_name
 from proreus.client.rest.request import (
     InvalidRequest,
-    PatchType,
-    Request,
+    RestRequest,
     list_query,
     require_name,
     write_query,
 )
 
-Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | KubeObject | bytes
+Patch = Json | Sequence[Json] | KubeObject | bytes
 _PATCH_TYPES = {
     "json": PatchType.JSON,
     "merge": PatchType.MERGE,
@@ -31,10 +31,10 @@ _PATCH_TYPES = {
 }
 
 
-class Writing:
+class WriteVerbs:
     """Mixed into ``ResourceClient``."""
 
-    _scope: Scope
+    _scope: ResourceScope
 
     async def create(
         self,
@@ -186,7 +186,7 @@ class Writing:
         content = body if isinstance(body, bytes) else encode(body)
         form = accept or self._scope.accept
         return await self._scope.rest.get_object(
-            Request(verb, method, path, asked, content, content_type, accept=form)
+            RestRequest(verb, method, path, asked, content, content_type, accept=form)
         )
 
 
@@ -202,13 +202,9 @@ def _patch_body(patch: Patch) -> ObjectLike | bytes:
 
 
 def _delete_options(
-    *,
-    grace_period_s: int | None,
-    propagation: str,
-    preconditions: Mapping[str, str],
-    dry_run: bool,
-) -> dict[str, Any]:
-    options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    *, grace_period_s: int | None, propagation: str, preconditions: Mapping[str, str], dry_run: bool
+) -> JsonObject:
+    options: JsonObject = {"kind": "DeleteOptions", "apiVersion": "v1"}
     if grace_period_s is not None:
         options["gracePeriodSeconds"] = grace_period_s
     if propagation:

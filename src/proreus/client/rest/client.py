@@ -1,6 +1,6 @@
 """RestClient: one request in, one answer or stream out, with retries, rate limit and deadlines.
 
-Receives: ``Request``, from ``resources``.  Hands on: bytes, KubeObjects, streams, or raises
+Receives: ``RestRequest``, from ``resources``.  Hands on: bytes, KubeObjects, streams, or raises
 ``ApiError`` (the server said no) or ``TransportError`` (nothing usable was said).
 Invariant: a watch never waits for the rate limit when it first opens and never ends by a request's
 deadline; everything else does.
@@ -23,19 +23,19 @@ from proreus.api.status import ApiError, InternalError
 from proreus.api.wire import json
 from proreus.client.client_config import ClientConfig
 from proreus.client.config.address import server_url
-from proreus.client.credentials import Credential
-from proreus.client.rest.connection import Connected, Connections, Permit
+from proreus.client.credentials import Credential, CredentialSource
+from proreus.client.rest.connection import Connected, Connections
 from proreus.client.rest.failure import failure, is_success, raise_hidden_failure
 from proreus.client.rest.identity import default_user_agent, impersonation_headers
 from proreus.client.rest.observer import NO_OBSERVER, Observer
-from proreus.client.rest.request import Request
+from proreus.client.rest.request import RestRequest
 from proreus.client.rest.retry import Mode, RetryPolicy
 from proreus.client.rest.warning import WarningHandler, log_warning, warnings_in
-from proreus.net.transport_error import TransportError, TransportTimeout
+from proreus.net.client.transport_error import TransportError, TransportTimeout
 
 if TYPE_CHECKING:
-    from proreus.net.http_client import ByteStream, Response
-    from proreus.net.websocket_client import ClientWebSocket
+    from proreus.net.client.http_client import ByteStream, HttpResponse
+    from proreus.net.client.websocket import ClientWebSocket
 
 log = logging.getLogger(__name__)
 _SLOW_TURN_S = 1.0
@@ -58,7 +58,7 @@ class RestClient:
         retry: RetryPolicy | None = None,
         on_warning: WarningHandler = log_warning,
         observer: Observer = NO_OBSERVER,
-        permit: Permit | None = None,
+        credentials: CredentialSource | None = None,
     ) -> None:
         tls = config.tls
         is_secure = bool(tls.ca_file or tls.ca_data or tls.insecure or tls.cert_file)
@@ -67,7 +67,7 @@ class RestClient:
         self._retry = retry or RetryPolicy()
         self._on_warning = on_warning
         self._observer = observer
-        self._connections = Connections(self.config, self.clock, permit)
+        self._connections = Connections(self.config, self.clock, credentials)
         rate = config.rate_limit
         self._bucket = (
             TokenBucket(self.clock, rate=rate.per_second, burst=rate.burst) if rate else None
@@ -87,7 +87,7 @@ class RestClient:
         """Close all connections. Idempotent."""
         await self._connections.close()
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: RestRequest) -> HttpResponse:
         """The successful answer to a request, repeated as the rules allow. Raises otherwise."""
         await self._wait_turn()
         try:
@@ -97,10 +97,10 @@ class RestClient:
             limit = f"no answer in {self.config.timeout_s:g} s"
             raise TransportTimeout(self._url(request), limit) from late
 
-    async def get_json(self, request: Request) -> Any:
+    async def get_json(self, request: RestRequest) -> Any:
         return json.decode((await self.send(request)).body)
 
-    async def get_object(self, request: Request) -> KubeObject:
+    async def get_object(self, request: RestRequest) -> KubeObject:
         body = (await self.send(request)).body
         raise_hidden_failure(body)
         if not body:
@@ -108,7 +108,7 @@ class RestClient:
         with _readable():
             return KubeObject.from_bytes(body)
 
-    async def get_list(self, request: Request) -> ObjectList:
+    async def get_list(self, request: RestRequest) -> ObjectList:
         """Decoded in slices, so that a large list does not hold up the loop."""
         body = (await self.send(request)).body
         raise_hidden_failure(body)
@@ -119,7 +119,7 @@ class RestClient:
             return decoder.result()
 
     @contextlib.asynccontextmanager
-    async def open_stream(self, request: Request, mode: Mode) -> AsyncIterator[ByteStream]:
+    async def open_stream(self, request: RestRequest, mode: Mode) -> AsyncIterator[ByteStream]:
         """A successful answer left open; only its opening is repeated and has a deadline."""
         if mode is not Mode.WATCH:
             await self._wait_turn()
@@ -146,10 +146,10 @@ class RestClient:
 
     @contextlib.asynccontextmanager
     async def open_websocket(
-        self, request: Request, protocols: Sequence[str]
+        self, request: RestRequest, protocols: Sequence[str]
     ) -> AsyncIterator[ClientWebSocket]:
         """A WebSocket, open while the body of the ``async with`` lasts; never repeated."""
-        from proreus.net.http_client import UpgradeRefused
+        from proreus.net.client.http_client import UpgradeRefused
 
         await self._wait_turn()
         connected = await self._connections.current()
@@ -175,7 +175,7 @@ class RestClient:
                 ) from refused
             yield socket
 
-    async def _send(self, request: Request) -> Response:
+    async def _send(self, request: RestRequest) -> HttpResponse:
         tried = 0
         while True:
             tried += 1
@@ -198,7 +198,7 @@ class RestClient:
                     )
             await self._pause(wait_s)
 
-    async def _exchange(self, request: Request) -> Response:
+    async def _exchange(self, request: RestRequest) -> HttpResponse:
         connected = await self._connections.current()
         headers = self._headers_of(request, connected.credential)
         with self._observed(request) as observed:
@@ -209,7 +209,7 @@ class RestClient:
         self._note(connected, response)
         return response
 
-    async def _open(self, request: Request, opened: contextlib.AsyncExitStack) -> ByteStream:
+    async def _open(self, request: RestRequest, opened: contextlib.AsyncExitStack) -> ByteStream:
         connected = await self._connections.current()
         url = self._url(request)
         headers = self._headers_of(request, connected.credential)
@@ -226,7 +226,7 @@ class RestClient:
         return stream
 
     @contextlib.contextmanager
-    def _observed(self, request: Request) -> Iterator[_Attempt]:
+    def _observed(self, request: RestRequest) -> Iterator[_Attempt]:
         attempt, started = _Attempt(), self.clock.monotonic()
         try:
             yield attempt
@@ -238,7 +238,7 @@ class RestClient:
                 duration_s=self.clock.monotonic() - started,
             )
 
-    async def _failure_of(self, request: Request, stream: ByteStream) -> ApiError:
+    async def _failure_of(self, request: RestRequest, stream: ByteStream) -> ApiError:
         url = self._url(request)
         try:
             async with deadline(self.clock, self.config.timeout_s):
@@ -247,7 +247,7 @@ class RestClient:
             body = b""  # the code alone says enough
         return failure(request.method, url, stream.status, stream.headers, body)
 
-    def _note(self, connected: Connected, answer: Response | ByteStream) -> None:
+    def _note(self, connected: Connected, answer: HttpResponse | ByteStream) -> None:
         if answer.status == 401:
             self._connections.refused(connected.credential)
         for text in warnings_in(answer.headers.all("Warning")):
@@ -265,10 +265,12 @@ class RestClient:
         if waited_s >= _SLOW_TURN_S:
             log.info("a request waited %.1f s for the client's own rate limit", waited_s)
 
-    def _url(self, request: Request) -> str:
+    def _url(self, request: RestRequest) -> str:
         return self.config.host + request.target
 
-    def _headers_of(self, request: Request, credential: Credential) -> dict[str, str | list[str]]:
+    def _headers_of(
+        self, request: RestRequest, credential: Credential
+    ) -> dict[str, str | list[str]]:
         headers = {**self._headers, "Accept": request.accept, **request.headers}
         if request.body is not None:
             headers["Content-Type"] = request.content_type

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from proreus.aio.clock import Clock
-from proreus.client.client_config import ClientConfig, ConfigError, is_loopback
+from proreus.client.client_config import ClientConfig, ConfigError
 from proreus.client.config.proxy import proxy_from_env
-from proreus.client.credentials import Credential, TlsIdentity, credential_source
+from proreus.client.credentials import (
+    Credential,
+    CredentialSource,
+    TlsIdentity,
+    credential_source,
+)
+from proreus.client.fence import may_write
+from proreus.net.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from proreus.net.http_client import HttpClient
-
-Permit = Callable[[], bool]  # whether a write may be sent at this moment
+    from proreus.net.client.http_client import HttpClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +38,14 @@ class Connected:
 class Connections:
     """One pool at a time; ``current`` swaps it when the TLS identity has changed."""
 
-    def __init__(self, config: ClientConfig, clock: Clock, permit: Permit | None = None) -> None:
+    def __init__(
+        self, config: ClientConfig, clock: Clock, credentials: CredentialSource | None = None
+    ) -> None:
         self._config = config
-        self._permit = permit
         self._proxy = config.proxy_url or proxy_from_env(config.host, os.environ)
         if self._proxy and urlsplit(self._proxy).scheme not in ("http", "https"):
             raise ConfigError(f"proxy {self._proxy!r}: only http and https proxies are supported")
-        self._credentials = credential_source(config, clock)
+        self._credentials = credentials or credential_source(config, clock)
         is_secure = config.host.startswith("https:")
         self._tls = TlsIdentity(config.tls, clock) if is_secure else None
         self._context: ssl.SSLContext | None = None
@@ -69,7 +74,8 @@ class Connections:
 
     def _make(self, context: ssl.SSLContext | None) -> HttpClient:
         # Imported at the first request: the library takes longer to load than all of the client.
-        from proreus.net.http_client import HttpClient, Route
+        from proreus.net.client.connectors import Route
+        from proreus.net.client.http_client import HttpClient
 
         host = urlsplit(self._config.host).hostname or ""
         return HttpClient(
@@ -78,6 +84,6 @@ class Connections:
                 server_hostname=self._config.tls.server_name,
                 proxy=self._proxy,
                 compressed=not self._config.disable_compression and not is_loopback(host),
-                permit=self._permit,
+                permit=may_write,
             )
         )

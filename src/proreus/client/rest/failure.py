@@ -1,4 +1,4 @@
-"""An answer that is not a success → the exception for it (spec/client §1.6). Pure.
+"""An answer that is not a success → the exception for it (client.md §1.6). Pure.
 
 The server's own Status counts if it sent one; else one is made up from the code, marked by the
 cause ``UnexpectedServerResponse``, because then something between us and the server answered.
@@ -6,13 +6,14 @@ cause ``UnexpectedServerResponse``, because then something between us and the se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from proreus.api.json_types import JsonObject
 from proreus.api.status import ApiError
 from proreus.api.wire import json
 
 if TYPE_CHECKING:
-    from proreus.net.http_client import Headers
+    from proreus.net.client.http_client import Headers
 
 _TEXT_MAX = 2048
 _REASONS: dict[int, tuple[str, str]] = {
@@ -44,7 +45,7 @@ def failure(method: str, url: str, status: int, headers: Headers, body: bytes) -
     return ApiError.from_status(_synthetic(method, url, status, headers, body))
 
 
-def status_in(body: bytes) -> dict[str, Any] | None:
+def status_in(body: bytes) -> JsonObject | None:
     """The Status a body holds, None if it holds something else."""
     if b'"Status"' not in body:
         return None
@@ -69,7 +70,7 @@ def retry_after_s(headers: Headers) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
-def _synthetic(method: str, url: str, status: int, headers: Headers, body: bytes) -> dict[str, Any]:
+def _synthetic(method: str, url: str, status: int, headers: Headers, body: bytes) -> JsonObject:
     reason, message = _REASONS.get(status, ("", ""))
     if not message:
         reason = "InternalError" if status >= 500 else ""
@@ -77,12 +78,12 @@ def _synthetic(method: str, url: str, status: int, headers: Headers, body: bytes
     if status == 409 and method == "POST":
         reason = "AlreadyExists"
     text = _readable(headers, body)
-    details: dict[str, Any] = {
+    details: JsonObject = {
         "causes": [{"reason": "UnexpectedServerResponse", "message": text or "unknown"}]
     }
     if (wait_s := retry_after_s(headers)) is not None:
         details["retryAfterSeconds"] = wait_s
-    found: dict[str, Any] = {
+    found: JsonObject = {
         "kind": "Status",
         "apiVersion": "v1",
         "metadata": {},

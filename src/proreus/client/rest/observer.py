@@ -1,4 +1,4 @@
-"""Who counts requests. The REST layer tells; ``telemetry.rest_metrics`` or a test listens."""
+"""What the REST layer reports of each request; ``metrics`` counts it for Prometheus."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Observer(Protocol):
 
 class _NoObserver:
     def request_done(self, *, verb: str, method: str, code: str, duration_s: float) -> None:
-        """Nobody asked."""
+        """Does nothing."""
 
     def throttled(self, delay_s: float) -> None:
-        """Nobody asked."""
+        """Does nothing."""
 
 
 NO_OBSERVER: Observer = _NoObserver()

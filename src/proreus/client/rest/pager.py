@@ -21,12 +21,7 @@ class ListPage(Protocol):
     """One LIST request. With a continue token no version may be given."""
 
     def __call__(
-        self,
-        *,
-        resource_version: str,
-        resource_version_match: str,
-        limit: int,
-        continue_token: str,
+        self, *, resource_version: str, resource_version_match: str, limit: int, continue_token: str
     ) -> Awaitable[ObjectList]: ...
 
 

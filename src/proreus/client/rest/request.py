@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from urllib.parse import quote, urlencode
 
 from proreus.api.group_version import GroupVersion
 
+# A server sends bookmarks about every minute once its revision moves, so a longer silence of a
+# watch means a dead connection, or a collection so quiet that resuming costs nothing.
+SILENCE_MAX_S = 90.0
 JSON = "application/json"
 _SEGMENT_SAFE = "!$&'()*+,;=:@~"
 
@@ -23,17 +25,8 @@ class InvalidRequest(ValueError):
     """The request makes no sense; it was not sent."""
 
 
-class PatchType(StrEnum):
-    """How a patch says what to change; the value is its content type."""
-
-    JSON = "application/json-patch+json"
-    MERGE = "application/merge-patch+json"
-    STRATEGIC = "application/strategic-merge-patch+json"
-    APPLY = "application/apply-patch+yaml"
-
-
 @dataclass(frozen=True, slots=True)
-class Request:
+class RestRequest:
     """``path`` is encoded and begins with a slash; ``verb`` is Kubernetes' word, for messages."""
 
     verb: str

@@ -1,4 +1,4 @@
-"""Whether to send a request again, and when (spec/client §1.2). Pure: it decides, the client acts.
+"""Whether to send a request again, and when (client.md §1.2). Pure: it decides, the client acts.
 
 A server that wants a request again says so with 429 or 5xx and ``Retry-After`` in seconds; then any
 verb is repeated, because the server did not do it. A broken connection is different: the request
@@ -12,10 +12,10 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from proreus.client.rest.failure import retry_after_s
-from proreus.net.transport_error import ConnectionLost, TransportError, TransportTimeout
+from proreus.net.client.transport_error import ConnectionLost, TransportError, TransportTimeout
 
 if TYPE_CHECKING:
-    from proreus.net.http_client import Headers
+    from proreus.net.client.http_client import Headers
 
 RETRIES_MAX = 10
 _BROKEN_CONNECTION_WAIT_S = 1.0

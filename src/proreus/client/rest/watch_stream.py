@@ -1,11 +1,11 @@
 """One watch, from open to end: frames in, WatchEvents out. No resuming; that is the reflector's.
 
 Receives: chunks, from ``net.http_client``.  Hands on: ADDED, MODIFIED, DELETED and BOOKMARK, to
-``informer.reflector`` or a user. ERROR is never handed on: it raises the ``ApiError`` it carries.
+``reflector.reflector`` or a user. ERROR is never handed on: it raises the ``ApiError`` it carries.
 
 How it ends: the iterator stops when the server closed the stream properly; ``ConnectionLost`` when
 the connection broke; ``StreamSilent`` when nothing came for longer than bookmarks make possible
-(Guarantee: alive or loud); ``ApiError`` when the server or the decoding says so.
+(docs/guarantees.md, "alive or loud"); ``ApiError`` when the server or the decoding says so.
 Cost: about 6 µs per event of 3.7 kB; a slow consumer slows the socket, nothing piles up here.
 """
 
@@ -23,15 +23,13 @@ from proreus.api.wire import framing
 from proreus.api.wire.framing import FrameTooLong, LineSplitter, WatchEvent, decode_event
 from proreus.client.rest.client import RestClient
 from proreus.client.rest.failure import status_in
-from proreus.client.rest.request import Request
+from proreus.client.rest.request import RestRequest
 from proreus.client.rest.retry import Mode, is_retryable
-from proreus.net.transport_error import StreamSilent, TransportError
+from proreus.net.client.transport_error import StreamSilent, TransportError
 
 if TYPE_CHECKING:
-    from proreus.net.http_client import ByteStream
+    from proreus.net.client.http_client import ByteStream
 
-# Servers send a bookmark a minute; half a minute more is not lateness but silence.
-SILENCE_MAX_S = 90.0
 # A server ends the watch at its timeout; one that has not by then is not there.
 _END_LATE_S = 10.0
 _LINE_MAX = 64 * 1024 * 1024
@@ -128,16 +126,16 @@ class WatchStream:
 @contextlib.asynccontextmanager
 async def open_watch(
     rest: RestClient,
-    request: Request,
+    request: RestRequest,
     *,
     timeout_s: int = 0,
-    silence_max_s: float | None = SILENCE_MAX_S,
+    silence_max_s: float | None = None,
 ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
     """Open a watch; leaving the ``async with`` closes it.
 
-    ``timeout_s`` is when the server will end it (0: when it likes); ``silence_max_s`` None trusts
-    the connection for ever. If it cannot be opened because connections keep breaking, it is handed
-    out already ended, like a watch that the server closed at once.
+    ``timeout_s`` is when the server will end it (0: when it likes); ``silence_max_s`` None leaves
+    it to the reader how long it may be silent. If it cannot be opened because connections keep
+    breaking, it is handed out already ended, like a watch that the server closed at once.
     """
     async with contextlib.AsyncExitStack() as opened:
         try:

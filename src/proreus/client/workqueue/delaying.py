@@ -1,7 +1,7 @@
 """A work queue that also takes items for later: at most one waiting time per item, the earliest.
 
 An immediate ``add`` does not cancel a waiting entry: the item is then worked on now and once more
-at that time, because whoever asked for the later run may wait for something that is not true yet.
+at that time, because the condition that the later run waits for may not hold yet.
 Cost: O(log waiting) per ``add_after``; one timer for the whole queue.
 """
 

@@ -1,7 +1,7 @@
 """What a work queue counts, for metrics and for people: depth, adds, retries, latencies.
 
 Hot path: one ``observe`` per item taken and per item finished, about 0.2 µs; nothing is locked and
-nothing is exported until someone asks for ``WorkQueue.statistics()``.
+nothing is exported until a program asks for ``WorkQueue.statistics()``.
 """
 
 from __future__ import annotations

@@ -9,39 +9,33 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, NotFound
 from proreus.client.controller import Watch, owner_keys
-from proreus.cluster.controllers.ownership import (
-    Claiming,
-    candidates,
-    claim,
-    controller_uid,
-    reference_to,
-)
-from proreus.cluster.controllers.pod_owners import PodOwners, selector_of
-from proreus.cluster.controllers.pod_template import content_hash, created_at
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.ownership import controller_reference, controller_uid
+from proreus.cluster.controllers.pod_owners import PodOwnerReconciler, selector_of
+from proreus.cluster.controllers.pod_template import content_hash
+from proreus.cluster.pod_status import created_at
 
 POD_LABEL = "controller-revision-hash"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_COLLISIONS_MAX = 10  # that many different templates with one hash do not happen
+_COLLISIONS_MAX = 10  # names tried until one is free
 
 
 # Decisions
 
 
-def snapshot(owner: KubeObject) -> dict[str, Any]:
+def snapshot(owner: KubeObject) -> JsonObject:
     """What a rollback would patch: the template in place of the present one."""
     return {"spec": {"template": {**thaw(owner.spec.template), "$patch": "replace"}}}
 
 
-def template_of(revision: KubeObject) -> dict[str, Any]:
-    template: dict[str, Any] = thaw(revision["data"]["spec"]["template"])
+def template_of(revision: KubeObject) -> JsonObject:
+    template: JsonObject = thaw(revision["data"]["spec"]["template"])
     template.pop("$patch", None)
     return template
 
@@ -60,7 +54,7 @@ def in_order(revisions: Sequence[KubeObject]) -> list[KubeObject]:
     return sorted(revisions, key=lambda one: (number(one), created_at(one), one.name))
 
 
-def present_one(owner: KubeObject, revisions: Sequence[KubeObject]) -> KubeObject | None:
+def find_present(owner: KubeObject, revisions: Sequence[KubeObject]) -> KubeObject | None:
     """The revision of the owner's template."""
     wanted = snapshot(owner)
     equal = [one for one in in_order(revisions) if thaw(one.get("data")) == wanted]
@@ -71,7 +65,7 @@ def next_number(revisions: Sequence[KubeObject]) -> int:
     return max(map(number, revisions), default=0) + 1
 
 
-def made_for(owner: KubeObject, revision: int, collisions: int, hash_label: str) -> dict[str, Any]:
+def new_revision(owner: KubeObject, revision: int, collisions: int, hash_label: str) -> JsonObject:
     template = owner.spec.template
     name = content_hash(template, collisions or None)
     labels = {**((template.get("metadata") or {}).get("labels") or {}), hash_label: name}
@@ -84,7 +78,7 @@ def made_for(owner: KubeObject, revision: int, collisions: int, hash_label: str)
             "namespace": owner.namespace,
             "labels": labels,
             "annotations": annotations,
-            "ownerReferences": [reference_to(owner)],
+            "ownerReferences": [controller_reference(owner)],
         },
         "data": snapshot(owner),
         "revision": revision,
@@ -104,32 +98,34 @@ def beyond_limit(
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class RevisionHistory:
     """``present``: the revision of the owner's template. ``all``: the oldest first."""
 
     present: KubeObject
     all: tuple[KubeObject, ...]
     collisions: int
 
-    def named(self, name: str) -> KubeObject | None:
+    def by_name(self, name: str) -> KubeObject | None:
         return next((one for one in self.all if one.name == name), None)
 
 
 class ControllerRevisions:
     """Those of one kind of owners; ``hash_label`` is where a revision says its hash."""
 
-    def __init__(self, setting: Setting, owners: PodOwners, hash_label: str) -> None:
-        self.informer = setting.owned("controllerrevisions.apps")
+    def __init__(
+        self, context: ControllerContext, owners: PodOwnerReconciler, hash_label: str
+    ) -> None:
+        self.informer = context.owned_informer("controllerrevisions.apps")
         self.watch = Watch(self.informer, owner_keys(owners.informer))
         self._owners = owners
         self._hash_label = hash_label
-        self._api = setting.client.apps_v1.controllerrevisions
+        self._api = context.client.apps_v1.controllerrevisions
 
-    async def of(self, owner: KubeObject) -> History:
+    async def of(self, owner: KubeObject) -> RevisionHistory:
         """Claims what there is, and records the owner's template if it is new."""
         known = await self._claim(owner)
         collisions = int((owner.status or {}).get("collisionCount") or 0)
-        present = present_one(owner, known)
+        present = find_present(owner, known)
         if present is None:
             present, collisions = await self._record(owner, next_number(known), collisions)
             known.append(present)
@@ -139,22 +135,19 @@ class ControllerRevisions:
             self._owners.writes.wrote(owner.key, self.informer, renumbered)
             known = [renumbered if one.uid == present.uid else one for one in known]
             present = renumbered
-        return History(present, tuple(in_order(known)), collisions)
+        return RevisionHistory(present, tuple(in_order(known)), collisions)
 
-    async def forget(self, owner: KubeObject, history: History, live: Collection[str]) -> None:
+    async def forget(
+        self, owner: KubeObject, history: RevisionHistory, live: Collection[str]
+    ) -> None:
         """Delete what is beyond the limit and not ``live``."""
         for one in beyond_limit(owner, history.all, {*live, history.present.name}):
-            with contextlib.suppress(NotFound):  # the cache may show it a moment longer
+            with contextlib.suppress(NotFound):  # the cache may be behind
                 await self._api(owner.namespace).delete(one.name, uid=one.uid)
 
     async def _claim(self, owner: KubeObject) -> list[KubeObject]:
-        claiming = Claiming(
-            self._owners.resource,
-            self._api,
-            partial(self._owners.writes.wrote, owner.key, self.informer),
-        )
-        found = claim(owner, candidates(self.informer, owner), selector_of(owner))
-        return in_order(await claiming.carry_out(owner, found))
+        claimed = await self._owners.claim(owner, self.informer, self._api, selector_of(owner))
+        return in_order(claimed)
 
     async def _record(
         self, owner: KubeObject, revision: int, collisions: int
@@ -162,7 +155,7 @@ class ControllerRevisions:
         """A new revision; if its name belongs to something else, under the next one."""
         api = self._api(owner.namespace)
         for tried in range(collisions, collisions + _COLLISIONS_MAX):
-            body = made_for(owner, revision, tried, self._hash_label)
+            body = new_revision(owner, revision, tried, self._hash_label)
             try:
                 made = await api.create(body)
             except AlreadyExists:

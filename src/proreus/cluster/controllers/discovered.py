@@ -1,4 +1,4 @@
-"""Every resource a server has, custom ones too, and the way to each."""
+"""Every resource a server serves, custom ones too, and a client for each."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from proreus.client.client import Client
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.discovery.mapper import RestMapper
 from proreus.client.resources.resource_client import ResourceClient
-from proreus.client.resources.scope import Scope
+from proreus.client.resources.scope import ResourceScope
 
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """``resources``: each once, in its preferred version. ``failures``: what the server could not
-    tell about, and why."""
+    """``resources``: each once, in its preferred version. ``failures``: group versions
+    whose discovery failed, and why."""
 
     resources: tuple[ApiResource, ...]
     failures: tuple[str, ...]
 
 
 async def discover(client: Client) -> Discovered:
-    """Asks the server, whatever was known before."""
+    """From the server, past all caches."""
     found = await client.discovery.live.fetch()
     failures = tuple(f"{gv}: {why}" for gv, why in found.failures.items())
     return Discovered(tuple(RestMapper(found.api_resources()).preferred()), failures)
@@ -32,5 +32,5 @@ def with_verbs(resources: Iterable[ApiResource], *verbs: str) -> list[ApiResourc
     return [one for one in resources if one.verbs.issuperset(verbs)]
 
 
-def client_of(client: Client, resource: ApiResource) -> ResourceClient:
-    return ResourceClient(Scope(client.rest, resource, str(resource)))
+def resource_client(client: Client, resource: ApiResource) -> ResourceClient:
+    return ResourceClient(ResourceScope(client.rest, resource, str(resource)))

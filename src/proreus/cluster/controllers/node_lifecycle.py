@@ -1,27 +1,28 @@
-"""Nodes that live and nodes that do not: taints by condition, Unknown after silence, eviction.
+"""Node lifecycle: taints by condition, Unknown after missed heartbeats, eviction by taint.
 
 Receives: keys of nodes, from their events, their leases and the clock.  Hands on: conditions and
 taints of nodes, readiness and deletion of their pods.
-Invariant: silence is measured on the own clock, from when a sign of life was last seen to change,
-so that clocks of nodes may be wrong.
+Invariant: the grace period runs on the own clock, from when a heartbeat was last seen to change, so
+that clocks of nodes may be wrong.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import NotFound
 from proreus.api.values.timestamp import format_time, parse_time
 from proreus.client.controller import Controller, Result, Watch
-from proreus.cluster.controllers import conditions
-from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
-from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.pod_template import is_ready
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster import conditions
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.reconciler import ObjectReconciler
+from proreus.cluster.pod_status import is_deleting, is_ready
 from proreus.cluster.scheduler.filters.taints import tolerates
 
 EVICTION_S = 300.0  # for pods that say nothing else
@@ -37,14 +38,10 @@ _PRESSURES = {
 _OWN = frozenset({_NOT_READY, _UNREACHABLE, _UNSCHEDULABLE, *_PRESSURES.values()})
 
 
-def node_lifecycle_controller(setting: Setting) -> Controller:
-    sync = Nodes(setting)
-    return Controller(
-        reconciling(sync.informer, sync.writes, sync.sync, sync.forget),
-        sync.informer,
-        watches=[Watch(sync.leases, lambda lease: (lease.name,))],
-        name="node-lifecycle",
-        concurrency=5,
+def node_lifecycle_controller(context: ControllerContext) -> Controller:
+    nodes = Nodes(context)
+    return nodes.controller(
+        "node-lifecycle", watches=[Watch(nodes.leases, lambda lease: (lease.name,))]
     )
 
 
@@ -52,30 +49,30 @@ def node_lifecycle_controller(setting: Setting) -> Controller:
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
-    """The last sign of life of a node, and when it was first seen."""
+class ObservedHeartbeat:
+    """The last heartbeat of a node, and when it was first observed."""
 
     token: tuple[str, str]
     at: float
 
 
-def sign_of(node: KubeObject, lease: KubeObject | None) -> tuple[str, str]:
+def heartbeat_of(node: KubeObject, lease: KubeObject | None) -> tuple[str, str]:
     renewed = str(lease.spec.renewTime or "") if lease is not None else ""
-    ready = conditions.find((node.status or {}).get("conditions"), "Ready")
+    ready = conditions.find(node, "Ready")
     return renewed, str((ready or {}).get("lastHeartbeatTime") or "")
 
 
 def readiness(node: KubeObject) -> str:
-    """True, False, Unknown, or empty if the node has not said."""
-    ready = conditions.find((node.status or {}).get("conditions"), "Ready")
+    """The status of the Ready condition: True, False, Unknown, or empty without one."""
+    ready = conditions.find(node, "Ready")
     return str(ready.get("status") or "") if ready is not None else ""
 
 
-def silent_conditions(node: KubeObject, now: float) -> list[conditions.Condition]:
-    """What was claimed is no longer known."""
-    found: list[conditions.Condition] = thaw((node.status or {}).get("conditions") or [])
+def unknown_conditions(node: KubeObject, now: float) -> list[conditions.Condition]:
+    """The conditions of a node without heartbeats, all Unknown."""
+    found = conditions.present(node)
     for kind in ("Ready", *_PRESSURES):
-        known = conditions.find(found, kind)
+        known = conditions.among(found, kind)
         reason = "NodeStatusUnknown" if known is not None else "NodeStatusNeverUpdated"
         message = "Kubelet stopped posting node status." if known is not None else (
             "Kubelet never posted node status."
@@ -88,9 +85,9 @@ def silent_conditions(node: KubeObject, now: float) -> list[conditions.Condition
     return found
 
 
-def taints_for(node: KubeObject, now: float) -> list[dict[str, Any]]:
+def taints_for(node: KubeObject, now: float) -> list[JsonObject]:
     """The taints a node should have: others' stay, ours follow its conditions."""
-    present: list[dict[str, Any]] = thaw(node.spec.taints or [])
+    present: list[JsonObject] = thaw(node.spec.taints or [])
     wanted: list[tuple[str, str]] = []
     ready = readiness(node)
     if ready == "":
@@ -98,10 +95,9 @@ def taints_for(node: KubeObject, now: float) -> list[dict[str, Any]]:
     elif ready != "True":
         key = _NOT_READY if ready == "False" else _UNREACHABLE
         wanted += [(key, "NoSchedule"), (key, "NoExecute")]
-    found = (node.status or {}).get("conditions")
-    for kind, key in _PRESSURES.items():
-        if (conditions.find(found, kind) or {}).get("status") == "True":
-            wanted.append((key, "NoSchedule"))
+    wanted += [
+        (key, "NoSchedule") for kind, key in _PRESSURES.items() if conditions.is_true(node, kind)
+    ]
     if node.spec.unschedulable:
         wanted.append((_UNSCHEDULABLE, "NoSchedule"))
     kept = [
@@ -118,7 +114,7 @@ def taints_for(node: KubeObject, now: float) -> list[dict[str, Any]]:
     return [*kept, *made]
 
 
-def evict_in_s(pod: KubeObject, taints: Sequence[Any], now: float) -> float | None:
+def until_eviction_s(pod: KubeObject, taints: Sequence[Any], now: float) -> float | None:
     """When a pod must leave because of its node's NoExecute taints; None: it may stay."""
     delays: list[float] = []
     tolerations = [thaw(one) for one in pod.spec.tolerations or ()]
@@ -144,69 +140,62 @@ def by_node(pod: KubeObject) -> list[str]:
 # Acting
 
 
-class Nodes:
+class Nodes(ObjectReconciler):
     """Looks at one node at a time."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._client = setting.client
-        self._clock = setting.clock
-        self._grace_s = setting.settings.node_monitor_grace_period_s
-        self._recorder = setting.recorder("node-controller")
-        self.informer = setting.informers.informer("nodes")
-        self.leases = setting.informers.informer("leases.coordination.k8s.io", namespace=LEASES)
-        self.pods = setting.informers.informer("pods", indexes={NODE_INDEX: by_node})
-        self.writes = OwnWrites()
-        self._signs: dict[str, Sign] = {}
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, "nodes", "node-controller")
+        self._grace_s = context.settings.node_monitor_grace_period_s
+        self.leases = context.informers.informer("leases.coordination.k8s.io", namespace=LEASES)
+        self.pods = context.informers.informer("pods", indexes={NODE_INDEX: by_node})
+        self._heartbeats: dict[str, ObservedHeartbeat] = {}
 
     def forget(self, key: str) -> None:
-        self._signs.pop(key, None)
+        self._heartbeats.pop(key, None)
 
     async def sync(self, node: KubeObject) -> Result | None:
-        left_s = self._left_s(node)
+        left_s = self._grace_left_s(node)
         if left_s <= 0 and readiness(node) != "Unknown":
-            node = await self._declare_unknown(node)
+            node = await self._mark_unknown(node)
         await self._set_taints(node)
-        again_s = await self._look_after_pods(node)
+        again_s = await self._process_pods(node)
         delays = [one for one in (left_s, again_s) if one is not None and one > 0]
         return Result(min(delays, default=None))
 
-    def _left_s(self, node: KubeObject) -> float:
-        """How long the node may stay silent."""
-        token = sign_of(node, self.leases.indexer.get(f"{LEASES}/{node.name}"))
-        now, seen = self._clock.monotonic(), self._signs.get(node.key)
+    def _grace_left_s(self, node: KubeObject) -> float:
+        """How much of the grace period is left."""
+        token = heartbeat_of(node, self.leases.indexer.get(f"{LEASES}/{node.name}"))
+        now, seen = self.clock.monotonic(), self._heartbeats.get(node.key)
         if seen is None or seen.token != token:
-            seen = self._signs[node.key] = Sign(token, now)
+            seen = self._heartbeats[node.key] = ObservedHeartbeat(token, now)
         return seen.at + self._grace_s - now
 
-    async def _declare_unknown(self, node: KubeObject) -> KubeObject:
-        found = silent_conditions(node, self._clock.now())
-        content = node.to_dict()
-        content["status"] = {**(content.get("status") or {}), "conditions": found}
-        written = await self._client.core_v1.nodes.replace_status(content)
-        self.writes.wrote(node.key, self.informer, written)
+    async def _mark_unknown(self, node: KubeObject) -> KubeObject:
+        found = unknown_conditions(node, self.clock.now())
+        written = await self.write_status(node, {**thaw(node.status or {}), "conditions": found})
         message = f"Node {node.name} status is now: NodeNotReady"
-        self._recorder.event(node, "Normal", "NodeNotReady", message)
+        self.record(node, "NodeNotReady", message)
         return written
 
     async def _set_taints(self, node: KubeObject) -> None:
-        wanted = taints_for(node, self._clock.now())
+        wanted = taints_for(node, self.clock.now())
         if wanted == (node.spec.taints or []):
             return
         content = node.to_dict()
         content["spec"]["taints"] = wanted
-        written = await self._client.core_v1.nodes.replace(content)
+        written = await self.api.replace(content)
         self.writes.wrote(node.key, self.informer, written)
 
-    async def _look_after_pods(self, node: KubeObject) -> float | None:
-        """Pods of a silent node are not ready, and leave when their time is up."""
+    async def _process_pods(self, node: KubeObject) -> float | None:
+        """Mark pods of an unreachable node not ready, and evict those whose toleration ran out."""
         taints = [one for one in node.spec.taints or () if one.get("effect") == "NoExecute"]
         if readiness(node) == "True" and not taints:
             return None
-        now, soonest = self._clock.now(), None
+        now, soonest = self.clock.now(), None
         for pod in self.pods.indexer.by_index(NODE_INDEX, node.name):
             if readiness(node) == "Unknown" and is_ready(pod):
                 await self._mark_unready(pod)
-            delay_s = evict_in_s(pod, taints, now)
+            delay_s = until_eviction_s(pod, taints, now)
             if delay_s == 0 and not is_deleting(pod):
                 await self._evict(pod)
             elif delay_s:
@@ -214,20 +203,16 @@ class Nodes:
         return soonest
 
     async def _mark_unready(self, pod: KubeObject) -> None:
-        now = self._clock.now()
+        now = self.clock.now()
         text = "The node that this pod runs on does not answer."
         unready = conditions.condition("Ready", "False", "NodeNotReady", text, now)
         patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [unready]}}
-        api = self._client.core_v1.pods(pod.namespace)
-        try:
+        api = self.client.core_v1.pods(pod.namespace)
+        with contextlib.suppress(NotFound):
             await api.patch_status(pod.name, patch, type="strategic")
-        except NotFound:
-            return
 
     async def _evict(self, pod: KubeObject) -> None:
         message = f"Marking for deletion Pod {pod.key}"
-        self._recorder.event(pod, "Normal", "TaintManagerEviction", message)
-        try:
-            await self._client.core_v1.pods(pod.namespace).delete(pod.name, uid=pod.uid)
-        except NotFound:
-            return
+        self.record(pod, "TaintManagerEviction", message)
+        with contextlib.suppress(NotFound):
+            await self.client.core_v1.pods(pod.namespace).delete(pod.name, uid=pod.uid)

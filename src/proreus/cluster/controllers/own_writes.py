@@ -1,32 +1,20 @@
-"""Reading one's own writes: a key is attended to only when the caches show what was done for it.
+"""Read-your-writes over informer caches: a reconcile waits until they show the writes of its key.
 
 Instead of counting expected creations and deletions, every write leaves the resource version it
-became, and the next look at its key waits for the informer to have seen that version. A deletion
+became, and the next reconcile of its key waits until the informer has that version. A deletion
 has no such version, so what was deleted is left out of the cache's answers until the cache agrees.
-A write whose answer was lost may have been done or not: then the key is in doubt, and its owner
-looks at the server itself before it acts again.
+A write whose answer was lost may have been done or not: then the key is uncertain, and the next
+reconcile lists from the server before it acts.
 Memory: one entry per key written to, until ``forget``.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 
 from proreus.api.object import KubeObject
-from proreus.api.status import ApiError, Conflict
-from proreus.client.controller import Reconcile, Request, Result
 from proreus.client.informer import SharedInformer
-from proreus.cluster.controllers.ownership import (
-    OwnerGone,
-    is_deleting,
-    is_namespace_terminating,
-)
-
-log = logging.getLogger(__name__)
-
-Sync = Callable[[KubeObject], Awaitable[Result | None]]
-Gone = Callable[[str], None]
+from proreus.cluster.pod_status import is_deleting
 
 
 class OwnWrites:
@@ -35,24 +23,24 @@ class OwnWrites:
     def __init__(self) -> None:
         self._versions: dict[str, dict[SharedInformer, int]] = {}
         self._deleted: dict[str, set[str]] = {}
-        self._doubted: set[str] = set()
+        self._uncertain: set[str] = set()
 
-    def doubt(self, key: str) -> None:
-        """Nobody knows whether a write for the key was done."""
-        self._doubted.add(key)
+    def mark_uncertain(self, key: str) -> None:
+        """A write for the key may have been done or not."""
+        self._uncertain.add(key)
 
-    def is_doubted(self, key: str) -> bool:
-        return key in self._doubted
+    def is_uncertain(self, key: str) -> bool:
+        return key in self._uncertain
 
-    def settle(
+    def resolve(
         self,
         key: str,
         informer: SharedInformer,
         live: Iterable[KubeObject],
         cached: Iterable[KubeObject],
     ) -> None:
-        """The doubt ends with what the server shows: the cache must show it too, and what it does
-        not show is gone."""
+        """Take the server's list for the truth: the cache must come to show ``live``, and what of
+        ``cached`` is not in it is deleted."""
         there = set[str]()
         for obj in live:
             self.wrote(key, informer, obj)
@@ -60,7 +48,7 @@ class OwnWrites:
         for obj in cached:
             if obj.uid not in there:
                 self.deleted(key, obj)
-        self._doubted.discard(key)
+        self._uncertain.discard(key)
 
     def wrote(self, key: str, informer: SharedInformer, written: KubeObject) -> None:
         version = written.resource_version
@@ -71,14 +59,14 @@ class OwnWrites:
     def deleted(self, key: str, obj: KubeObject) -> None:
         self._deleted.setdefault(key, set()).add(obj.uid)
 
-    async def wait_seen(self, key: str) -> None:
+    async def wait_observed(self, key: str) -> None:
         """Raises ``Timeout`` if an informer does not catch up."""
         for informer, version in list(self._versions.get(key, {}).items()):
             await informer.lister.wait_for_version(version)
         self._versions.pop(key, None)
 
-    def remaining(self, key: str, found: Iterable[KubeObject]) -> list[KubeObject]:
-        """``found`` without what was deleted for the key and still looks untouched."""
+    def without_deleted(self, key: str, found: Iterable[KubeObject]) -> list[KubeObject]:
+        """``found`` without what was deleted for the key, where the cache is behind."""
         objects = list(found)
         deleted = self._deleted.get(key)
         if not deleted:
@@ -91,37 +79,7 @@ class OwnWrites:
     def forget(self, key: str) -> None:
         self._versions.pop(key, None)
         self._deleted.pop(key, None)
-        self._doubted.discard(key)
+        self._uncertain.discard(key)
 
     def __repr__(self) -> str:
         return f"<OwnWrites for {len(self._versions)} keys>"
-
-
-def reconciling(
-    primary: SharedInformer, writes: OwnWrites, sync: Sync, gone: Gone | None = None
-) -> Reconcile:
-    """``sync`` as the function of a Controller: called with a state as new as the own writes.
-
-    A Conflict is no failure. Somebody wrote what the cache does not show yet; that version is on
-    its way, and its event brings the key back.
-    """
-
-    async def reconcile(request: Request) -> Result | None:
-        await writes.wait_seen(request.key)
-        obj = primary.indexer.get(request.key)
-        if obj is None:
-            writes.forget(request.key)
-            if gone is not None:
-                gone(request.key)
-            return None
-        try:
-            return await sync(obj)
-        except (Conflict, OwnerGone) as stale:
-            log.debug("cache was stale: key=%s reason=%s", request.key, stale)
-            return None
-        except ApiError as refused:
-            if is_namespace_terminating(refused):
-                return None
-            raise
-
-    return reconcile

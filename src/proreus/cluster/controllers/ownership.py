@@ -1,7 +1,7 @@
-"""Who controls what: looking owners up, adopting what matches, releasing what no longer does.
+"""Controller references: finding owners, adopting what matches, releasing what no longer does.
 
-``claim`` decides, ``Claiming`` writes. Invariant: nothing is adopted for an owner that a live read
-does not show alive and with the same uid, because the cache may be showing a dead one.
+``claim`` decides, ``ClaimWriter`` writes. Invariant: nothing is adopted for an owner before a live
+read has shown it with the same uid and not being deleted: the cache may be behind.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError, Invalid, NotFound
 from proreus.client.informer import SharedInformer
 from proreus.client.resources.resource_client import ResourceClient
+from proreus.cluster.pod_status import is_deleting
 
 CONTROLLER_INDEX = "controller"
 
 
 class OwnerGone(Exception):
-    """The owner in the cache is not the one on the server any more."""
+    """The owner in the cache was deleted or replaced on the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +47,25 @@ def controller_uid(obj: KubeObject) -> str:
     return str(reference.get("uid") or "") if reference is not None else ""
 
 
-def is_deleting(obj: KubeObject) -> bool:
-    return bool(obj.metadata.deletionTimestamp)
+def controller_index(obj: KubeObject) -> list[str]:
+    """Index function: the uid of the controller, or the orphans of the namespace."""
+    return [controller_uid(obj) or orphan_index_value(obj.namespace)]
 
 
-def controller_values(obj: KubeObject) -> list[str]:
-    """Index: under the uid of the controller, or with the orphans of the namespace."""
-    return [controller_uid(obj) or orphans_of(obj.namespace)]
-
-
-def orphans_of(namespace: str) -> str:
+def orphan_index_value(namespace: str) -> str:
     return f"orphans/{namespace}"
 
 
 def candidates(informer: SharedInformer, owner: KubeObject) -> list[KubeObject]:
-    """What the owner controls and what nobody controls in its namespace."""
+    """What the owner controls and what has no controller in its namespace."""
     indexer = informer.indexer
     return [
         *indexer.by_index(CONTROLLER_INDEX, owner.uid),
-        *indexer.by_index(CONTROLLER_INDEX, orphans_of(owner.namespace)),
+        *indexer.by_index(CONTROLLER_INDEX, orphan_index_value(owner.namespace)),
     ]
 
 
-def reference_to(owner: KubeObject) -> dict[str, Any]:
+def controller_reference(owner: KubeObject) -> JsonObject:
     """The reference by which an owner controls."""
     return {
         "apiVersion": owner.api_version,
@@ -101,22 +99,22 @@ def claim(owner: KubeObject, found: Iterable[KubeObject], selector: LabelSelecto
 
 
 @dataclass(frozen=True, slots=True)
-class Claiming:
-    """Writes claims: ``owners`` and ``owned`` are the resources of both sides, ``wrote`` is told of
-    every new version. What is adopted gets ``finalizers``."""
+class ClaimWriter:
+    """Writes claims. ``wrote`` is called with every new version; what is adopted gets
+    ``finalizers``."""
 
-    owners: ResourceClient
-    owned: ResourceClient
+    owner_api: ResourceClient
+    owned_api: ResourceClient
     wrote: Callable[[KubeObject], None]
     finalizers: tuple[str, ...] = ()
 
-    async def carry_out(self, owner: KubeObject, claimed: Claim) -> list[KubeObject]:
+    async def apply(self, owner: KubeObject, claimed: Claim) -> list[KubeObject]:
         """Adopt and release; the objects that are the owner's afterwards."""
         mine = list(claimed.kept)
         if claimed.adopted:
             await self._check_alive(owner)
         for obj in claimed.adopted:
-            metadata = {"uid": obj.uid, "ownerReferences": [reference_to(owner)]}
+            metadata = {"uid": obj.uid, "ownerReferences": [controller_reference(owner)]}
             if self.finalizers:
                 metadata["finalizers"] = list(self.finalizers)
             adopted = await self._patch(obj, {"metadata": metadata})
@@ -130,17 +128,17 @@ class Claiming:
 
     async def _check_alive(self, owner: KubeObject) -> None:
         try:
-            live = await self.owners(owner.namespace).get(owner.name)
+            live = await self.owner_api(owner.namespace).get(owner.name)
         except NotFound:
             raise OwnerGone(f"{owner!r} is gone") from None
         if live.uid != owner.uid or is_deleting(live):
             raise OwnerGone(f"{owner!r} was replaced or is being deleted")
 
     async def _patch(
-        self, obj: KubeObject, patch: dict[str, Any], *, may_be_gone: bool = False
+        self, obj: KubeObject, patch: JsonObject, *, may_be_gone: bool = False
     ) -> KubeObject | None:
         try:
-            written = await self.owned(obj.namespace).patch(obj.name, patch, type="strategic")
+            written = await self.owned_api(obj.namespace).patch(obj.name, patch, type="strategic")
         except NotFound:
             return None
         except Invalid:
@@ -153,5 +151,5 @@ class Claiming:
 
 
 def is_namespace_terminating(error: ApiError) -> bool:
-    """A create was refused because the whole namespace goes: there is nothing left to do."""
+    """A create was refused because the namespace is being deleted: there is nothing left to do."""
     return any(cause.get("reason") == "NamespaceTerminating" for cause in error.causes)

@@ -1,39 +1,37 @@
 """Owners of pods: what ReplicaSets, StatefulSets, DaemonSets and Jobs all do with theirs.
 
 They claim pods, create and delete them, and write the owner's status. Every write is remembered in
-``OwnWrites`` and told as an event of the owner, so that a kind's own module is left with decisions.
+``OwnWrites`` and recorded as an event of the owner; a kind's own module has the decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
+from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError, NotFound
-from proreus.client.controller import Controller, Result, Watch
+from proreus.client.controller import Controller, Request, Result, Watch
 from proreus.client.informer import Notification
-from proreus.cluster.controllers.own_writes import Gone, OwnWrites, Sync, reconciling
+from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.ownership import (
     CONTROLLER_INDEX,
-    Claiming,
-    candidates,
-    claim,
     controller_of,
     controller_uid,
     is_namespace_terminating,
 )
-from proreus.cluster.controllers.pod_template import available_in_s, is_active
-from proreus.cluster.controllers.setting import Setting
-from proreus.net.transport_error import ConnectFailed, NotPermitted, TransportError
+from proreus.cluster.controllers.reconciler import ObjectReconciler
+from proreus.cluster.pod_status import is_active, until_available_s
+from proreus.net.client.transport_error import ConnectFailed, NotPermitted, TransportError
+
+REPLICATION_CONTROLLER = "ReplicationController"
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """What events say; ``{pod}``, ``{owner}`` and ``{why}`` are filled in."""
+class EventMessages:
+    """The messages of events; ``{pod}``, ``{owner}`` and ``{why}`` are filled in."""
 
     created: str = "Created pod: {pod}"
     deleted: str = "Deleted pod: {pod}"
@@ -41,62 +39,37 @@ class Wording:
     not_deleted: str = "Error deleting: {why}"
 
 
-class PodOwners:
+class PodOwnerReconciler(ObjectReconciler):
     """The owners of one resource, as ``replicasets.apps``, and their pods."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        resource: str,
-        component: str,
-        *,
-        wording: Wording = Wording(),  # noqa: B008  # immutable
-        finalizers: tuple[str, ...] = (),  # what an adopted pod gets
-    ) -> None:
-        self.client = setting.client
-        self.clock = setting.clock
-        self.recorder = setting.recorder(component)
-        self.informer = setting.owned(resource)
-        self.pods = setting.owned("pods")
-        self.writes = OwnWrites()
-        self.resource = setting.client.resource(resource)
-        self._wording = wording
-        self._finalizers = finalizers
+    messages = EventMessages()
+    finalizers: tuple[str, ...] = ()  # what an adopted pod gets
 
-    def controller(
-        self,
-        sync: Sync,
-        name: str,
-        *,
-        concurrency: int,
-        watches: Iterable[Watch] = (),
-        gone: Gone | None = None,
-    ) -> Controller:
-        async def settled(owner: KubeObject) -> Result | None:
-            if self.writes.is_doubted(owner.key):
-                await self._settle(owner)
-            return await sync(owner)
+    def __init__(self, context: ControllerContext, resource: str, component: str) -> None:
+        super().__init__(context, resource, component)
+        self.pods = context.owned_informer("pods")
 
-        return Controller(
-            reconciling(self.informer, self.writes, settled, gone),
-            self.informer,
-            owns=[self.pods],
-            watches=[Watch(self.pods, self.keys_of_orphan, when=may_be_claimed), *watches],
-            name=name,
-            concurrency=concurrency,
-        )
+    def pod_controller(self, name: str, *watches: Watch, concurrency: int = 10) -> Controller:
+        orphans = Watch(self.pods, self.keys_of_orphan, when=may_become_claimable)
+        watched = [orphans, *watches]
+        return self.controller(name, owns=[self.pods], watches=watched, concurrency=concurrency)
 
-    async def _settle(self, owner: KubeObject) -> None:
-        """After a lost answer: a pod too many, or too few, would be the price of not looking."""
+    async def reconcile(self, request: Request) -> Result | None:
+        owner = self.informer.indexer.get(request.key)
+        if owner is not None and self.writes.is_uncertain(request.key):
+            await self._resolve_uncertain(owner)
+        return await super().reconcile(request)
+
+    async def _resolve_uncertain(self, owner: KubeObject) -> None:
+        """After a lost answer, list the pods: the write may have created or deleted one."""
         selected = str(selector_of(owner))
         live = await self.client.core_v1.pods(owner.namespace).list(label_selector=selected)
         cached = self.pods.indexer.by_index(CONTROLLER_INDEX, owner.uid)
         matching = [pod for pod in cached if selector_of(owner).matches(pod.labels)]
-        self.writes.settle(owner.key, self.pods, live, matching)
-        await self.writes.wait_seen(owner.key)
+        self.writes.resolve(owner.key, self.pods, live, matching)
 
     def keys_of_orphan(self, pod: KubeObject) -> list[str]:
-        """A pod that nobody controls concerns everyone who would take it."""
+        """A pod without a controller concerns every owner that selects it."""
         if not pod.labels or controller_of(pod) is not None:
             return []
         return [
@@ -105,85 +78,81 @@ class PodOwners:
             if selector_of(owner).matches(pod.labels)
         ]
 
-    async def claim(
+    async def claim_pods(
         self, owner: KubeObject, found: Iterable[KubeObject] | None = None
     ) -> list[KubeObject]:
         """The owner's pods, of those in ``found`` or of all, without those it has deleted."""
-        claiming = Claiming(
-            self.resource,
+        claimed = await self.claim(
+            owner,
+            self.pods,
             self.client.core_v1.pods,
-            partial(self.writes.wrote, owner.key, self.pods),
-            self._finalizers,
+            selector_of(owner),
+            found,
+            finalizers=self.finalizers,
         )
-        known = candidates(self.pods, owner) if found is None else found
-        mine = await claiming.carry_out(owner, claim(owner, known, selector_of(owner)))
-        return self.writes.remaining(owner.key, mine)
+        return self.writes.without_deleted(owner.key, claimed)
 
-    async def create(self, owner: KubeObject, pod: Mapping[str, Any]) -> None:
+    async def create_pod(self, owner: KubeObject, pod: Json) -> None:
         name = pod["metadata"].get("name") or ""
         try:
             created = await self.client.core_v1.pods(owner.namespace).create(pod)
         except ApiError as refused:
             if not is_namespace_terminating(refused):
-                said = self._wording.not_created
-                self._tell(owner, "Warning", "FailedCreate", said, name, refused.message)
+                text = self._message(self.messages.not_created, owner, name, refused.message)
+                self.warn(owner, "FailedCreate", text)
             raise
         except TransportError as lost:
-            self._doubt(owner, lost)
+            self._mark_uncertain(owner, lost)
             raise
         self.writes.wrote(owner.key, self.pods, created)
-        self._tell(owner, "Normal", "SuccessfulCreate", self._wording.created, created.name)
+        text = self._message(self.messages.created, owner, created.name)
+        self.record(owner, "SuccessfulCreate", text)
 
-    async def delete(self, owner: KubeObject, pod: KubeObject) -> None:
+    async def delete_pod(self, owner: KubeObject, pod: KubeObject) -> None:
         try:
             await self.client.core_v1.pods(pod.namespace).delete(pod.name, uid=pod.uid)
         except NotFound:
             pass
         except ApiError as refused:
-            said = self._wording.not_deleted
-            self._tell(owner, "Warning", "FailedDelete", said, pod.name, refused.message)
+            text = self._message(self.messages.not_deleted, owner, pod.name, refused.message)
+            self.warn(owner, "FailedDelete", text)
             raise
         except TransportError as lost:
-            self._doubt(owner, lost)
+            self._mark_uncertain(owner, lost)
             raise
         self.writes.deleted(owner.key, pod)
-        self._tell(owner, "Normal", "SuccessfulDelete", self._wording.deleted, pod.name)
+        text = self._message(self.messages.deleted, owner, pod.name)
+        self.record(owner, "SuccessfulDelete", text)
 
-    def _doubt(self, owner: KubeObject, lost: TransportError) -> None:
+    def _mark_uncertain(self, owner: KubeObject, lost: TransportError) -> None:
         if not isinstance(lost, (ConnectFailed, NotPermitted)):  # those were not even sent
-            self.writes.doubt(owner.key)
+            self.writes.mark_uncertain(owner.key)
 
-    async def write_status(self, owner: KubeObject, status: dict[str, Any]) -> KubeObject:
-        """The owner as it is afterwards; nothing is written if nothing is new."""
-        if (owner.status or {}) == status:
-            return owner
-        content = {**owner.to_dict(), "status": status}
-        written = await self.resource(owner.namespace).replace_status(content)
-        self.writes.wrote(owner.key, self.informer, written)
-        return written
-
-    def _tell(
-        self, owner: KubeObject, kind: str, reason: str, said: str, pod: str, why: str = ""
-    ) -> None:
-        self.recorder.event(owner, kind, reason, said.format(pod=pod, owner=owner.name, why=why))
+    def _message(self, template: str, owner: KubeObject, pod: str, why: str = "") -> str:
+        return template.format(pod=pod, owner=owner.name, why=why)
 
 
-def may_be_claimed(told: Notification) -> bool:
-    """Whether a change may have made somebody interested in a pod that nobody controls."""
-    old, new = told.old, told.new
+def may_become_claimable(notification: Notification) -> bool:
+    """Whether a change may have made a pod without a controller adoptable."""
+    old, new = notification.old, notification.new
     if old is None or new is None:
         return new is not None
     return dict(old.labels) != dict(new.labels) or controller_uid(old) != controller_uid(new)
 
 
 def selector_of(owner: KubeObject) -> LabelSelector:
-    return LabelSelector.from_object(owner.spec.selector)
+    selector = owner.spec.selector
+    if owner.kind == REPLICATION_CONTROLLER:
+        selector = {"matchLabels": selector}
+    return LabelSelector.from_object(selector)
 
 
-def next_availability_s(owner: KubeObject, pods: Iterable[KubeObject], now: float) -> float | None:
+def until_next_available_s(
+    owner: KubeObject, pods: Iterable[KubeObject], now: float
+) -> float | None:
     """When the next ready pod will have been ready for long enough."""
     min_ready_s = owner.spec.minReadySeconds or 0
     if not min_ready_s:
-        return None  # whoever is ready is available: no look at all pods
-    delays = [available_in_s(pod, min_ready_s, now) for pod in pods if is_active(pod)]
+        return None  # ready pods are available: no need to read all pods
+    delays = [until_available_s(pod, min_ready_s, now) for pod in pods if is_active(pod)]
     return min((delay for delay in delays if delay), default=None)

@@ -1,7 +1,4 @@
-"""Pods and the templates they are made from: hash, pod of a template, readiness, availability.
-
-Pure. Times are seconds since the epoch.
-"""
+"""Pod templates: their hash, and the pods that owners create from them. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
-from proreus.api.values.timestamp import parse_time
 from proreus.api.wire import json
-from proreus.cluster.controllers import conditions
-from proreus.cluster.controllers.ownership import is_deleting, reference_to
+from proreus.cluster.controllers.ownership import controller_reference
 
 HASH_LABEL = "pod-template-hash"
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: no words by accident
@@ -38,14 +34,19 @@ def _ordered(value: Any) -> Any:
     return value
 
 
-def pod_from_template(template: Mapping[str, Any], owner: KubeObject) -> dict[str, Any]:
+def desired_replicas(owner: KubeObject) -> int:
+    replicas = owner.spec.replicas
+    return 1 if replicas is None else int(replicas)
+
+
+def pod_from_template(template: Json, owner: KubeObject) -> JsonObject:
     """A pod that ``owner`` controls, named after it by the server."""
-    plain: dict[str, Any] = thaw(template)
+    plain: JsonObject = thaw(template)
     own = plain.get("metadata") or {}
-    metadata: dict[str, Any] = {
+    metadata: JsonObject = {
         "generateName": f"{owner.name}-",
         "namespace": owner.namespace,
-        "ownerReferences": [reference_to(owner)],
+        "ownerReferences": [controller_reference(owner)],
     }
     for field in ("labels", "annotations", "finalizers"):
         if own.get(field):
@@ -56,57 +57,3 @@ def pod_from_template(template: Mapping[str, Any], owner: KubeObject) -> dict[st
         "metadata": metadata,
         "spec": plain.get("spec") or {},
     }
-
-
-def phase(pod: KubeObject) -> str:
-    return str((pod.get("status") or {}).get("phase") or "")
-
-
-def is_finished(pod: KubeObject) -> bool:
-    return phase(pod) in ("Succeeded", "Failed")
-
-
-def is_active(pod: KubeObject) -> bool:
-    return not is_finished(pod) and not is_deleting(pod)
-
-
-def is_ready(pod: KubeObject) -> bool:
-    found = _ready(pod)
-    return found is not None and found.get("status") == "True"
-
-
-def ready_since(pod: KubeObject) -> float | None:
-    """When a pod that is ready became so."""
-    found = _ready(pod)
-    if found is None or found.get("status") != "True":
-        return None
-    time = found.get("lastTransitionTime")
-    return parse_time(time) if time else None
-
-
-def available_in_s(pod: KubeObject, min_ready_s: int, now: float) -> float | None:
-    """0 if it is available, else how long it must stay ready; None if it is not ready."""
-    if not is_ready(pod):
-        return None
-    if not min_ready_s:
-        return 0.0
-    since = ready_since(pod)
-    return None if since is None else max(0.0, since + min_ready_s - now)
-
-
-def is_available(pod: KubeObject, min_ready_s: int, now: float) -> bool:
-    return available_in_s(pod, min_ready_s, now) == 0.0
-
-
-def restarts(pod: KubeObject) -> int:
-    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
-    return max((int(status.get("restartCount") or 0) for status in statuses), default=0)
-
-
-def created_at(obj: KubeObject) -> float:
-    time = obj.metadata.creationTimestamp
-    return parse_time(time) if time else 0.0
-
-
-def _ready(pod: KubeObject) -> Any:
-    return conditions.find((pod.get("status") or {}).get("conditions"), "Ready")

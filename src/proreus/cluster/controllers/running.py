@@ -15,53 +15,69 @@ from proreus.client.client import Client
 from proreus.client.informer import SharedInformerFactory, drop_managed_fields
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.controllers.autoscaler import autoscaler_controller
+from proreus.cluster.controllers.certificates import (
+    RequestCleaner,
+    approving_controller,
+    signing_controller,
+)
+from proreus.cluster.controllers.cluster_role_aggregation import cluster_role_aggregation_controller
+from proreus.cluster.controllers.context import ControllerContext, Runnable
 from proreus.cluster.controllers.cron_job import cron_job_controller
 from proreus.cluster.controllers.daemon_set import daemon_set_controller
 from proreus.cluster.controllers.deployment import deployment_controller
 from proreus.cluster.controllers.disruption import disruption_controller
-from proreus.cluster.controllers.endpoint_slice import endpoint_slice_controller
+from proreus.cluster.controllers.endpoint_slice import (
+    endpoint_mirroring_controller,
+    endpoint_slice_controller,
+)
 from proreus.cluster.controllers.garbage_collector import GarbageCollector
 from proreus.cluster.controllers.job import job_controller, orphaned_pods_controller
 from proreus.cluster.controllers.namespace import namespace_controller
 from proreus.cluster.controllers.node_lifecycle import node_lifecycle_controller
-from proreus.cluster.controllers.pod_garbage import PodGarbage
-from proreus.cluster.controllers.replica_set import replica_set_controller
+from proreus.cluster.controllers.pod_garbage_collector import PodGarbageCollector
+from proreus.cluster.controllers.replica_set import replica_set_controller, replication_controller
 from proreus.cluster.controllers.resource_quota import ResourceQuotas
 from proreus.cluster.controllers.service_account import (
     root_ca_controller,
     service_account_controller,
 )
-from proreus.cluster.controllers.setting import Part, Setting
+from proreus.cluster.controllers.service_accounts import ACCOUNTS, AccountClients
 from proreus.cluster.controllers.stateful_set import stateful_set_controller
 from proreus.cluster.controllers.storage_protection import (
     claim_protection_controller,
     volume_protection_controller,
 )
-from proreus.cluster.leading import Candidacy, lead
+from proreus.cluster.leader_election import Candidacy, run_as_leader
 
 log = logging.getLogger(__name__)
 
 LEASE_NAME = "proreus-controllers"
 
-Build = Callable[[Setting], Part]
-CONTROLLERS: Mapping[str, Build] = MappingProxyType(
+ControllerFactory = Callable[[ControllerContext], Runnable]
+CONTROLLERS: Mapping[str, ControllerFactory] = MappingProxyType(
     {
         "replicaset": replica_set_controller,
+        "replicationcontroller": replication_controller,
         "deployment": deployment_controller,
         "statefulset": stateful_set_controller,
         "job": job_controller,
         "job-orphans": orphaned_pods_controller,
         "endpointslice": endpoint_slice_controller,
+        "endpointslice-mirroring": endpoint_mirroring_controller,
         "cronjob": cron_job_controller,
         "daemonset": daemon_set_controller,
         "node-lifecycle": node_lifecycle_controller,
         "namespace": namespace_controller,
         "serviceaccount": service_account_controller,
         "root-ca": root_ca_controller,
+        "clusterrole-aggregation": cluster_role_aggregation_controller,
+        "csrapproving": approving_controller,
+        "csrsigning": signing_controller,
+        "csrcleaner": RequestCleaner,
         "disruption": disruption_controller,
         "horizontalpodautoscaler": autoscaler_controller,
         "resourcequota": ResourceQuotas,
-        "pod-garbage": PodGarbage,
+        "pod-garbage": PodGarbageCollector,
         "pvc-protection": claim_protection_controller,
         "pv-protection": volume_protection_controller,
         "garbage-collector": GarbageCollector,
@@ -75,36 +91,42 @@ async def run_controllers(
     *,
     settings: ControllerSettings | None = None,
     candidacy: Candidacy | None = None,
-    controllers: Mapping[str, Build] = CONTROLLERS,
+    controllers: Mapping[str, ControllerFactory] = CONTROLLERS,
 ) -> None:
     """Until cancelled. With a ``candidacy``, of several callers one works at a time."""
-    run_all = partial(_run_all, clock, settings or ControllerSettings(), controllers)
+    run_all = partial(_run_all, client, clock, settings or ControllerSettings(), controllers)
     if candidacy is None:
-        await run_all(client)
+        await run_all()
     else:
-        await lead(client, clock, LEASE_NAME, candidacy, run_all)
+        await run_as_leader(client, clock, LEASE_NAME, candidacy, run_all)
 
 
 async def _run_all(
-    clock: Clock, settings: ControllerSettings, controllers: Mapping[str, Build], client: Client
+    client: Client,
+    clock: Clock,
+    settings: ControllerSettings,
+    controllers: Mapping[str, ControllerFactory],
 ) -> None:
     async with (
+        AccountClients(client, clock) as accounts,
         SharedInformerFactory(client, clock=clock, transform=drop_managed_fields) as informers,
         asyncio.TaskGroup() as parts,
     ):
-        setting = Setting(client, clock, informers, parts, settings)
         for name, build in controllers.items():
-            run = partial(_run_one, setting, build)
+            context = ControllerContext(client, clock, informers, parts, settings)
+            if settings.use_service_account_credentials and name in ACCOUNTS:
+                context.client, context.accounts = accounts.of(ACCOUNTS[name]), accounts
+            run = partial(_run_one, context, build)
             supervised = supervise(
                 f"controller {name}", run, clock=clock, backoff=Backoff(clock), died=_died
             )
             parts.create_task(supervised, name=f"controller {name}")
 
 
-async def _run_one(setting: Setting, build: Build) -> None:
+async def _run_one(context: ControllerContext, build: ControllerFactory) -> None:
     """A controller runs once; one that died is built anew, over the informers that are there."""
-    part = build(setting)
-    setting.informers.start()
+    part = build(context)
+    context.informers.start()
     await part.run()
 
 

@@ -1,84 +1,70 @@
-"""What every namespace has from the start: a default service account and the cluster's trust root.
+"""Objects that every namespace has: the default service account and the cluster's root certificate.
 
 Receives: keys of namespaces, from their events and when one of these objects is changed or deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists
-from proreus.client.client import Client
 from proreus.client.controller import Controller, Result, Watch
-from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
-from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.reconciler import ObjectReconciler
+from proreus.cluster.pod_status import is_deleting
 
 ACCOUNT = "default"
 ROOT_CA = "kube-root-ca.crt"
 
 
-def service_account_controller(setting: Setting) -> Controller:
-    def wanted() -> dict[str, Any]:
-        return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}}
+class NamespaceObject(ObjectReconciler):
+    """One object that every namespace has, created where it lacks and restored where its data
+    changed."""
 
-    return _controller(setting, "serviceaccount", "serviceaccounts", wanted)
+    def __init__(self, context: ControllerContext, resource: str, name: str) -> None:
+        super().__init__(context, "namespaces")
+        self._name = name
+        self._objects_api = context.client.resource(resource)
+        self.objects = context.informers.informer(resource, field_selector=f"metadata.name={name}")
 
+    def desired(self) -> JsonObject:
+        """Its name is added."""
+        return {"apiVersion": "v1", "kind": "ServiceAccount"}
 
-def root_ca_controller(setting: Setting) -> Controller:
-    def wanted() -> dict[str, Any]:
-        return {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": ROOT_CA},
-            "data": {"ca.crt": _authority(setting.client)},
-        }
-
-    return _controller(setting, "root-ca", "configmaps", wanted)
-
-
-def _controller(
-    setting: Setting, name: str, resource: str, wanted: Callable[[], dict[str, Any]]
-) -> Controller:
-    namespaces = setting.informers.informer("namespaces")
-    own_name = wanted()["metadata"]["name"]
-    objects = setting.informers.informer(resource, field_selector=f"metadata.name={own_name}")
-    writes = OwnWrites()
-    api = setting.client.resource(resource)
-
-    async def sync(namespace: KubeObject) -> Result | None:
+    async def sync(self, namespace: KubeObject) -> Result | None:
         if is_deleting(namespace):
             return None
-        content = wanted()
-        found = objects.indexer.get(f"{namespace.name}/{own_name}")
+        desired, api = self.desired(), self._objects_api(namespace.name)
+        found = self.objects.indexer.get(f"{namespace.name}/{self._name}")
         if found is None:
             try:
-                written = await api(namespace.name).create(content)
+                written = await api.create({**desired, "metadata": {"name": self._name}})
             except AlreadyExists:
                 return None
-        elif "data" in content and found.data != content["data"]:
-            changed = {**found.to_dict(), "data": content["data"]}
-            written = await api(namespace.name).replace(changed)
+        elif "data" in desired and found.data != desired["data"]:
+            written = await api.replace({**found.to_dict(), "data": desired["data"]})
         else:
             return None
-        writes.wrote(namespace.key, objects, written)
+        self.writes.wrote(namespace.key, self.objects, written)
         return None
 
-    return Controller(
-        reconciling(namespaces, writes, sync),
-        namespaces,
-        watches=[Watch(objects, lambda obj: (obj.namespace,))],
-        name=name,
-        concurrency=5,
-    )
+    def namespace_controller(self, name: str) -> Controller:
+        watches = [Watch(self.objects, lambda obj: (obj.namespace,))]
+        return self.controller(name, watches=watches)
 
 
-def _authority(client: Client) -> str:
-    """What this client trusts, all others may; empty without TLS."""
-    tls = client.config.tls
-    if tls.ca_data:
-        return tls.ca_data.decode()
-    return Path(tls.ca_file).read_text() if tls.ca_file else ""
+class RootCertificates(NamespaceObject):
+    def desired(self) -> JsonObject:
+        # What this client trusts, all others may; empty without TLS.
+        data = {"ca.crt": (self.client.config.tls.read_ca() or b"").decode()}
+        return {"apiVersion": "v1", "kind": "ConfigMap", "data": data}
+
+
+def service_account_controller(context: ControllerContext) -> Controller:
+    accounts = NamespaceObject(context, "serviceaccounts", ACCOUNT)
+    return accounts.namespace_controller("serviceaccount")
+
+
+def root_ca_controller(context: ControllerContext) -> Controller:
+    certificates = RootCertificates(context, "configmaps", ROOT_CA)
+    return certificates.namespace_controller("root-ca")

@@ -1,4 +1,4 @@
-"""Claims and volumes that are being deleted go only when nobody uses them any more.
+"""Storage object in use protection: claims and volumes are deleted once they are not in use.
 
 The server gives each a finalizer; here it is taken off: from a claim once no pod on a node mounts
 it, from a volume once it is bound to no claim.
@@ -6,15 +6,14 @@ it, from a volume once it is bound to no claim.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 
 from proreus.api.object import KubeObject
-from proreus.client.controller import Controller, Watch
-from proreus.client.resources.resource_client import ResourceClient
-from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
-from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.pod_template import is_finished
-from proreus.cluster.controllers.setting import Setting
+from proreus.client.controller import Controller, Result, Watch
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.reconciler import ObjectReconciler
+from proreus.cluster.pod_status import is_deleting, is_finished
 
 CLAIM_FINALIZER = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER = "kubernetes.io/pv-protection"
@@ -38,35 +37,47 @@ def is_used(claim: KubeObject, pods: Iterable[KubeObject]) -> bool:
     )
 
 
-def claim_protection_controller(setting: Setting) -> Controller:
-    claims = setting.informers.informer("persistentvolumeclaims")
-    pods = setting.owned("pods")
-    api, writes = setting.client.core_v1.persistentvolumeclaims, OwnWrites()
+class _Protected(ObjectReconciler):
+    """Takes ``finalizer`` off objects that are being deleted and not in use."""
 
-    async def sync(claim: KubeObject) -> None:
-        if is_deleting(claim) and not is_used(claim, pods.lister.list(namespace=claim.namespace)):
-            await _take_off(api, claim, CLAIM_FINALIZER)
+    finalizer: str
 
-    watches = [Watch(pods, claims_of)]
-    return Controller(
-        reconciling(claims, writes, sync), claims, watches=watches, name="pvc-protection"
-    )
+    @abstractmethod
+    def is_in_use(self, obj: KubeObject) -> bool: ...
 
-
-def volume_protection_controller(setting: Setting) -> Controller:
-    volumes = setting.informers.informer("persistentvolumes")
-    api, writes = setting.client.core_v1.persistentvolumes, OwnWrites()
-
-    async def sync(volume: KubeObject) -> None:
-        if is_deleting(volume) and (volume.status or {}).get("phase") != "Bound":
-            await _take_off(api, volume, VOLUME_FINALIZER)
-
-    return Controller(reconciling(volumes, writes, sync), volumes, name="pv-protection")
+    async def sync(self, obj: KubeObject) -> Result | None:
+        present = obj.metadata.finalizers or ()
+        if self.finalizer in present and is_deleting(obj) and not self.is_in_use(obj):
+            content = obj.to_dict()
+            content["metadata"]["finalizers"] = [one for one in present if one != self.finalizer]
+            await self.api(obj.namespace).replace(content)
+        return None
 
 
-async def _take_off(api: ResourceClient, obj: KubeObject, finalizer: str) -> None:
-    kept = [one for one in obj.metadata.finalizers or () if one != finalizer]
-    if len(kept) < len(obj.metadata.finalizers or ()):
-        content = obj.to_dict()
-        content["metadata"]["finalizers"] = kept
-        await api(obj.namespace).replace(content)
+class ProtectedClaims(_Protected):
+    finalizer = CLAIM_FINALIZER
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, "persistentvolumeclaims")
+        self.pods = context.owned_informer("pods")
+
+    def is_in_use(self, claim: KubeObject) -> bool:
+        return is_used(claim, self.pods.lister.list(namespace=claim.namespace))
+
+
+class ProtectedVolumes(_Protected):
+    finalizer = VOLUME_FINALIZER
+
+    def is_in_use(self, volume: KubeObject) -> bool:
+        return bool((volume.status or {}).get("phase") == "Bound")
+
+
+def claim_protection_controller(context: ControllerContext) -> Controller:
+    claims = ProtectedClaims(context)
+    watches = [Watch(claims.pods, claims_of)]
+    return claims.controller("pvc-protection", watches=watches, concurrency=1)
+
+
+def volume_protection_controller(context: ControllerContext) -> Controller:
+    volumes = ProtectedVolumes(context, "persistentvolumes")
+    return volumes.controller("pv-protection", concurrency=1)

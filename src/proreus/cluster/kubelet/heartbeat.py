@@ -1,4 +1,4 @@
-"""One node stays alive: its Node object, and a Lease that says so four times while it lasts.
+"""The heartbeat of one node: its Lease, renewed four times per duration, and its Node status.
 
 A lease costs one small write per period; the status is written when it differs, and every five
 minutes. ``writes`` is shared by all nodes of the process, so that hundreds of them do not arrive at
@@ -11,10 +11,10 @@ import asyncio
 import contextlib
 import logging
 import random
-from typing import Any
 
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, ApiError, Conflict, NotFound
 from proreus.api.values.timestamp import format_micro_time
@@ -24,6 +24,7 @@ from proreus.cluster.kubelet.node import (
     is_healthy,
     node_object,
     node_status,
+    status_patch,
     taints_when_ready,
 )
 
@@ -46,13 +47,17 @@ class Heartbeat:
         writes: asyncio.Semaphore,
         *,
         lease_s: int,
+        removes_taints: bool,
     ) -> None:
+        """``removes_taints``: takes the taint of a node that is not ready away, which no user of a
+        node may."""
         self._nodes = client.core_v1.nodes
         self._leases = client.coordination_v1.leases(LEASE_NAMESPACE)
         self._clock = clock
         self._node = node
         self._known = known
         self._writes = writes
+        self._removes_taints = removes_taints
         self._lease_s, self._renew_s = lease_s, lease_s / 4
         self._lease: KubeObject | None = None
         self._status_at = float("-inf")
@@ -84,9 +89,10 @@ class Heartbeat:
         now = self._clock.monotonic()
         if not is_healthy(node) or now - self._status_at >= STATUS_S:
             status = node_status(self._node, node, self._clock.now())
-            node = await self._nodes.patch_status(node.name, {"status": status}, type="strategic")
+            patch = status_patch(status)
+            node = await self._nodes.patch_status(node.name, patch, type="strategic")
             self._status_at = now
-        taints = taints_when_ready(node)
+        taints = taints_when_ready(node) if self._removes_taints else None
         if taints is not None:
             version = {"resourceVersion": node.resource_version}
             patch = {"metadata": version, "spec": {"taints": taints or None}}
@@ -118,18 +124,14 @@ class Heartbeat:
         else:
             self._lease = await self._leases.replace(self._renewed(found))
 
-    def _renewed(self, lease: KubeObject) -> dict[str, Any]:
+    def _renewed(self, lease: KubeObject) -> JsonObject:
         content = lease.to_dict()
         content["spec"] = {**(content.get("spec") or {}), **self._record()}
         return content
 
-    def _first(self, node: KubeObject) -> dict[str, Any]:
+    def _first(self, node: KubeObject) -> JsonObject:
         owner = {"apiVersion": "v1", "kind": "Node", "name": node.name, "uid": node.uid}
-        metadata = {
-            "name": node.name,
-            "namespace": LEASE_NAMESPACE,
-            "ownerReferences": [owner],
-        }
+        metadata = {"name": node.name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]}
         return {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
@@ -137,7 +139,7 @@ class Heartbeat:
             "spec": self._record(),
         }
 
-    def _record(self) -> dict[str, Any]:
+    def _record(self) -> JsonObject:
         return {
             "holderIdentity": self._node.name,
             "leaseDurationSeconds": self._lease_s,

@@ -1,8 +1,9 @@
 """The kubelet, for any number of nodes in one process.
 
-One informer of pods serves all nodes and pods are told apart by ``spec.nodeName``: a watch per node
+One informer of pods serves all nodes, and pods are assigned by ``spec.nodeName``: a watch per node
 would be 500 connections, each with its own bookmarks and time-outs, for the same bytes. With a
-single node the server filters instead, so that the process sees only its own pods.
+single node the server filters instead, so that the process sees only its own pods; if the server
+knows it as that node, it may see nothing else.
 
     pods informer → one queue → Pods.reconcile → status        Heartbeat per node → lease, status
                                       ⇅
@@ -17,8 +18,9 @@ from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from proreus.aio.clock import Clock
+from proreus.aio.clock import Clock, SteadyClock
 from proreus.aio.tasks import background
+from proreus.api.status import Forbidden, NotFound
 from proreus.client import Client
 from proreus.client.controller import Controller, Watch
 from proreus.client.event_recorder import WAITING_MAX, EventRecorder
@@ -29,17 +31,18 @@ from proreus.client.informer import (
     SharedInformerFactory,
     drop_managed_fields,
 )
-from proreus.cluster.kubelet.addresses import NodeAddresses, node_addresses
+from proreus.cluster.kubelet.addresses import NodeAddresses, node_addresses, own_addresses
+from proreus.cluster.kubelet.endpoint_tls import EndpointTls
 from proreus.cluster.kubelet.heartbeat import Heartbeat
-from proreus.cluster.kubelet.node import Endpoint, NodeDescription
-from proreus.cluster.kubelet.pods import Pods
+from proreus.cluster.kubelet.node import KubeletEndpoint, NodeDescription
+from proreus.cluster.kubelet.pods import Listers, Pods
 from proreus.cluster.kubelet.runtimes.runtime import Runtime
-from proreus.cluster.kubelet.runtimes.simulated_runtime import SimulatedRuntime
-from proreus.cluster.kubelet.settings import KubeletSettings
+from proreus.cluster.kubelet.runtimes.simulated.runtime import SimulatedRuntime
+from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings
 
 log = logging.getLogger(__name__)
 
-_WORKERS = 16
+_WORKERS, _WORKERS_MAX = 4, 16  # of a node, of a process
 _HEARTBEATS_AT_ONCE = 8
 _SWEEP_S = 60.0
 _EVENTS_WAITING_MAX = 20_000
@@ -54,11 +57,17 @@ class Kubelet:
         clock: Clock,
         names: Sequence[str],
         settings: KubeletSettings | None = None,
+        endpoint_tls: EndpointTls | None = None,
     ) -> None:
+        """``endpoint_tls``: shared by kubelets of one process that share a folder."""
         self._client = client
         self._clock = clock
+        # Leases have wall-clock times; timers of pods must not move when that clock is set.
+        self._pod_clock = SteadyClock(clock)
         self._names = list(names)
+        self._is_node = False
         self._settings = settings or KubeletSettings()
+        self._endpoint_tls = endpoint_tls or EndpointTls(self._settings, clock)
         # As many as the nodes would keep in processes of their own, within reason.
         waiting_max = min(WAITING_MAX * len(self._names), _EVENTS_WAITING_MAX)
         self._recorder = EventRecorder(
@@ -73,6 +82,7 @@ class Kubelet:
     async def run(self) -> None:
         """Until cancelled. The nodes stay registered: they are not ready once leases run out."""
         version = str((await self._client.version()).get("gitVersion") or "")
+        self._is_node = len(self._names) == 1 and await self._is_user_of(self._names[0])
         async with (
             background(self._recorder.run()),
             SharedInformerFactory(
@@ -84,7 +94,8 @@ class Kubelet:
             await nodes.wait_synced()
             addresses = self._addresses(nodes.lister)
             runtime = self._runtime()
-            work = Pods(self._client, self._clock, addresses, runtime)
+            seen = Listers(nodes.lister, pods.lister)
+            work = Pods(self._client, self._pod_clock, self._recorder, addresses, runtime, seen)
             controller = self._controller(pods, addresses, work)
             async with (
                 runtime.running(controller.queue.add),
@@ -99,7 +110,20 @@ class Kubelet:
 
     def _informers(self, informers: SharedInformerFactory) -> tuple[SharedInformer, SharedInformer]:
         selector = f"spec.nodeName={self._names[0]}" if len(self._names) == 1 else "spec.nodeName!="
-        return informers.informer("nodes"), informers.informer("pods", field_selector=selector)
+        visible = f"metadata.name={self._names[0]}" if self._is_node else ""
+        return (
+            informers.informer("nodes", field_selector=visible),
+            informers.informer("pods", field_selector=selector),
+        )
+
+    async def _is_user_of(self, node: str) -> bool:
+        """Whether the server knows this process as the node, which may see nobody but itself."""
+        reviews = self._client.authentication_k8s_io_v1.selfsubjectreviews
+        try:
+            who = await reviews.create({})
+        except (NotFound, Forbidden):  # an old server; nobody in particular
+            return False
+        return bool(who.status.userInfo.username == f"{NODE_PREFIX}{node}")
 
     def _addresses(self, nodes: Lister) -> dict[str, NodeAddresses]:
         if self._settings.runtime == "process":
@@ -107,6 +131,11 @@ class Kubelet:
 
             own = loopback_addresses(self._node_folder(), self._settings.host)
             return {self._names[0]: own}
+        if self._is_node:
+            [name] = self._names
+            known = nodes.find(name)
+            taken = (known.get("spec") or {}).get("podCIDR") if known is not None else None
+            return {name: own_addresses(name, taken or "")}
         # All nodes, not only ours: their addresses are taken.
         taken = [
             (node.name, node.spec.podCIDR)
@@ -117,7 +146,12 @@ class Kubelet:
 
     def _runtime(self) -> Runtime:
         if self._settings.runtime == "simulated":
-            return SimulatedRuntime(self._clock, self._recorder)
+            return SimulatedRuntime(
+                self._pod_clock,
+                self._recorder,
+                client=self._client,
+                missing_images=self._settings.missing_images,
+            )
         # Loaded when asked for: most clusters simulate.
         from proreus.cluster.kubelet.machine import machine_capacity
         from proreus.cluster.kubelet.runtimes.process.runtime import ProcessRuntime
@@ -125,7 +159,7 @@ class Kubelet:
         folder = self._node_folder()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         return ProcessRuntime(
-            self._client, self._clock, self._recorder, folder, machine_capacity(folder)
+            self._client, self._pod_clock, self._recorder, folder, machine_capacity(folder)
         )
 
     def _node_folder(self) -> Path:
@@ -133,7 +167,7 @@ class Kubelet:
         return self._settings.folder / self._names[0]
 
     def _descriptions(
-        self, addresses: dict[str, NodeAddresses], version: str, endpoint: Endpoint | None
+        self, addresses: dict[str, NodeAddresses], version: str, endpoint: KubeletEndpoint | None
     ) -> list[NodeDescription]:
         if self._settings.runtime == "simulated":
             return [
@@ -152,27 +186,30 @@ class Kubelet:
         self, nodes: Sequence[NodeDescription], known: Lister
     ) -> list[Coroutine[None, None, None]]:
         writes = asyncio.Semaphore(_HEARTBEATS_AT_ONCE)
-        lease_s = self._settings.lease_s
         return [
-            Heartbeat(self._client, self._clock, node, known, writes, lease_s=lease_s).run()
+            Heartbeat(
+                self._client,
+                self._clock,
+                node,
+                known,
+                writes,
+                lease_s=self._settings.lease_s,
+                removes_taints=not self._is_node,
+            ).run()
             for node in nodes
         ]
 
     @asynccontextmanager
-    async def _endpoint(self, pods: Lister, runtime: Runtime) -> AsyncIterator[Endpoint | None]:
-        """Where the API server reaches the runtime; None if we could not tell it from others."""
-        from proreus.cluster.kubelet.server import KubeletServer, endpoint_context
+    async def _endpoint(
+        self, pods: Lister, runtime: Runtime
+    ) -> AsyncIterator[KubeletEndpoint | None]:
+        """Where the API server reaches the runtime; None: no authority to authenticate it by."""
+        from proreus.cluster.kubelet.server import KubeletServer
 
         settings, names = self._settings, frozenset(self._names)
-        tls = await asyncio.to_thread(
-            endpoint_context,
-            self._client.config,
-            [settings.host],
-            folder=settings.folder,
-            now=self._clock.now(),
-        )
+        tls = await self._endpoint_tls.context(self._client.config)
         if tls is None:
-            log.warning("no endpoint for logs and commands: no authority to know its clients by")
+            log.warning("no endpoint for logs and commands: no authority for its clients")
             yield None
             return
         server = KubeletServer(
@@ -184,7 +221,7 @@ class Kubelet:
             host=settings.host,
         )
         async with server.run():
-            yield Endpoint(settings.host, server.port)
+            yield KubeletEndpoint(settings.host, server.port)
 
     async def _keep_sweeping(self, pods: SharedInformer, runtime: Runtime) -> None:
         await pods.wait_synced()
@@ -198,8 +235,9 @@ class Kubelet:
         def is_ours(notification: Notification) -> bool:
             return notification.object.spec.nodeName in addresses
 
+        workers = min(_WORKERS_MAX, _WORKERS * len(self._names))
         return Controller(
-            work.reconcile, Watch(pods, when=is_ours), name="kubelet", concurrency=_WORKERS
+            work.reconcile, Watch(pods, when=is_ours), name="kubelet", concurrency=workers
         )
 
     def __repr__(self) -> str:

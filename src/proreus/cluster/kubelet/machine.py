@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from proreus.cluster.kubelet.addresses import NodeAddresses
-from proreus.cluster.kubelet.node import System
+from proreus.cluster.kubelet.node import SystemInfo
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm"}
 _PODS = "110"
@@ -25,9 +25,9 @@ def machine_capacity(folder: Path) -> dict[str, str]:
     }
 
 
-def machine_system() -> System:
+def machine_system() -> SystemInfo:
     this = os.uname()
-    return System(
+    return SystemInfo(
         runtime="process://1",
         architecture=_ARCHITECTURES.get(this.machine, this.machine),
         kernel=this.release,
@@ -39,7 +39,7 @@ def machine_system() -> System:
 
 def loopback_addresses(folder: Path, host_ip: str) -> NodeAddresses:
     """Every pod has a loopback address of its own, so that many can listen on the same port; which
-    range depends on the folder, so that clusters on one machine hardly meet."""
+    range depends on the folder, so that clusters on one machine hardly collide."""
     digest = hashlib.sha256(os.fsencode(folder.absolute())).digest()
     return NodeAddresses(f"127.{64 + digest[0] % 128}.{digest[1]}.0/24", host_ip)
 

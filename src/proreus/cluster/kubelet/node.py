@@ -1,11 +1,11 @@
-"""The Node object: what a node offers, how it is, where its kubelet is reached. Pure."""
+"""The Node object: capacity, conditions, addresses, the kubelet's endpoint. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 
@@ -20,12 +20,12 @@ _CONDITIONS = (
 )
 
 
-def _plenty() -> dict[str, str]:
+def _simulated_capacity() -> dict[str, str]:
     return {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class SystemInfo:
     """What a node runs on; empty identities are the node's name."""
 
     runtime: str = "simulated://1"
@@ -37,7 +37,7 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class KubeletEndpoint:
     """Where a node's kubelet listens."""
 
     host: str
@@ -50,12 +50,12 @@ class NodeDescription:
     pod_cidr: str
     host_ip: str
     version: str
-    endpoint: Endpoint | None = None
-    capacity: Mapping[str, str] = field(default_factory=_plenty)
-    system: System = System()
+    endpoint: KubeletEndpoint | None = None
+    capacity: Mapping[str, str] = field(default_factory=_simulated_capacity)
+    system: SystemInfo = SystemInfo()
 
 
-def node_object(node: NodeDescription, now: float) -> dict[str, Any]:
+def node_object(node: NodeDescription, now: float) -> JsonObject:
     """A node that registers for the first time."""
     labels = {
         "kubernetes.io/hostname": node.name,
@@ -71,12 +71,12 @@ def node_object(node: NodeDescription, now: float) -> dict[str, Any]:
     }
 
 
-def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> dict[str, Any]:
+def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> JsonObject:
     """All of the status; times of transitions that did not happen now are kept from ``known``."""
     said = (known.get("status") or {}) if known is not None else {}
     before = {c["type"]: c for c in said.get("conditions") or ()}
     endpoint, system = node.endpoint, node.system
-    status: dict[str, Any] = {
+    status: JsonObject = {
         "capacity": dict(node.capacity),
         "allocatable": dict(node.capacity),
         "addresses": [
@@ -105,17 +105,24 @@ def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> 
     return status
 
 
+def status_patch(status: Json) -> JsonObject:
+    """A strategic patch. Addresses are replaced: merged by type, two of one type become one, and
+    one of a type that is no longer reported stays."""
+    addresses = [{"$patch": "replace"}, *status["addresses"]]
+    return {"status": {**status, "addresses": addresses}}
+
+
 def is_healthy(node: KubeObject) -> bool:
-    """Whether the stored node says what its kubelet would: ready, and open for pods."""
+    """Whether the stored node is Ready."""
     conditions = (node.get("status") or {}).get("conditions") or ()
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
-def taints_when_ready(node: KubeObject) -> list[dict[str, Any]] | None:
+def taints_when_ready(node: KubeObject) -> list[JsonObject] | None:
     """The taints without those of a node that is not ready; None: nothing to take away.
 
-    A lifecycle controller does the same. The kubelet does it too, so that a cluster without
-    controllers can schedule, and a new node need not wait for them.
+    A lifecycle controller does the same. A kubelet with the rights to do it does it too, so that a
+    cluster without controllers can schedule, and a new node need not wait for them.
     """
     taints = [taint.to_dict() for taint in (node.get("spec") or {}).get("taints") or ()]
     left = [t for t in taints if t["key"] != NOT_READY_TAINT]
@@ -123,8 +130,8 @@ def taints_when_ready(node: KubeObject) -> list[dict[str, Any]] | None:
 
 
 def _condition(
-    known: Mapping[str, Any], kind: str, status: str, reason: str, message: str, now: float
-) -> dict[str, Any]:
+    known: Json, kind: str, status: str, reason: str, message: str, now: float
+) -> JsonObject:
     time = format_time(now)
     changed = known.get("status") != status
     return {

@@ -1,27 +1,31 @@
-"""The pods of this process's nodes: made to run, reported and ended.
+"""Reconciles the pods of this process's nodes: starts them, reports their status, ends them.
 
 Receives: keys, from a controller's queue.  Hands on: status patches and deletions.
-Decisions are the runtime's; here is only what crosses the wire. A status is written when it says
-something new. One that will be outdated in a moment is not written at all, which halves the writes
-of a rollout.
+Decisions are the runtime's and ``admission``'s; this module does the I/O. A status is written when
+it changes; one that will be outdated within ``_COALESCE_S`` is not written at all, which halves the
+writes of a rollout.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proreus.aio.clock import Clock
 from proreus.api.object import KubeObject
 from proreus.api.status import Conflict, NotFound
 from proreus.client import Client
 from proreus.client.controller import Request, Result
+from proreus.client.event_recorder import WARNING, EventRecorder
+from proreus.client.informer import Lister
 from proreus.cluster.kubelet.addresses import NodeAddresses
+from proreus.cluster.kubelet.admission import NODE_AFFINITY, NodeAllocations
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses, RunningPod, Runtime
 from proreus.cluster.kubelet.runtimes.states import TERMINAL
-from proreus.cluster.kubelet.status import is_news, pod_status
+from proreus.cluster.kubelet.status import has_changed, pod_status, rejected_patch, status_patch
+from proreus.cluster.pod_status import is_finished
 
-_MOMENT_S = 0.3
+_COALESCE_S = 0.3
 _GRACE_MIN_S = 1.0
 
 
@@ -36,69 +40,104 @@ class _Known:
     latest: KubeObject
 
 
-class Pods:
-    """``reconcile`` one pod. ``nodes`` are the nodes that are ours."""
+@dataclass(frozen=True, slots=True)
+class Listers:
+    """All nodes and pods."""
 
-    def __init__(
-        self, client: Client, clock: Clock, nodes: Mapping[str, NodeAddresses], runtime: Runtime
-    ) -> None:
-        self._client = client
-        self._clock = clock
-        self._nodes = nodes
-        self._runtime = runtime
-        self._pods: dict[str, _Known] = {}
+    nodes: Lister
+    pods: Lister
+
+
+@dataclass(slots=True)
+class Pods:
+    """``reconcile`` one pod. ``_nodes`` are the nodes that are ours."""
+
+    _client: Client
+    _clock: Clock
+    _recorder: EventRecorder
+    _nodes: Mapping[str, NodeAddresses]
+    _runtime: Runtime
+    _listers: Listers
+    _pods: dict[str, _Known] = field(default_factory=dict)
+    _allocations: NodeAllocations = field(init=False)
+
+    def __post_init__(self) -> None:
+        pods = self._listers.pods
+        self._allocations = NodeAllocations(lambda key: pods.find(*reversed(key.split("/"))))
 
     def resume(self, pods: Iterable[KubeObject]) -> None:
-        """What ran before this process did, it runs on; before any pod is new, so that none is
-        given the address of one that has it already."""
+        """Take over the pods of an earlier process, before any new one, so that no address is given
+        twice."""
         for pod in pods:
-            if pod.spec.nodeName in self._nodes and (pod.get("status") or {}).get("podIP"):
-                self._known(pod)
+            is_ours = pod.spec.nodeName in self._nodes and not is_finished(pod)
+            if is_ours and (pod.get("status") or {}).get("podIP"):
+                self._allocations.take(pod)
+                self._begin(pod)
 
     async def reconcile(self, request: Request) -> Result | None:
         pod = request.object
         if pod is None or pod.spec.nodeName not in self._nodes:
             self._forget(request.key)
             return None
-        known = self._known(pod)
-        if known is None:
-            return None
         try:
-            return await self._sync(known)
+            known = self._known(pod) or await self._admitted(pod)
+            return await self._sync(known) if known is not None else None
         except (NotFound, Conflict):
-            return None  # it is gone, or another has its name: the informer will say so
+            return None  # deleted or replaced: the informer brings the new state
 
     def _known(self, pod: KubeObject) -> _Known | None:
-        """None for a pod that was over before we saw it."""
+        """None for a pod that is new here, or finished."""
         known = self._pods.get(pod.key)
         if known is not None and known.uid != pod.uid:
             self._forget(pod.key)
-            known = None
-        if known is None:
-            if _phase(pod) in TERMINAL and not pod.metadata.deletionTimestamp:
-                return None
-            at = self._addresses(pod)
-            running = self._runtime.begin(pod, at, self._clock.now())
-            known = self._pods[pod.key] = _Known(pod.uid, pod.spec.nodeName, at, running, pod)
-        elif int(pod.resource_version) > int(known.latest.resource_version):
+            return None
+        if known is not None and int(pod.resource_version) > int(known.latest.resource_version):
             known.running.update(pod)
             known.latest = pod
         return known
 
+    async def _admitted(self, pod: KubeObject) -> _Known | None:
+        """None for a pod that is finished, or is not admitted."""
+        if is_finished(pod):
+            await self._delete(pod)
+            return None
+        name = pod.spec.nodeName
+        if pod.metadata.deletionTimestamp or (pod.get("status") or {}).get("startTime"):
+            self._allocations.take(pod)
+            return self._begin(pod)
+        rejection = self._allocations.admit(pod, self._listers.nodes.find(name))
+        if rejection is not None and rejection.reason == NODE_AFFINITY:
+            # Its labels may be newer than what we have seen.
+            rejection = self._allocations.admit(pod, await self._client.core_v1.nodes.get(name))
+        if rejection is None:
+            return self._begin(pod)
+        self._recorder.event(pod, WARNING, rejection.reason, rejection.message)
+        patch = rejected_patch(pod, rejection, self._clock.now())
+        await self._client.core_v1.pods(pod.namespace).patch_status(
+            pod.name, patch, type="strategic"
+        )
+        return None
+
+    def _begin(self, pod: KubeObject) -> _Known:
+        at = self._addresses(pod)
+        running = self._runtime.begin(pod, at, self._clock.now())
+        known = self._pods[pod.key] = _Known(pod.uid, pod.spec.nodeName, at, running, pod)
+        return known
+
     async def _sync(self, known: _Known) -> Result | None:
         pod, running, now = known.latest, known.running, self._clock.now()
-        if _phase(pod) in TERMINAL:
-            await self._let_go(known)
+        if is_finished(pod):
+            await self._finish_deletion(known)
             return None
         if pod.metadata.deletionTimestamp:
             grace_s = float(pod.metadata.deletionGracePeriodSeconds or 0)
             running.stop(now, max(grace_s, _GRACE_MIN_S))
         running.advance(now)
         due = running.next_due(now)
-        if due is not None and due - now < _MOMENT_S:
+        if due is not None and due - now < _COALESCE_S:
             return Result(requeue_after_s=due - now)
         if await self._report(known, now) in TERMINAL:
-            await self._let_go(known)
+            await self._finish_deletion(known)
             return None
         return None if due is None else Result(requeue_after_s=due - now)
 
@@ -107,18 +146,21 @@ class Pods:
         pod, at = known.latest, known.addresses
         report = known.running.report(now)
         status = pod_status(pod, report, now, host_ip=at.host_ip, pod_ip=at.pod_ip)
-        if is_news(pod, status):
-            patch = {"metadata": {"uid": pod.uid}, "status": status}
+        if has_changed(pod, status):
+            patch = status_patch(pod, status)
             pods = self._client.core_v1.pods(pod.namespace)
             known.latest = await pods.patch_status(pod.name, patch, type="strategic")
         return report.phase
 
-    async def _let_go(self, known: _Known) -> None:
-        """The last step of a deletion: nothing runs and that is reported, so the object may go."""
-        pod = known.latest
-        self._nodes[known.node].release(pod.uid)
-        # Zero and finalizers: somebody said it already, and the pod is held. Zero alone: whoever
-        # said it died before the server was done.
+    async def _finish_deletion(self, known: _Known) -> None:
+        """Nothing runs and that is reported: delete the object."""
+        self._release(known)
+        await self._delete(known.latest)
+
+    async def _delete(self, pod: KubeObject) -> None:
+        """If its deletion was requested."""
+        # Zero and finalizers: already confirmed, and the pod waits for its finalizers. Zero alone:
+        # who confirmed it died before the server was done.
         is_held = pod.metadata.deletionGracePeriodSeconds == 0 and pod.metadata.finalizers
         if pod.metadata.deletionTimestamp and not is_held:
             pods = self._client.core_v1.pods(pod.namespace)
@@ -135,14 +177,14 @@ class Pods:
         known = self._pods.pop(key, None)
         if known is not None:
             known.running.remove()
-            self._nodes[known.node].release(known.uid)
+            self._release(known)
+
+    def _release(self, known: _Known) -> None:
+        self._nodes[known.node].release(known.uid)
+        self._allocations.release(known.node, known.uid)
 
     def __len__(self) -> int:
         return len(self._pods)
 
     def __repr__(self) -> str:
         return f"<Pods: {len(self._pods)} on {len(self._nodes)} nodes>"
-
-
-def _phase(pod: KubeObject) -> str:
-    return str((pod.get("status") or {}).get("phase") or "")

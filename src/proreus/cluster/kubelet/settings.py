@@ -7,18 +7,21 @@ from pathlib import Path
 from typing import Literal
 
 RuntimeName = Literal["simulated", "process"]
+NODE_PREFIX = "system:node:"  # of a node's user name
 RUNTIMES: tuple[RuntimeName, ...] = ("simulated", "process")
 
 
 @dataclass(frozen=True, slots=True)
 class KubeletSettings:
     """``folder`` keeps the endpoint's key and, with the process runtime, everything of the pods.
-    ``host`` is where the endpoint listens. A node's lease is renewed four times while it lasts."""
+    ``host`` is where the endpoint listens. A node's lease is renewed four times while it lasts.
+    ``missing_images``: patterns of images that simulated nodes cannot pull."""
 
     runtime: RuntimeName = "simulated"
     folder: Path | None = None
     host: str = "127.0.0.1"
     lease_s: int = 40
+    missing_images: tuple[str, ...] = ()
 
 
 def node_names(count: int, prefix: str = "node") -> list[str]:

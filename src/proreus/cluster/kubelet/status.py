@@ -1,18 +1,22 @@
 """A pod's status as its kubelet reports it. Pure.
 
-Owned here: phase, addresses, container statuses and five conditions; conditions of others stay,
-because the status is written as a strategic patch, which joins conditions by type.
+Owned here: phase, addresses, container statuses and five conditions. The status is written as a
+strategic patch, which merges conditions by type, so that conditions of others stay; lists that have
+no other writer are replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
+from proreus.cluster.kubelet.admission import Rejection
 from proreus.cluster.kubelet.runtimes.states import (
+    FAILED,
     SUCCEEDED,
     TERMINAL,
     ContainerReport,
@@ -23,11 +27,11 @@ from proreus.cluster.kubelet.runtimes.states import (
     Waiting,
 )
 
-Status = dict[str, Any]
+_REPLACE = {"$patch": "replace"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
+class _ConditionState:
     type: str
     holds: bool
     reason: str | None = None
@@ -36,15 +40,15 @@ class _Verdict:
 
 def pod_status(
     pod: KubeObject, report: PodReport, now: float, *, host_ip: str, pod_ip: str
-) -> Status:
+) -> JsonObject:
     """Fields that are None are to be removed."""
     known = pod.get("status") or {}
-    status: Status = {
+    status: JsonObject = {
         "phase": report.phase,
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
         "podIP": pod_ip,
-        "podIPs": [{"ip": pod_ip}, *_former_addresses(known, pod_ip)],
+        "podIPs": [{"ip": pod_ip}],
         "startTime": known.get("startTime") or format_time(report.begun),
         "conditions": _conditions(pod, report, now),
         "containerStatuses": [_container(c) for c in report.containers],
@@ -56,14 +60,26 @@ def pod_status(
     return status
 
 
-def _former_addresses(known: Mapping[str, Any], pod_ip: str) -> list[Status]:
-    """To be removed, which a strategic patch does only if told so: it joins these lists."""
-    former = [one["ip"] for one in known.get("podIPs") or () if one["ip"] != pod_ip]
-    return [{"$patch": "delete", "ip": ip} for ip in former]
+def status_patch(pod: KubeObject, status: JsonObject) -> JsonObject:
+    """A strategic patch that makes ``status`` the pod's, whatever was stored. Merged by address,
+    the lists of addresses would keep every one that the pod or its host ever had."""
+    replaced = {field: [_REPLACE, *status[field]] for field in ("hostIPs", "podIPs")}
+    return {"metadata": {"uid": pod.uid}, "status": {**status, **replaced}}
 
 
-def is_news(pod: KubeObject, status: Status) -> bool:
-    """Whether the pod's stored status says something else."""
+def rejected_patch(pod: KubeObject, rejection: Rejection, now: float) -> JsonObject:
+    """A strategic patch for a pod that may not run on its node."""
+    status = {
+        "phase": FAILED,
+        "reason": rejection.reason,
+        "message": f"Pod was rejected: {rejection.message}",
+        "startTime": format_time(now),
+    }
+    return {"metadata": {"uid": pod.uid}, "status": status}
+
+
+def has_changed(pod: KubeObject, status: JsonObject) -> bool:
+    """Whether the pod's stored status is another."""
     known = pod.get("status") or {}
     for field, value in status.items():
         if field != "conditions" and known.get(field) != value:
@@ -76,45 +92,45 @@ def is_news(pod: KubeObject, status: Status) -> bool:
     )
 
 
-def _conditions(pod: KubeObject, report: PodReport, now: float) -> list[Status]:
+def _conditions(pod: KubeObject, report: PodReport, now: float) -> list[JsonObject]:
     known = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
-    initialized = _Verdict("Initialized", True)
+    initialized = _ConditionState("Initialized", True)
     if not report.is_initialized:
-        lacking = _names(c for c in report.init if not c.lets_pass)
-        text = f"containers with incomplete status: {lacking}"
-        initialized = _Verdict("Initialized", False, "ContainersNotInitialized", text)
+        missing = _names(c for c in report.init if not c.allows_next)
+        text = f"containers with incomplete status: {missing}"
+        initialized = _ConditionState("Initialized", False, "ContainersNotInitialized", text)
     containers = _containers_ready(report)
     verdicts = [
-        _Verdict("PodReadyToStartContainers", report.phase not in TERMINAL),
+        _ConditionState("PodReadyToStartContainers", report.phase not in TERMINAL),
         initialized,
         _ready(pod, containers, known),
         containers,
-        _Verdict("PodScheduled", True),
+        _ConditionState("PodScheduled", True),
     ]
     return [_condition(verdict, known.get(verdict.type) or {}, now) for verdict in verdicts]
 
 
-def _containers_ready(report: PodReport) -> _Verdict:
+def _containers_ready(report: PodReport) -> _ConditionState:
     unready = [c for c in report.containers if not c.is_ready]
     if not unready:
-        return _Verdict("ContainersReady", True)
+        return _ConditionState("ContainersReady", True)
     if report.phase == SUCCEEDED:
-        return _Verdict("ContainersReady", False, "PodCompleted")
+        return _ConditionState("ContainersReady", False, "PodCompleted")
     text = f"containers with unready status: {_names(unready)}"
-    return _Verdict("ContainersReady", False, "ContainersNotReady", text)
+    return _ConditionState("ContainersReady", False, "ContainersNotReady", text)
 
 
-def _ready(pod: KubeObject, containers: _Verdict, known: Mapping[str, Any]) -> _Verdict:
+def _ready(pod: KubeObject, containers: _ConditionState, known: Json) -> _ConditionState:
     if not containers.holds:
-        return _Verdict("Ready", False, containers.reason, containers.message)
+        return _ConditionState("Ready", False, containers.reason, containers.message)
     for gate in pod.spec.readinessGates or ():
         if known.get(gate.conditionType, {}).get("status") != "True":
             text = f'the status of pod readiness gate "{gate.conditionType}" is not "True"'
-            return _Verdict("Ready", False, "ReadinessGatesNotReady", text)
-    return _Verdict("Ready", True)
+            return _ConditionState("Ready", False, "ReadinessGatesNotReady", text)
+    return _ConditionState("Ready", True)
 
 
-def _condition(verdict: _Verdict, known: Mapping[str, Any], now: float) -> Status:
+def _condition(verdict: _ConditionState, known: Json, now: float) -> JsonObject:
     status = "True" if verdict.holds else "False"
     changed = known.get("status") != status
     return {
@@ -126,7 +142,7 @@ def _condition(verdict: _Verdict, known: Mapping[str, Any], now: float) -> Statu
     }
 
 
-def _container(container: ContainerReport) -> Status:
+def _container(container: ContainerReport) -> JsonObject:
     identity = {"containerID": container.container_id} if container.container_id else {}
     return {
         "name": container.name,
@@ -141,7 +157,7 @@ def _container(container: ContainerReport) -> Status:
     }
 
 
-def _state(container: ContainerReport, state: ContainerState) -> Status:
+def _state(container: ContainerReport, state: ContainerState) -> JsonObject:
     match state:
         case Waiting(reason, _, message):
             said = {"reason": reason, "message": message} if message else {"reason": reason}

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from proreus.aio.clock import Clock
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import Conflict, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.client import Client
+from proreus.cluster import conditions
 from proreus.cluster.scheduler.pod import PodView
 
 _CONDITION = "PodScheduled"
 
 
 async def bind(client: Client, pod: PodView, node: str) -> None:
-    """Raises ApiError (Conflict: assigned by somebody else, or another pod), TransportError."""
+    """Raises ApiError (Conflict: assigned by another scheduler, or another pod), TransportError."""
     binding = {
         "apiVersion": "v1",
         "kind": "Binding",
@@ -30,12 +30,12 @@ async def report_unschedulable(
 ) -> None:
     """Say it in the pod's status, once: the same words are not written again. ``nominated``: the
     node where room is being made, empty if that has come to nothing; None: as before."""
-    known = _condition(pod)
+    known = conditions.find(pod, _CONDITION) or {}
     before = (pod.get("status") or {}).get("nominatedNodeName") or ""
     is_known = known.get("status") == "False" and known.get("message") == why
     if is_known and nominated in (None, before):
         return
-    condition: dict[str, Any] = {
+    condition: JsonObject = {
         "type": _CONDITION,
         "status": "False",
         "reason": "Unschedulable",
@@ -43,7 +43,7 @@ async def report_unschedulable(
     }
     if known.get("status") != "False":
         condition["lastTransitionTime"] = format_time(clock.now())
-    status: dict[str, Any] = {"conditions": [condition]}
+    status: JsonObject = {"conditions": [condition]}
     if nominated is not None and nominated != before:
         status["nominatedNodeName"] = nominated or None
     patch = {"metadata": {"uid": pod.uid}, "status": status}
@@ -59,13 +59,9 @@ async def withdraw_nomination(client: Client, pod: PodView) -> None:
 async def evict(client: Client, clock: Clock, scheduler: str, victim: PodView) -> KubeObject | None:
     """Let a pod go, gracefully, for a more important one; None if it is gone already."""
     pods = client.core_v1.pods(victim.namespace)
-    condition = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": "PreemptionByScheduler",
-        "message": f"{scheduler}: preempting to accommodate a higher priority pod",
-        "lastTransitionTime": format_time(clock.now()),
-    }
+    text = f"{scheduler}: preempting to accommodate a higher priority pod"
+    reason = "PreemptionByScheduler"
+    condition = conditions.condition("DisruptionTarget", "True", reason, text, clock.now())
     patch = {"metadata": {"uid": victim.uid}, "status": {"conditions": [condition]}}
     try:
         marked = await pods.patch_status(victim.name, patch, type="strategic")
@@ -73,11 +69,3 @@ async def evict(client: Client, clock: Clock, scheduler: str, victim: PodView) -
     except (NotFound, Conflict):  # gone, or another has its name
         return None
     return marked
-
-
-def _condition(pod: KubeObject) -> dict[str, Any]:
-    for condition in (pod.get("status") or {}).get("conditions") or ():
-        if condition["type"] == _CONDITION:
-            found: dict[str, Any] = condition.to_dict()
-            return found
-    return {}

@@ -1,4 +1,4 @@
-"""All nodes with their pods, as the scheduler believes them to be. Pure, no loop.
+"""All nodes with their pods, assumed ones included (Kubernetes: the scheduler cache). Pure.
 
 Informer events confirm; ``assume`` runs ahead of them, so that the next pod sees where the last one
 went although its binding is still under way. Invariant: a pod is on at most one node, and an
@@ -31,10 +31,6 @@ class ClusterState:
             self._known = [node for node in self._nodes.values() if node.is_known]
         return self._known
 
-    @property
-    def assumed_count(self) -> int:
-        return len(self._assumed)
-
     def put_node(self, node: KubeObject) -> None:
         self._at(node.name).update(node)
         self._known = None
@@ -51,12 +47,12 @@ class ClusterState:
             del self._nodes[name]
 
     def nominate(self, pod: PodView, node: str) -> None:
-        """Room is being made for the pod on that node: others must not take it."""
-        self.withdraw(pod.uid)
+        """Victims are being evicted for the pod on that node: others must not use the resources."""
+        self.withdraw_nomination(pod.uid)
         self._nominations[pod.uid] = node
         self._at(node).nominated[pod.uid] = pod
 
-    def withdraw(self, uid: str) -> None:
+    def withdraw_nomination(self, uid: str) -> None:
         node = self._nominations.pop(uid, None)
         if node is not None and node in self._nodes:
             self._nodes[node].nominated.pop(uid, None)
@@ -66,18 +62,18 @@ class ClusterState:
 
     def put_pod(self, pod: PodView) -> None:
         """The server says that the pod is on ``pod.node_name``."""
-        self.withdraw(pod.uid)
+        self.withdraw_nomination(pod.uid)
         self._assumed.discard(pod.uid)
         self._place(pod, pod.node_name)
 
     def remove_pod(self, uid: str) -> bool:
         """Gone or finished. Says whether that freed anything."""
-        self.withdraw(uid)
+        self.withdraw_nomination(uid)
         self._assumed.discard(uid)
         return self._take(uid)
 
     def assume(self, pod: PodView, node: str) -> None:
-        self.withdraw(pod.uid)
+        self.withdraw_nomination(pod.uid)
         self._assumed.add(pod.uid)
         self._place(pod, node)
 

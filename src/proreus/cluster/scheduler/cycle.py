@@ -36,8 +36,8 @@ Decision = Placed | Unschedulable
 class Cycle:
     """Looks at nodes in turns: with many nodes, each pod starts where the last one stopped."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
         self._next = 0
 
     def decide(self, pod: PodView, nodes: Sequence[NodeState]) -> Decision:
@@ -53,7 +53,7 @@ class Cycle:
         totals = scores.total(pod, feasible, nodes)
         best = max(totals)
         ties = [node for node, score in zip(feasible, totals, strict=True) if score == best]
-        return Placed(self._chance.choice(ties).name)
+        return Placed(self._rng.choice(ties).name)
 
     def _feasible(
         self, pod: PodView, nodes: Sequence[NodeState], refusals: dict[str, Refusal]
@@ -61,7 +61,7 @@ class Cycle:
         refuse = filter_for(pod, nodes)
         wanted = nodes_to_find(len(nodes))
         feasible: list[NodeState] = []
-        for position, node in self._in_turn(nodes):
+        for position, node in self._round_robin(nodes):
             reason = refuse(node)
             if reason is None and node.nominated:
                 reason = _refuse_with_nominated(pod, node, nodes)
@@ -74,7 +74,7 @@ class Cycle:
                 break
         return feasible
 
-    def _in_turn(self, nodes: Sequence[NodeState]) -> Iterator[tuple[int, NodeState]]:
+    def _round_robin(self, nodes: Sequence[NodeState]) -> Iterator[tuple[int, NodeState]]:
         count = len(nodes)
         start = self._next % count if count else 0
         for offset in range(count):
@@ -93,7 +93,7 @@ def nodes_to_find(count: int) -> int:
 def _refuse_with_nominated(
     pod: PodView, node: NodeState, nodes: Sequence[NodeState]
 ) -> Refusal | None:
-    """Room that is being made for a pod that matters as much is not for this one."""
+    """Whether the pod fits beside nominated pods of the same or higher priority."""
     expected = [
         other
         for uid, other in node.nominated.items()

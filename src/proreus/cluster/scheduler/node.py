@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.cluster.scheduler import resources
 from proreus.cluster.scheduler.pod import HostPort, PodView
@@ -14,15 +14,27 @@ class NodeState:
     """Sums are kept up to date pod by pod, so that looking at a node costs nothing per pod."""
 
     __slots__ = (
-        "_by_owner", "allocatable", "host_ports", "is_unschedulable", "labels", "name", "nominated",
-        "pods", "preferring", "repelling", "requested", "spec", "supposed", "taints",
+        "_by_owner",
+        "allocatable",
+        "host_ports",
+        "is_unschedulable",
+        "labels",
+        "name",
+        "nominated",
+        "nonzero_requested",
+        "pods",
+        "preferring",
+        "repelling",
+        "requested",
+        "spec",
+        "taints",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.labels: Mapping[str, str] = {}
-        self.spec: Mapping[str, Any] = {}
-        self.taints: list[Mapping[str, Any]] = []
+        self.spec: Json = {}
+        self.taints: list[Json] = []
         self.is_unschedulable = False
         self.allocatable: Mapping[str, int] = {}
         self.pods: dict[str, PodView] = {}  # by uid
@@ -30,7 +42,7 @@ class NodeState:
         self.preferring: dict[str, PodView] = {}  # the pods with preferred pod affinity
         self.nominated: dict[str, PodView] = {}  # the pods for which room is being made here
         self.requested: dict[str, int] = {}
-        self.supposed: dict[str, int] = {}
+        self.nonzero_requested: dict[str, int] = {}
         self.host_ports: list[HostPort] = []
         self._by_owner: dict[str, int] = {}
 
@@ -86,7 +98,7 @@ class NodeState:
         has = self.allocatable.get(resource)
         if not has:
             return 1.0
-        share = (self.supposed.get(resource, 0) + more) / has
+        share = (self.nonzero_requested.get(resource, 0) + more) / has
         return share if share < 1.0 else 1.0
 
     def pods_of(self, owner_uid: str) -> int:
@@ -101,8 +113,8 @@ class NodeState:
                 del self._by_owner[pod.owner_uid]
         for name, units in pod.requests.items():
             self.requested[name] = self.requested.get(name, 0) + sign * units
-        for name, units in pod.supposed_requests.items():
-            self.supposed[name] = self.supposed.get(name, 0) + sign * units
+        for name, units in pod.nonzero_requests.items():
+            self.nonzero_requested[name] = self.nonzero_requested.get(name, 0) + sign * units
 
     def __repr__(self) -> str:
         return f"<NodeState {self.name} with {len(self.pods)} pods>"

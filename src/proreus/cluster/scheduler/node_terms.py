@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
+from proreus.api.json_types import Json
 from proreus.cluster.scheduler.node import NodeState
 
 Match = Callable[[NodeState], bool]
 
 
-def any_term(terms: Iterable[Mapping[str, Any]]) -> Match:
+def any_term(terms: Iterable[Json]) -> Match:
     """A node that satisfies one of the terms; no term means no node."""
     matches = [match_term(term) for term in terms]
     return lambda node: any(match(node) for match in matches)
 
 
-def match_term(term: Mapping[str, Any]) -> Match:
+def match_term(term: Json) -> Match:
     """All expressions of a term must hold; an empty term matches nothing."""
     by_label = [_expression(e) for e in term.get("matchExpressions") or ()]
     by_field = [_expression(e) for e in term.get("matchFields") or ()]
@@ -28,7 +28,7 @@ def match_term(term: Mapping[str, Any]) -> Match:
     )
 
 
-def _expression(expression: Mapping[str, Any]) -> Callable[[Mapping[str, str]], bool]:
+def _expression(expression: Json) -> Callable[[Mapping[str, str]], bool]:
     key, values = expression.get("key") or "", frozenset(expression.get("values") or ())
     match expression.get("operator"):
         case "In":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
+from proreus.cluster.pod_status import is_finished
 from proreus.cluster.scheduler import resources
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -39,18 +40,17 @@ class PodView:
     priority: int
     labels: Mapping[str, str]
     requests: Mapping[str, int]
-    supposed_requests: Mapping[str, int]
+    nonzero_requests: Mapping[str, int]
     host_ports: tuple[HostPort, ...]
-    spec: Mapping[str, Any]
+    spec: Json
     owner_uid: str
-    is_going: bool = False  # being deleted: it still holds its room
+    is_deleting: bool = False  # being deleted: it still holds its room
     started: str = ""  # RFC 3339, as the kubelet says; empty if it has not
-    nominated_node: str = ""  # where room is being made for it
 
     @classmethod
     def read(cls, pod: KubeObject) -> PodView:
         content = pod.to_dict()
-        spec: dict[str, Any] = content.get("spec") or {}
+        spec: JsonObject = content.get("spec") or {}
         requests = resources.requests_of(spec)
         owners = content["metadata"].get("ownerReferences") or ()
         owner = next((o["uid"] for o in owners if o.get("controller")), "")
@@ -64,17 +64,16 @@ class PodView:
             priority=spec.get("priority") or 0,
             labels=dict(pod.labels),
             requests=requests,
-            supposed_requests={**_SUPPOSED, **requests},
+            nonzero_requests={**_SUPPOSED, **requests},
             host_ports=_host_ports(spec),
             spec=spec,
             owner_uid=owner,
-            is_going=bool(content["metadata"].get("deletionTimestamp")),
+            is_deleting=bool(content["metadata"].get("deletionTimestamp")),
             started=status.get("startTime") or "",
-            nominated_node=status.get("nominatedNodeName") or "",
         )
 
     @property
-    def tolerations(self) -> list[Mapping[str, Any]]:
+    def tolerations(self) -> list[Json]:
         return self.spec.get("tolerations") or []
 
     @property
@@ -95,7 +94,7 @@ class PodView:
         return bool(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
 
 
-def _host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
+def _host_ports(spec: Json) -> tuple[HostPort, ...]:
     return tuple(
         HostPort(
             port.get("hostIP") or _ANY_ADDRESS, port.get("protocol") or _PROTOCOL, port["hostPort"]
@@ -117,8 +116,3 @@ def wants_scheduling(pod: KubeObject, scheduler_name: str) -> bool:
         and not spec.schedulingGates
         and not is_finished(pod)
     )
-
-
-def is_finished(pod: KubeObject) -> bool:
-    """A finished pod holds nothing on its node."""
-    return pod.status is not None and pod.status.phase in ("Succeeded", "Failed")

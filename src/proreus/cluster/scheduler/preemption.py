@@ -1,9 +1,9 @@
-"""Making room: which less important pods must go so that a pod that fits nowhere can run. Pure.
+"""Preemption: which pods of lower priority are evicted for a pod that fits nowhere. Pure.
 
-On each node that could be helped: imagine all less important pods gone; if the pod then fits, let
-back as many as possible, first those whose leaving would break a disruption budget, then the most
-important. Those that could not be let back are the victims. Of all nodes the one is taken where the
-victims hurt least: fewest broken budgets, then least important, then fewest.
+On each candidate node: remove all pods of lower priority; if the pod then fits, reprieve as many as
+possible, first those whose eviction would violate a disruption budget, then by priority. The others
+are the victims. The node is chosen by fewest violated budgets, then lowest priority, then
+fewest victims.
 Cost: per candidate node one filter run per pod on it; at most ``_CANDIDATES_MAX`` candidates.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from proreus.api.selectors.labels import LabelSelector
 from proreus.cluster.scheduler.cycle import explain, replaced
-from proreus.cluster.scheduler.filters import Refusal, filter_for, is_for_good
+from proreus.cluster.scheduler.disruption_budget import DisruptionBudget
+from proreus.cluster.scheduler.filters import Refusal, filter_for, is_unresolvable
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
@@ -25,21 +25,9 @@ _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """A PodDisruptionBudget: of the pods it selects so many may go now."""
-
-    namespace: str
-    selector: LabelSelector
-    allowed: int
-
-    def covers(self, pod: PodView) -> bool:
-        return pod.namespace == self.namespace and self.selector.matches(pod.labels)
-
-
-@dataclass(frozen=True, slots=True)
-class MakeRoom:
-    """These must go from that node. ``displaced``: less important pods for which room was being
-    made there; they have to look again."""
+class Preemption:
+    """The victims on a node. ``displaced``: pods of lower priority that were nominated there; they
+    are scheduled again."""
 
     node: str
     victims: tuple[PodView, ...]
@@ -48,9 +36,9 @@ class MakeRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class NoRoom:
-    """``why`` completes the message of FailedScheduling. ``keeps_nomination``: room is being made
-    already."""
+class NoPreemption:
+    """``why`` completes the message of FailedScheduling. ``keeps_nomination``: victims are
+    terminating already."""
 
     why: str
     keeps_nomination: bool = False
@@ -60,39 +48,39 @@ def preempt(
     pod: PodView,
     nodes: Sequence[NodeState],
     refusals: Mapping[str, Refusal],
-    budgets: Sequence[Budget],
-) -> MakeRoom | NoRoom:
+    budgets: Sequence[DisruptionBudget],
+) -> Preemption | NoPreemption:
     if not pod.may_preempt:
-        return NoRoom("preemption: not eligible due to preemptionPolicy=Never.")
+        return NoPreemption("preemption: not eligible due to preemptionPolicy=Never.")
     helpless: dict[str, Refusal] = {}
-    found: list[MakeRoom] = []
+    found: list[Preemption] = []
     for node in nodes:
-        if is_for_good(refusals.get(node.name, _NOT_HELPFUL)):
+        if is_unresolvable(refusals.get(node.name, _NOT_HELPFUL)):
             helpless[node.name] = _NOT_HELPFUL
         elif not any(other.priority < pod.priority for other in node.pods.values()):
             helpless[node.name] = _NO_VICTIMS
     candidates = (node for node in nodes if node.name not in helpless)
     for node in islice(candidates, _CANDIDATES_MAX):
         made = _on_node(pod, node, nodes, budgets)
-        if isinstance(made, MakeRoom):
+        if isinstance(made, Preemption):
             found.append(made)
         else:
             helpless[node.name] = made
     if found:
-        return min(found, key=_harm)
-    return NoRoom(f"preemption: {explain(len(nodes), helpless.values())}")
+        return min(found, key=_cost)
+    return NoPreemption(f"preemption: {explain(len(nodes), helpless.values())}")
 
 
-def is_waiting_for_room(pod: PodView, nominated: NodeState | None) -> bool:
-    """Whether pods are already on their way out for this one: more must not be sent after them."""
+def is_waiting_for_victims(pod: PodView, nominated: NodeState | None) -> bool:
+    """Whether victims of an earlier preemption are still terminating: no more are evicted then."""
     return nominated is not None and any(
-        other.is_going and other.priority < pod.priority for other in nominated.pods.values()
+        other.is_deleting and other.priority < pod.priority for other in nominated.pods.values()
     )
 
 
 def _on_node(
-    pod: PodView, node: NodeState, nodes: Sequence[NodeState], budgets: Sequence[Budget]
-) -> MakeRoom | Refusal:
+    pod: PodView, node: NodeState, nodes: Sequence[NodeState], budgets: Sequence[DisruptionBudget]
+) -> Preemption | Refusal:
     staying = [other for other in node.pods.values() if other.priority >= pod.priority]
     staying += [other for other in node.nominated.values() if other.priority >= pod.priority]
 
@@ -113,11 +101,11 @@ def _on_node(
             victims.append(other)
             broken += other in breaking
     lesser = tuple(other for other in node.nominated.values() if other.priority < pod.priority)
-    return MakeRoom(node.name, tuple(victims), broken, lesser) if victims else _NO_VICTIMS
+    return Preemption(node.name, tuple(victims), broken, lesser) if victims else _NO_VICTIMS
 
 
 def _by_budget(
-    pods: Sequence[PodView], budgets: Sequence[Budget]
+    pods: Sequence[PodView], budgets: Sequence[DisruptionBudget]
 ) -> tuple[list[PodView], list[PodView]]:
     """Pods whose leaving breaks a budget, if all before them leave too, and the others."""
     left = [budget.allowed for budget in budgets]
@@ -136,7 +124,7 @@ def _importance(pod: PodView) -> tuple[int, str]:
     return -pod.priority, pod.started or "9"
 
 
-def _harm(made: MakeRoom) -> tuple[object, ...]:
+def _cost(made: Preemption) -> tuple[object, ...]:
     priorities = [victim.priority for victim in made.victims]
     highest = max(priorities)
     started = min(v.started for v in made.victims if v.priority == highest)

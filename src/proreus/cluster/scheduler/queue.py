@@ -64,7 +64,7 @@ class SchedulingQueue:
         self._activate(waiting)
 
     def forget(self, key: str) -> None:
-        """Placed by someone, or deleted."""
+        """Placed, or deleted."""
         self._pods.pop(key, None)
         self._parked.pop(key, None)
         self._in_flight.discard(key)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
+from proreus.api.json_types import Json
 from proreus.api.values import quantity
-
-Resources = Mapping[str, int]
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -25,12 +23,12 @@ def _units(name: str, text: str) -> int:
     return -int(-amount // 1)  # rounded up: a fraction of a unit is still needed
 
 
-def read(amounts: Mapping[str, Any] | None) -> dict[str, int]:
+def read(amounts: Json | None) -> dict[str, int]:
     """A resource list of an object as integers."""
     return {name: _units(name, str(value)) for name, value in (amounts or {}).items()}
 
 
-def requests_of(pod_spec: Mapping[str, Any]) -> dict[str, int]:
+def requests_of(pod_spec: Json) -> dict[str, int]:
     """What the scheduler must find free on a node for this pod, without counting the pod itself."""
     running: dict[str, int] = {}
     for container in pod_spec.get("containers") or ():
@@ -49,7 +47,7 @@ def requests_of(pod_spec: Mapping[str, Any]) -> dict[str, int]:
     return total
 
 
-def _requests(container: Mapping[str, Any]) -> dict[str, int]:
+def _requests(container: Json) -> dict[str, int]:
     resources = container.get("resources") or {}
     # A limit without a request is the request; the API server defaults it, others may not.
     return {**read(resources.get("limits")), **read(resources.get("requests"))}

@@ -3,7 +3,7 @@
 Receives: pods and nodes, from two informers.  Hands on: bindings, conditions and events.
 One loop decides, one pod after the other, on the believed state of the cluster; only writing is
 concurrent. Invariant: between taking a pod and assuming it there is no await, so no two decisions
-use the same room. At most ``_WRITES_MAX`` writes are under way; then deciding waits.
+use the same resources. At most ``_WRITES_MAX`` writes are under way; then deciding waits.
 """
 
 from __future__ import annotations
@@ -29,21 +29,17 @@ from proreus.client.informer import (
     SharedInformerFactory,
     drop_managed_fields,
 )
-from proreus.cluster.leading import Candidacy, lead
+from proreus.cluster.leader_election import Candidacy, run_as_leader
+from proreus.cluster.pod_status import is_finished
 from proreus.cluster.scheduler import binding
 from proreus.cluster.scheduler.cluster_state import ClusterState
 from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
-from proreus.cluster.scheduler.pod import (
-    DEFAULT_SCHEDULER,
-    PodView,
-    is_finished,
-    wants_scheduling,
-)
+from proreus.cluster.scheduler.disruption_budget import DisruptionBudget
+from proreus.cluster.scheduler.pod import DEFAULT_SCHEDULER, PodView, wants_scheduling
 from proreus.cluster.scheduler.preemption import (
-    Budget,
-    MakeRoom,
-    NoRoom,
-    is_waiting_for_room,
+    NoPreemption,
+    Preemption,
+    is_waiting_for_victims,
     preempt,
 )
 from proreus.cluster.scheduler.queue import SchedulingQueue
@@ -52,7 +48,7 @@ log = logging.getLogger(__name__)
 
 LEASE_NAME = "proreus-scheduler"
 _WRITES_MAX = 16
-_LOOK_AGAIN_S = 30.0  # how often pods that are parked for too long are looked for
+_UNPARK_CHECK_S = 30.0  # how often the queue is checked for pods parked too long
 
 
 async def run_scheduler(
@@ -60,13 +56,13 @@ async def run_scheduler(
 ) -> None:
     """Until cancelled. With a ``candidacy``, of several callers one works at a time."""
 
-    async def work(own: Client) -> None:
-        await Scheduler(own, clock).run()
+    async def work() -> None:
+        await Scheduler(client, clock).run()
 
     if candidacy is None:
-        await work(client)
+        await work()
     else:
-        await lead(client, clock, LEASE_NAME, candidacy, work)
+        await run_as_leader(client, clock, LEASE_NAME, candidacy, work)
 
 
 class Scheduler:
@@ -78,16 +74,16 @@ class Scheduler:
         clock: Clock,
         *,
         name: str = DEFAULT_SCHEDULER,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._name = name
-        self._cycle = Cycle(chance or random.Random())
+        self._cycle = Cycle(rng or random.Random())
         self._state = ClusterState()
         self._queue = SchedulingQueue()
         self._budgets: Lister
-        self._news = Gate()
+        self._wake_up = Gate()
         self._writes = asyncio.Semaphore(_WRITES_MAX)
         self._recorder = EventRecorder(client.core_v1.events, name, clock=clock)
 
@@ -107,19 +103,19 @@ class Scheduler:
             ]
             informers.start()
             await informers.wait_for_cache_sync()
-            # Deciding on half a cluster would put pods where there is no room.
+            # Deciding on half of the state would overcommit nodes.
             for handler in handlers:
                 await handler.wait_synced()
             async with asyncio.TaskGroup() as writes:
                 await self._schedule(pods, writes)
 
-    # What happens in the cluster
+    # Events
 
     def _node_changed(self, notification: Notification) -> None:
         old, new = notification.old, notification.new
         if new is None:
             self._state.remove_node(notification.object.name)
-        elif old is None or _offer(old) != _offer(new):
+        elif old is None or _scheduling_fields(old) != _scheduling_fields(new):
             self._state.put_node(new)
         else:
             return  # a heartbeat
@@ -132,7 +128,7 @@ class Scheduler:
             if self._state.remove_pod(old.uid):
                 self._cluster_changed()
             old = None
-        if new is None or (old is not None and _asks_the_same(old, new)):
+        if new is None or (old is not None and _is_irrelevant_update(old, new)):
             return
         if is_finished(new):
             self._queue.forget(new.key)
@@ -141,21 +137,21 @@ class Scheduler:
         elif new.spec is not None and new.spec.nodeName:
             self._queue.forget(new.key)
             self._state.put_pod(PodView.read(new))
-            self._cluster_changed()  # it may be the company that another pod waits for
+            self._cluster_changed()  # another pod's affinity may match it
         elif wants_scheduling(new, self._name):
             if old is None and new.status is not None and new.status.nominatedNodeName:
-                # From our last life: room was made for it.
+                # Nominated by an earlier run of the scheduler.
                 self._state.nominate(PodView.read(new), new.status.nominatedNodeName)
             self._queue.add(new.key, new.spec.priority or 0, self._clock.monotonic())
-            self._news.open()
+            self._wake_up.open()
         else:
             self._queue.forget(new.key)
 
     def _cluster_changed(self) -> None:
         self._queue.cluster_changed()
-        self._news.open()
+        self._wake_up.open()
 
-    # What is done about it
+    # Decisions and writes
 
     async def _schedule(self, pods: SharedInformer, writes: asyncio.TaskGroup) -> None:
         while True:
@@ -171,16 +167,16 @@ class Scheduler:
     async def _next_pod(self, pods: SharedInformer) -> KubeObject:
         """Waits as long as there is nothing to place."""
         while True:
-            self._news.shut()
+            self._wake_up.shut()
             now = self._clock.monotonic()
             self._queue.unpark_overdue(now)
             key = self._queue.take(now)
             if key is None:
                 ready_in_s = self._queue.next_ready_in(now)
-                wait_s = _LOOK_AGAIN_S if ready_in_s is None else min(ready_in_s, _LOOK_AGAIN_S)
+                wait_s = _UNPARK_CHECK_S if ready_in_s is None else min(ready_in_s, _UNPARK_CHECK_S)
                 with contextlib.suppress(TimeoutError):
                     async with deadline(self._clock, wait_s):
-                        await self._news.wait_open()
+                        await self._wake_up.wait_open()
                 continue
             pod = pods.indexer.get(key)
             if pod is None or not wants_scheduling(pod, self._name):
@@ -203,18 +199,18 @@ class Scheduler:
     def _refuse(
         self, pod: KubeObject, wanted: PodView, decision: Unschedulable
     ) -> Coroutine[None, None, None]:
-        made = self._room_for(wanted, decision)
-        if isinstance(made, MakeRoom):
+        made = self._find_preemption(wanted, decision)
+        if isinstance(made, Preemption):
             for other in made.displaced:
-                self._state.withdraw(other.uid)
+                self._state.withdraw_nomination(other.uid)
             self._state.nominate(wanted, made.node)
             self._recorder.event(pod, WARNING, "FailedScheduling", decision.message)
-            return self._make_room(pod, made, decision.message)
+            return self._carry_out_preemption(pod, made, decision.message)
         why = f"{decision.message} {made.why}".rstrip()
         self._recorder.event(pod, WARNING, "FailedScheduling", why)
         if made.keeps_nomination:
             return self._report(pod, why, nominated=None)
-        self._state.withdraw(wanted.uid)
+        self._state.withdraw_nomination(wanted.uid)
         return self._report(pod, why, nominated="")
 
     async def _wait_after(self, write: Coroutine[None, None, None], key: str, moves: int) -> None:
@@ -224,22 +220,24 @@ class Scheduler:
             await write
         finally:
             self._queue.failed(key, self._clock.monotonic(), moves)
-            self._news.open()
+            self._wake_up.open()
 
-    def _room_for(self, wanted: PodView, decision: Unschedulable) -> MakeRoom | NoRoom:
+    def _find_preemption(
+        self, wanted: PodView, decision: Unschedulable
+    ) -> Preemption | NoPreemption:
         if not decision.refusals:
-            return NoRoom("")
-        if is_waiting_for_room(wanted, self._state.nomination(wanted.uid)):
+            return NoPreemption("")
+        if is_waiting_for_victims(wanted, self._state.nomination(wanted.uid)):
             why = "preemption: not eligible due to a terminating pod on the nominated node."
-            return NoRoom(why, keeps_nomination=True)
+            return NoPreemption(why, keeps_nomination=True)
         budgets = [budget for one in self._budgets.list() if (budget := _budget(one)) is not None]
         return preempt(wanted, self._state.nodes, decision.refusals, budgets)
 
-    async def _make_room(self, pod: KubeObject, made: MakeRoom, why: str) -> None:
-        """Tell where the pod will go and ask the victims to leave; once they have, it is placed."""
+    async def _carry_out_preemption(self, pod: KubeObject, made: Preemption, why: str) -> None:
+        """Nominate the node and evict the victims; the pod is scheduled once they are gone."""
         await self._report(pod, why, nominated=made.node)
         for victim in made.victims:
-            if victim.is_going:
+            if victim.is_deleting:
                 continue
             try:
                 evicted = await binding.evict(self._client, self._clock, self._name, victim)
@@ -283,22 +281,22 @@ class Scheduler:
         return f"<Scheduler {self._name}: {self._state!r}, {self._queue!r}>"
 
 
-def _budget(found: KubeObject) -> Budget | None:
+def _budget(found: KubeObject) -> DisruptionBudget | None:
     """None for a budget that selects nothing."""
     selector = (found.get("spec") or {}).get("selector")
     if selector is None:
         return None
     allowed = int((found.get("status") or {}).get("disruptionsAllowed") or 0)
-    return Budget(found.namespace, LabelSelector.from_object(selector), allowed)
+    return DisruptionBudget(found.namespace, LabelSelector.from_object(selector), allowed)
 
 
-def _offer(node: KubeObject) -> object:
+def _scheduling_fields(node: KubeObject) -> object:
     """What of a node matters here; heartbeats change none of it."""
     status = node.get("status") or {}
     return node.labels, node.get("spec"), status.get("allocatable"), status.get("capacity")
 
 
-def _asks_the_same(old: KubeObject, new: KubeObject) -> bool:
+def _is_irrelevant_update(old: KubeObject, new: KubeObject) -> bool:
     """Whether an update, of a status say, leaves the pod where it was for a scheduler."""
     return (
         old.labels == new.labels

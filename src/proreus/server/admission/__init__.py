@@ -1,1 +1,1 @@
-"""What may enter the store although it is valid: an ordered list of plugins."""
+"""Admission: ordered plugins that change or refuse writes."""

@@ -1,1 +1,1 @@
-"""Who is asking: an ordered list of ways to tell; the first that knows decides."""
+"""Authentication: an ordered list of checks; the first that knows a credential decides."""

@@ -1,44 +1,41 @@
-"""Acting as someone else, which must itself be allowed (Impersonate-* headers)."""
+"""The user that the Impersonate-* headers of a request name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from urllib.parse import unquote
+from collections.abc import Iterable
 
-from proreus.api.status import InternalError
-from proreus.server.registry.user import (
-    ANONYMOUS_NAME,
-    AUTHENTICATED,
-    UNAUTHENTICATED,
-    User,
-)
+from proreus.api.go_text import quoted
+from proreus.api.status import BadRequest
+from proreus.server.authn.escaping import unescaped
+from proreus.server.registry.user import User
 
 _EXTRA = "impersonate-extra-"
 IMPERSONATION_HEADERS = ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid")
-_SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
-def impersonated(headers: Iterable[tuple[str, str]]) -> User | None:
-    """Whom the headers ask to act as, None if they do not. Raises InternalError."""
-    found = [
-        (name.lower(), _text(value))
-        for name, value in headers
-        if name[:11].lower() == "impersonate"
-    ]
-    if not found:
-        return None
-    names = [value for key, value in found if key == "impersonate-user"]
-    groups = [value for key, value in found if key == "impersonate-group"]
-    uids = [value for key, value in found if key == "impersonate-uid"]
+def wanted_user(headers: Iterable[tuple[str, str]]) -> User | None:
+    """As the headers have it, None if they name nobody and nothing. Raises BadRequest."""
+    name, uid, groups = "", "", []
     extra: dict[str, tuple[str, ...]] = {}
-    for key, value in found:
-        if key.startswith(_EXTRA):
-            field = unquote(key.removeprefix(_EXTRA))
+    for header, raw in headers:
+        if header[:11].lower() != "impersonate":
+            continue
+        key, value = header.lower(), _text(raw)
+        if key == "impersonate-user":
+            name = name or value
+        elif key == "impersonate-uid":
+            uid = uid or value
+        elif key == "impersonate-group":
+            groups.append(value)
+        elif key.startswith(_EXTRA):
+            field = unescaped(key.removeprefix(_EXTRA))
             extra[field] = (*extra.get(field, ()), value)
-    if not names or not names[0]:
-        raise InternalError.of(f"requested {[*groups, *uids, *extra]} without impersonating a user")
-    name = names[0]
-    return User(name, tuple(_with_standing(name, groups)), uids[0] if uids else "", extra)
+    wanted = User(name, tuple(groups), uid, extra)
+    if name:
+        return wanted
+    if uid or groups or extra:
+        raise BadRequest(f"requested {_as_go(wanted)} without impersonating a user name")
+    return None
 
 
 def _text(value: str) -> str:
@@ -46,14 +43,17 @@ def _text(value: str) -> str:
     return value.encode("utf-8", "replace").decode()
 
 
-def _with_standing(name: str, groups: list[str]) -> Iterator[str]:
-    """Everybody but anonymous is authenticated; service accounts are in their groups."""
-    if not groups and name.startswith(_SERVICE_ACCOUNT):
-        namespace = name.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
-        groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
-    yield from groups
-    if name == ANONYMOUS_NAME:
-        if UNAUTHENTICATED not in groups:
-            yield UNAUTHENTICATED
-    elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
-        yield AUTHENTICATED
+def _as_go(user: User) -> str:
+    """``%#v`` of a user."""
+    groups, extra = "[]string(nil)", "map[string][]string(nil)"
+    if user.groups:
+        groups = _texts(user.groups)
+    if user.extra:
+        pairs = sorted(user.extra.items())
+        extra = ", ".join(f"{quoted(key)}:{_texts(values)[8:]}" for key, values in pairs)
+        extra = f"map[string][]string{{{extra}}}"
+    return f'&user.DefaultInfo{{Name:"", UID:{quoted(user.uid)}, Groups:{groups}, Extra:{extra}}}'
+
+
+def _texts(values: Iterable[str]) -> str:
+    return "[]string{" + ", ".join(map(quoted, values)) + "}"

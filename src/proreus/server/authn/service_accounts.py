@@ -1,37 +1,35 @@
-"""Tokens of service accounts: signed here, checked against the account that they name.
+"""Tokens of service accounts: signed here, verified against the account that they name.
 
-A token is a JSON Web Token (ES256). It is good while it has not expired and its account is still
-the one it was made for: deleting the account ends all its tokens at once.
+A token is a JSON Web Token. It is good while it has not expired and its account, and the object it
+is bound to, are still the ones it was made for (``bound_objects``). That its signature is right is
+remembered for some seconds; whether its objects are still there is looked up every time, so that a
+token ends with them at once, where kube-apiserver takes up to ten seconds.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proreus.aio.clock import Clock
 from proreus.api.wire import json
-from proreus.net.tls import write_private
-from proreus.server.registry.collection import Collection
+from proreus.server.authn.bound_objects import BoundObjects
+from proreus.server.authn.jwt.compact import decoded, encoded, parse_compact
+from proreus.server.authn.options import ServiceAccountOptions
+from proreus.server.authn.remembered_tokens import SUCCESS_TTL_S, RememberedTokens
+from proreus.server.authn.service_account_keys import ServiceAccountKeys
+from proreus.server.authn.token_check import Accepted, Rejected
 from proreus.server.registry.user import AUTHENTICATED, CREDENTIAL_ID, User
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
-
-ISSUER = "https://kubernetes.default.svc"
-ALGORITHM = "ES256"
-_HALF = 32  # bytes of each of the two numbers of a signature
 _CLAIM = "kubernetes.io"
+_SKEW_S = 5  # between the clocks of servers that share a key
+_BOUND_EXTRA = (("pod", "name"), ("pod", "uid"), ("node", "name"), ("node", "uid"))
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ServiceAccount:
     namespace: str
     name: str
     uid: str
@@ -42,40 +40,52 @@ class Account:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        return (
-            "system:serviceaccounts",
-            f"system:serviceaccounts:{self.namespace}",
-            AUTHENTICATED,
-        )
+        return ("system:serviceaccounts", f"system:serviceaccounts:{self.namespace}", AUTHENTICATED)
 
 
 class ServiceAccountTokens:
-    """``key_file`` None: the key lives as long as the server."""
+    """``options``: which issuers and audiences they have."""
 
-    def __init__(self, accounts: Collection, clock: Clock, key_file: Path | None) -> None:
-        self._accounts = accounts
-        self._clock = clock
-        self._key_file = key_file
-        self._key: EllipticCurvePrivateKey | None = None
-
-    def issue(
+    def __init__(
         self,
-        account: Account,
+        objects: BoundObjects,
+        clock: Clock,
+        keys: ServiceAccountKeys,
+        options: ServiceAccountOptions,
+    ) -> None:
+        self.options = options
+        self._objects = objects
+        self._clock = clock
+        self._keys = keys
+        self._verified: RememberedTokens[Mapping[str, Any]] = RememberedTokens(clock)
+
+    async def issue(
+        self,
+        account: ServiceAccount,
         *,
         audiences: Sequence[str],
         expires_s: float,
-        bound: Mapping[str, Any] | None = None,
+        bound: Mapping[str, Mapping[str, str]] | None = None,
+        warn_after_s: float | None = None,
     ) -> str:
+        """``bound``: name and uid of a pod (and its node), a secret or a node, by kind.
+
+        ``warn_after_s``: from when on it should have been replaced although it is still good.
+        """
+        key = await self._keys.signing()
+        from proreus.server.authn.jwt.keys import key_id
+        from proreus.server.authn.jwt.signatures import own_algorithm, sign
+
         now = int(self._clock.now())
         about: dict[str, Any] = {
             "namespace": account.namespace,
             "serviceaccount": {"name": account.name, "uid": account.uid},
+            **(bound or {}),
         }
-        if bound:
-            kind = str(bound.get("kind", "")).lower()
-            about[kind] = {"name": bound.get("name", ""), "uid": bound.get("uid", "")}
+        if warn_after_s is not None:
+            about["warnafter"] = int(warn_after_s)
         claims = {
-            "iss": ISSUER,
+            "iss": self.options.issuers[0],
             "sub": account.user_name,
             "aud": list(audiences),
             "iat": now,
@@ -84,115 +94,70 @@ class ServiceAccountTokens:
             "jti": str(uuid.uuid4()),
             _CLAIM: about,
         }
-        header = {"alg": ALGORITHM, "kid": self.jwk()["kid"]}
-        signed = f"{_encoded(json.encode(header))}.{_encoded(json.encode(claims))}"
-        return f"{signed}.{_encoded(self._sign(signed.encode()))}"
+        header = {"alg": own_algorithm(key), "kid": key_id(key.public_key())}
+        signed = f"{encoded(json.encode(header))}.{encoded(json.encode(claims))}"
+        return f"{signed}.{encoded(sign(key, signed.encode()))}"
 
-    def jwk(self) -> dict[str, str]:
-        """The public key as a JSON Web Key, known by the digest of its other form."""
-        from cryptography.hazmat.primitives import serialization
+    async def jwks(self) -> list[dict[str, str]]:
+        """The public keys as JSON Web Keys."""
+        await self._keys.signing()
+        from proreus.server.authn.jwt.keys import public_jwk
 
-        key = self._own_key().public_key()
-        numbers = key.public_numbers()
-        packed = key.public_bytes(
-            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
-        return {
-            "use": "sig",
-            "kty": "EC",
-            "kid": _encoded(sha256(packed).digest()),
-            "crv": "P-256",
-            "alg": ALGORITHM,
-            "x": _encoded(numbers.x.to_bytes(_HALF, "big")),
-            "y": _encoded(numbers.y.to_bytes(_HALF, "big")),
-        }
+        return [public_jwk(one.key) for one in self._keys.public()]
 
-    async def check(self, token: str) -> User | None:
-        """None for what is no token of ours, or of an account that is gone."""
+    async def check(self, token: str, audiences: Sequence[str]) -> Accepted | Rejected | None:
+        """None for what is no token of ours."""
         claims = self._claims(token)
-        if claims is None:
+        account = None if claims is None else _account(claims)
+        if claims is None or account is None:
             return None
-        account = _account(claims)
-        if account is None or not self._is_in_time(claims):
-            return None
-        key = f"{account.namespace}/{account.name}"
-        stored = await self._accounts.store.get(key)
-        if stored is None or json.decode(stored.value)["metadata"].get("uid") != account.uid:
-            return None
-        extra = {CREDENTIAL_ID: (f"JTI={claims.get('jti', '')}",)}
-        return User(account.user_name, account.groups, account.uid, extra)
+        own = claims.get("aud") or ()
+        shared = tuple(one for one in own if one in audiences)
+        if not shared:
+            wrong = f"token audiences {_quoted(own)} is invalid for"
+            return Rejected(f"{wrong} the target audiences {_quoted(audiences)}")
+        why = self._time_fault(claims) or await self._objects.fault(claims[_CLAIM])
+        if why:
+            return Rejected(why)
+        return Accepted(
+            User(account.user_name, account.groups, account.uid, _extra(claims)), shared
+        )
 
-    def _is_in_time(self, claims: Mapping[str, Any]) -> bool:
+    def _time_fault(self, claims: Mapping[str, Any]) -> str:
         now, begins, ends = self._clock.now(), claims.get("nbf"), claims.get("exp")
-        in_time = isinstance(begins, int) and isinstance(ends, int) and begins - 5 <= now < ends
-        return in_time and ISSUER in (claims.get("aud") or ())
+        if not isinstance(begins, int) or begins - _SKEW_S > now:
+            return "service account token is not valid yet"
+        if not isinstance(ends, int) or now >= ends:
+            return "service account token has expired"
+        return ""
 
-    def _claims(self, token: str) -> dict[str, Any] | None:
-        parts = token.split(".")
-        if len(parts) != 3:
+    def _claims(self, token: str) -> Mapping[str, Any] | None:
+        key = self._verified.key(token)
+        claims = self._verified.get(key)
+        if claims is None:
+            claims = self._verify(token)
+            if claims is not None:
+                self._verified.put(key, claims, SUCCESS_TTL_S)
+        return claims
+
+    def _verify(self, token: str) -> Mapping[str, Any] | None:
+        found = parse_compact(token)
+        if found is None or found.issuer not in self.options.issuers:
             return None
-        try:
-            if json.decode(_decoded(parts[0])).get("alg") != ALGORITHM:
-                return None
-            claims = json.decode(_decoded(parts[1]))
-            signature = _decoded(parts[2])
-        except (ValueError, AttributeError):
+        candidates = self._keys.named(found.key_id)
+        if not candidates:
             return None
-        ours = isinstance(claims, dict) and claims.get("iss") == ISSUER
-        if not ours or not self._is_signed(f"{parts[0]}.{parts[1]}".encode(), signature):
-            return None
-        found: dict[str, Any] = claims
-        return found
+        from proreus.server.authn.jwt.signatures import is_signed, own_algorithm
 
-    def _sign(self, message: bytes) -> bytes:
-        from cryptography.hazmat.primitives.asymmetric import ec, utils
-        from cryptography.hazmat.primitives.hashes import SHA256
-
-        r, s = utils.decode_dss_signature(self._own_key().sign(message, ec.ECDSA(SHA256())))
-        return r.to_bytes(_HALF, "big") + s.to_bytes(_HALF, "big")
-
-    def _is_signed(self, message: bytes, signature: bytes) -> bool:
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric import ec, utils
-        from cryptography.hazmat.primitives.hashes import SHA256
-
-        if len(signature) != 2 * _HALF:
-            return False
-        packed = utils.encode_dss_signature(
-            int.from_bytes(signature[:_HALF], "big"), int.from_bytes(signature[_HALF:], "big")
-        )
-        try:
-            self._own_key().public_key().verify(packed, message, ec.ECDSA(SHA256()))
-        except InvalidSignature:
-            return False
-        return True
-
-    def _own_key(self) -> EllipticCurvePrivateKey:
-        if self._key is None:
-            self._key = _load_or_make(self._key_file)
-        return self._key
+        for one in candidates:
+            if found.algorithm == own_algorithm(one.key) and is_signed(
+                found.algorithm, one.key, found.signed, found.signature
+            ):
+                return found.claims
+        return None
 
 
-def _load_or_make(path: Path | None) -> EllipticCurvePrivateKey:
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    if path is not None and path.exists():
-        found = serialization.load_pem_private_key(path.read_bytes(), None)
-        assert isinstance(found, ec.EllipticCurvePrivateKey), "we only write such keys"
-        return found
-    key = ec.generate_private_key(ec.SECP256R1())
-    if path is not None:
-        text = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        write_private(path, text)
-    return key
-
-
-def _account(claims: Mapping[str, Any]) -> Account | None:
+def _account(claims: Mapping[str, Any]) -> ServiceAccount | None:
     about = claims.get(_CLAIM)
     if not isinstance(about, dict) or not isinstance(about.get("serviceaccount"), dict):
         return None
@@ -200,15 +165,26 @@ def _account(claims: Mapping[str, Any]) -> Account | None:
     parts = (about.get("namespace"), account.get("name"), account.get("uid"))
     if not all(isinstance(part, str) and part and "/" not in part for part in parts):
         return None
-    return Account(str(parts[0]), str(parts[1]), str(parts[2]))
+    return ServiceAccount(str(parts[0]), str(parts[1]), str(parts[2]))
 
 
-def _encoded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+def credential_id(token: str) -> str:
+    """By which a token that was just issued can be named without being shown."""
+    return _credential_id(json.decode(decoded(token.split(".")[1])))
 
 
-def _decoded(text: str) -> bytes:
-    try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except binascii.Error as error:
-        raise ValueError(str(error)) from error
+def _credential_id(claims: Mapping[str, Any]) -> str:
+    return f"JTI={claims.get('jti', '')}"
+
+
+def _extra(claims: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    extra: dict[str, tuple[str, ...]] = {CREDENTIAL_ID: (_credential_id(claims),)}
+    for kind, field in _BOUND_EXTRA:
+        if value := (claims[_CLAIM].get(kind) or {}).get(field):
+            extra[f"authentication.kubernetes.io/{kind}-{field}"] = (value,)
+    return extra
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    """As Go prints a list of strings."""
+    return f"[{' '.join(json.encode(text).decode() for text in texts)}]"

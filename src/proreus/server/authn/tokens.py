@@ -1,4 +1,4 @@
-"""Tokens that were handed out beforehand: the administrator's, and those of a tokens file.
+"""Static tokens: the administrator's, and those of a tokens file.
 
 A line of the file is ``token,user,uid[,"group,group"]``, as kube-apiserver reads it.
 """
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from proreus.server.registry.user import AUTHENTICATED, User
+from proreus.server.registry.user import User, authenticated
 
 
 class StaticTokens:
-    """Looked up by digest, so that the time it takes tells nothing about a token."""
+    """Looked up by digest, so that the time it takes reveals nothing about a token."""
 
     def __init__(self, users: Mapping[str, User]) -> None:
         self._users = {_digest(token): user for token, user in users.items()}
@@ -28,21 +28,34 @@ class StaticTokens:
         return None
 
 
+class TokensFileInvalid(ValueError):
+    """What cannot be read as users and their tokens. It quotes nothing: lines hold secrets."""
+
+
 def read_tokens_file(path: Path) -> dict[str, User]:
-    with path.open(newline="") as lines:
-        return parse_tokens(lines)
+    """Raises TokensFileInvalid, OSError."""
+    try:
+        with path.open(newline="", encoding="utf-8") as lines:
+            return parse_tokens(lines)
+    except UnicodeDecodeError as error:
+        raise TokensFileInvalid(f"tokens file {path}: not a text in UTF-8") from error
+    except (TokensFileInvalid, csv.Error) as error:
+        raise TokensFileInvalid(f"tokens file {path}: {error}") from error
 
 
 def parse_tokens(lines: Iterable[str]) -> dict[str, User]:
+    """Raises TokensFileInvalid, csv.Error."""
     users: dict[str, User] = {}
-    for row in csv.reader(lines):
+    rows = csv.reader(lines)
+    for row in rows:
         if not row or row[0].startswith("#"):
             continue
-        if len(row) < 3 or not row[0].strip():
-            raise ValueError("a line of a tokens file is token,user,uid and maybe groups")
+        if len(row) < 3 or not row[0].strip() or not row[1].strip():
+            wanted = 'is not token,user,uid or token,user,uid,"group,group"'
+            raise TokensFileInvalid(f"line {rows.line_num} {wanted}")
         token, name, uid = (cell.strip() for cell in row[:3])
         groups = [group.strip() for group in row[3].split(",")] if len(row) > 3 else []
-        users[token] = User(name, (*filter(None, groups), AUTHENTICATED), uid)
+        users[token] = User(name, authenticated(filter(None, groups)), uid)
     return users
 
 

@@ -1,1 +1,1 @@
-"""What the asker may do: an ordered list of authorizers; the first that decides is heard."""
+"""Authorization: an ordered list of authorizers; the first with an opinion decides."""

@@ -1,9 +1,6 @@
-"""Custom resources: kinds that users define while the server runs (spec/server §9).
+"""Custom resources: kinds that users define while the server runs (server.md §9).
 
-``definition`` says what a definition must look like, ``controller`` follows the definitions and
-serves what they define, ``rules`` is what their objects obey. Start with ``controller``.
-
-Objects are stored in the version their definition says, and say which that was. Other versions are
-the same object with another apiVersion (``conversion``), or what a webhook makes of it
-(``webhook_versions``; for watches ``converted_watch``).
+``definition`` says what a definition must look like, ``schema`` is what its schemas do to objects,
+``conversion`` makes one version of another, ``serving`` makes Resources of definitions. The
+``controller`` follows the definitions and has them served: start there.
 """

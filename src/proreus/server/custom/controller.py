@@ -1,4 +1,4 @@
-"""Follows the definitions: accepts names, serves what is defined, cleans up what is deleted.
+"""The controller of definitions: accepts names, serves kinds, cleans up after deletion.
 
     watch cache of definitions → Changes (names) → one definition at a time:
       deleting  → its instances go, then its finalizer
@@ -19,27 +19,31 @@ import structlog
 
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.status import ApiError, NotFound
+from proreus.api.json_types import JsonObject
+from proreus.api.status import ApiError, NotFound, TooManyRequests
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
-from proreus.server.custom import conditions
-from proreus.server.custom.changes import Changes, KeyView
-from proreus.server.custom.deletion import FINALIZER, without_finalizer
-from proreus.server.custom.kind import CustomKind
-from proreus.server.custom.known import KnownDefinitions
-from proreus.server.custom.serving import CustomKinds
-from proreus.server.custom.standing import Standing, faults, is_definition
-from proreus.server.custom.workbench import Workbench
+from proreus.server.custom.definition import conditions
+from proreus.server.custom.definition.changed_keys import ChangedKeys, KeyView
+from proreus.server.custom.definition.definition_status import (
+    DefinitionStatus,
+    faults,
+    is_definition,
+)
+from proreus.server.custom.definition.deletion import FINALIZER, without_finalizer
+from proreus.server.custom.definition.known import KnownDefinitions
+from proreus.server.custom.serving.kind import CustomKind
+from proreus.server.custom.serving.kinds import CustomKinds
+from proreus.server.offload import Lane
+from proreus.server.registry.admission import Admission
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.user import SYSTEM
-from proreus.server.registry.verbs.delete import delete_object
-from proreus.server.registry.write import Admission, Write
-from proreus.server.schema.rules import JsonObject
+from proreus.server.registry.verbs.delete import delete
+from proreus.server.registry.write import Write
 from proreus.server.storage.interface import KeyNotFound, StorageError, StoredValue
-from proreus.server.storage.resource_store import Preconditions, Update
+from proreus.server.storage.resource_store import NewValue, Preconditions
 from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Any as AnyState
-from proreus.server.watch_cache.query import ListQuery, WatchQuery
+from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 
 _log = structlog.get_logger(__name__)
 _DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -50,16 +54,16 @@ class DefinitionController:
     """``start`` before requests are taken, ``run`` beside them."""
 
     def __init__(
-        self, definitions: Collection, kinds: CustomKinds, clock: Clock, workbench: Workbench
+        self, definitions: Collection, kinds: CustomKinds, clock: Clock, lane: Lane
     ) -> None:
         self._definitions = definitions
         self._kinds = kinds
         self._clock = clock
-        self._workbench = workbench
-        self._changes = Changes()
+        self._lane = lane
+        self._changes = ChangedKeys()
         self._known = KnownDefinitions()
-        self._standing = Standing()
-        self._unjudged = Changes()
+        self._status = DefinitionStatus()
+        self._unchecked = ChangedKeys()
         self._waiting: set[str] = set()  # definitions whose instances are not gone yet
         self._settled: dict[str, int] = {}  # at which revision there was nothing left to do
 
@@ -72,7 +76,7 @@ class DefinitionController:
                 _log.error("stored definition is none and is not served", definition=found.name)
                 continue
             self._known.put(found.name, obj)
-            self._unjudged.add(found.name)
+            self._unchecked.add(found.name)
             if conditions.is_true(obj, conditions.NAMES_ACCEPTED) and not _is_deleting(obj):
                 self._settled[found.name] = found.revision
         established = [
@@ -89,19 +93,26 @@ class DefinitionController:
         """For ever: a watch that ends is begun again."""
         async with asyncio.TaskGroup() as parts:
             parts.create_task(self._follow(), name="custom resources: follow definitions")
-            parts.create_task(self._look_over(), name="custom resources: look over definitions")
+            parts.create_task(
+                self._check_stored(), name="custom resources: check stored definitions"
+            )
             parts.create_task(self._work(), name="custom resources: work on definitions")
 
-    async def _look_over(self) -> None:
-        """Does what is stored break the rules? After it is served, one definition at a time."""
+    async def _check_stored(self) -> None:
+        """Check stored definitions against the rules, after they are served, one at a time."""
         while True:
-            await self._unjudged.wait_any()
-            for name in self._unjudged.take():
+            await self._unchecked.wait_any()
+            for name in self._unchecked.take():
                 obj = self._known.get(name)
                 if obj is None:
                     continue
-                wrong = await self._workbench.run(partial(faults, obj))
-                if name in self._known and self._standing.note(obj, wrong):
+                try:
+                    wrong = await self._lane.run(partial(faults, obj))
+                except TooManyRequests:
+                    self._unchecked.add(name)
+                    await self._clock.sleep(_LOOK_AGAIN_S)
+                    continue
+                if name in self._known and self._status.note(obj, wrong):
                     self._settled.pop(name, None)
                     self._changes.add(name)
 
@@ -117,7 +128,7 @@ class DefinitionController:
                 await subscriber.wait_closed()
             finally:
                 subscriber.close()
-            # What went away meanwhile is not told again.
+            # The new watch does not report what was deleted meanwhile.
             for name in self._known:
                 self._changes.add(name)
 
@@ -130,7 +141,7 @@ class DefinitionController:
                 except (ApiError, StorageError):
                     # Storage or a race: the definition is looked at again.
                     self._waiting.add(name)
-                except Exception:  # one definition that nobody foresaw must not end the others
+                except Exception:  # an unforeseen definition must not end the others
                     _log.exception("definition could not be worked on", definition=name)
 
     async def _wait(self) -> None:
@@ -138,10 +149,10 @@ class DefinitionController:
             await self._changes.wait_any()
             return
         async with asyncio.TaskGroup() as either:
-            told = either.create_task(self._changes.wait_any())
+            changed = either.create_task(self._changes.wait_any())
             later = either.create_task(self._clock.sleep(_LOOK_AGAIN_S))
-            await asyncio.wait((told, later), return_when=asyncio.FIRST_COMPLETED)
-            told.cancel()
+            await asyncio.wait((changed, later), return_when=asyncio.FIRST_COMPLETED)
+            changed.cancel()
             later.cancel()
 
     async def _reconcile(self, name: str) -> None:
@@ -152,10 +163,10 @@ class DefinitionController:
         if found is None:
             gone = self._known.pop(name)
             self._settled.pop(name, None)
-            self._standing.forget(name)
+            self._status.forget(name)
             self._kinds.withdraw(name)
             if gone is not None:
-                self._look_at_refused(gone)
+                self._retry_refused(gone)
             return
         obj = _decoded(found)
         if not is_definition(obj):
@@ -169,7 +180,7 @@ class DefinitionController:
         if _is_deleting(obj):
             await self._finalize(obj)
             return
-        status = self._standing.status(obj, self._known.holders(obj), self._clock.now())
+        status = self._status.status(obj, self._known.holders(obj), self._clock.now())
         decided = {**obj, "status": status}
         if conditions.is_true(decided, conditions.ESTABLISHED):
             await self._serve(decided)
@@ -177,10 +188,10 @@ class DefinitionController:
             await self._write(name, obj["metadata"]["uid"], status)
         else:
             self._settled[name] = found.revision
-        if not self._standing.is_judged(obj):
-            self._unjudged.add(name)
+        if not self._status.is_checked(obj):
+            self._unchecked.add(name)
         if before is not None and _names(before) != _names(decided):
-            self._look_at_refused(obj)
+            self._retry_refused(obj)
 
     async def _serve(self, obj: JsonObject) -> None:
         if self._kinds.is_current(obj):
@@ -190,7 +201,7 @@ class DefinitionController:
             self._kinds.publish(kind)
 
     def _prepared(self, obj: JsonObject) -> CustomKind | None:
-        """None for a definition that nobody can serve: it must not take the others down."""
+        """None for a definition that cannot be served: it must not take the others down."""
         try:
             return self._kinds.prepare(obj, _revision(obj))
         except Exception:  # stored past validation, by another program or an older version
@@ -198,7 +209,7 @@ class DefinitionController:
             _log.exception("definition cannot be served", definition=name)
             return None
 
-    def _look_at_refused(self, obj: JsonObject) -> None:
+    def _retry_refused(self, obj: JsonObject) -> None:
         """Names became free: others of the group may want them."""
         for name in self._known.refused(obj):
             self._settled.pop(name, None)
@@ -209,17 +220,20 @@ class DefinitionController:
         seen = self._known.get(name)
         assert seen is not None, "only what is known is written"
 
-        async def update(current: StoredValue | None) -> Update:
+        async def update(current: StoredValue | None) -> NewValue:
             assert current is not None, "a missing key is an error before"
             obj = collection.decode(current)
             if obj["spec"] == seen["spec"]:
                 stored = (obj.get("status") or {}).get("storedVersions")
                 obj["status"] = {**status, "storedVersions": stored}
-            return Update(splice.stored_from_object(obj))
+            return NewValue(splice.stored_from_object(obj))
 
         try:
             done = await collection.store.guaranteed_update(
-                name, update, preconditions=Preconditions(uid=uid), cached=collection.at_hand(name)
+                name,
+                update,
+                preconditions=Preconditions(uid=uid),
+                cached=collection.newest_cached(name),
             )
         except KeyNotFound:
             return
@@ -231,15 +245,15 @@ class DefinitionController:
             return
         if conditions.is_true(obj, conditions.ESTABLISHED):
             await self._serve(obj)
-            told = conditions.find(obj, conditions.TERMINATING) or {}
-            if told.get("reason") != "InstanceDeletionInProgress":
-                await self._tell_progress(obj)
+            condition = conditions.find(obj, conditions.TERMINATING) or {}
+            if condition.get("reason") != "InstanceDeletionInProgress":
+                await self._report_progress(obj)
             if not await self._delete_instances(name):
                 self._waiting.add(name)
                 return
         await self._finish(name, obj["metadata"]["uid"])
 
-    async def _tell_progress(self, obj: JsonObject) -> None:
+    async def _report_progress(self, obj: JsonObject) -> None:
         status = {**obj["status"]}
         conditions.put(
             status,
@@ -271,7 +285,7 @@ class DefinitionController:
                 admission=Admission(),
             )
             try:
-                await delete_object(write, DeleteOptions())
+                await delete(write, DeleteOptions())
             except NotFound:
                 continue
         return not (await collection.cache.list(ListQuery(limit=1))).objects
@@ -281,13 +295,13 @@ class DefinitionController:
         store = self._definitions.store
         held = True
 
-        async def update(current: StoredValue | None) -> Update:
+        async def update(current: StoredValue | None) -> NewValue:
             nonlocal held
             assert current is not None, "a missing key is an error before"
             obj = self._definitions.decode(current)
             without_finalizer(obj)
             held = bool(obj["metadata"].get("finalizers"))
-            return Update(splice.stored_from_object(obj) if held else current.value)
+            return NewValue(splice.stored_from_object(obj) if held else current.value)
 
         wanted = Preconditions(uid=uid)
         try:

@@ -1,4 +1,4 @@
-"""Custom resources, put together for the server's ``app``."""
+"""Builds the parts of custom resources for the server's ``app``."""
 
 from __future__ import annotations
 
@@ -8,28 +8,32 @@ from dataclasses import replace
 
 from proreus.aio.clock import Clock
 from proreus.server.custom.controller import DefinitionController
-from proreus.server.custom.conversion import Conversions
-from proreus.server.custom.definition import definition_rules
-from proreus.server.custom.deletion import delete_definition
-from proreus.server.custom.openapi import PublishedSchemas
-from proreus.server.custom.service_addresses import ServiceAddresses
-from proreus.server.custom.serving import CustomKinds
-from proreus.server.custom.webhooks import Webhooks
-from proreus.server.custom.workbench import Workbenches
+from proreus.server.custom.conversion.conversions import Conversions
+from proreus.server.custom.conversion.webhooks import Webhooks
+from proreus.server.custom.definition.deletion import CONTENTS_FIRST
+from proreus.server.custom.definition.rules import definition_rules
+from proreus.server.custom.serving.kinds import CustomKinds
+from proreus.server.custom.serving.openapi import PublishedSchemas
+from proreus.server.offload import Lane, Offload
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
+from proreus.server.webhooks.service_resolver import ServiceResolver
 
 _WHERE = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
-def with_definition_rules(catalog: Catalog, benches: Workbenches) -> None:
+def with_definition_rules(catalog: Catalog, lane: Lane) -> None:
     """Definitions are built in, but what they must obey lives here."""
     resource = catalog.lookup(*_WHERE)
     assert resource is not None, "definitions are built in"
     catalog.add(
-        replace(resource, rules=definition_rules(benches.definitions), delete=delete_definition)
+        replace(
+            resource,
+            rules=definition_rules(lane),
+            lifecycle=replace(resource.lifecycle, contents_first=CONTENTS_FIRST),
+        )
     )
 
 
@@ -46,9 +50,9 @@ class CustomResources:
         *,
         schemas: PublishedSchemas,
         forget_views: Callable[[Resource], None],
-        benches: Workbenches,
+        offload: Offload,
     ) -> None:
-        self._webhooks = Webhooks(ServiceAddresses(collections).resolve, clock)
+        self._webhooks = Webhooks(ServiceResolver(collections).resolve, clock)
         self.kinds = CustomKinds(
             catalog,
             collections,
@@ -57,10 +61,10 @@ class CustomResources:
             schemas,
             forget_views,
             self._webhooks,
-            benches.objects,
+            offload.custom_objects,
         )
         definitions = collections.named(*_WHERE)
-        self.controller = DefinitionController(definitions, self.kinds, clock, benches.definitions)
+        self.controller = DefinitionController(definitions, self.kinds, clock, offload.definitions)
 
     async def run(self) -> None:
         """For ever."""

@@ -1,21 +1,21 @@
-"""Aggregated discovery v2: everything in two answers, ``/api`` and ``/apis`` (spec §1.2)."""
+"""Aggregated discovery v2: everything in two answers, ``/api`` and ``/apis`` (server.md §1.2)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
-from proreus.server.discovery.document import Document, PerGeneration, Served
+from proreus.server.discovery.document import CatalogSnapshot, CurrentSnapshot, Document
 from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 
-class Aggregated:
+class AggregatedDiscovery:
     """The core group stands alone under ``/api``, all others under ``/apis``."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self._state = PerGeneration(catalog)
+        self._state = CurrentSnapshot(catalog)
 
     def core(self) -> Document:
         served = self._state.now()
@@ -26,7 +26,7 @@ class Aggregated:
         return served.once("groups", lambda: _build(served, core=False))
 
 
-def _build(served: Served, *, core: bool) -> Document:
+def _build(served: CatalogSnapshot, *, core: bool) -> Document:
     items = [
         {
             "metadata": {"name": group} if group else {},
@@ -45,7 +45,7 @@ def _build(served: Served, *, core: bool) -> Document:
     )
 
 
-def _version(served: Served, group_version: GroupVersion) -> dict[str, Any]:
+def _version(served: CatalogSnapshot, group_version: GroupVersion) -> dict[str, Any]:
     found = sorted(served.of(group_version), key=lambda resource: resource.plural)
     resources = [_resource(resource) for resource in found]
     return {"version": group_version.version, "resources": resources, "freshness": "Current"}
@@ -57,13 +57,13 @@ def _resource(resource: Resource) -> dict[str, Any]:
         "resource": resource.plural,
         "responseKind": _kind(resource.gvk, home),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
-        "singularResource": resource.singular,
-        "verbs": list(resource.told_verbs or resource.verbs),
+        "singularResource": resource.names.singular,
+        "verbs": list(resource.discovery_verbs),
     }
-    if resource.short_names:
-        entry["shortNames"] = list(resource.short_names)
-    if resource.categories:
-        entry["categories"] = list(resource.categories)
+    if resource.names.short_names:
+        entry["shortNames"] = list(resource.names.short_names)
+    if resource.names.categories:
+        entry["categories"] = list(resource.names.categories)
     if resource.subresources:
         entry["subresources"] = [
             {
@@ -76,8 +76,8 @@ def _resource(resource: Resource) -> dict[str, Any]:
     if resource.custom:
         # Custom resources spell out where their kinds live; built-in ones leave it empty.
         entry["responseKind"] = _whole_kind(resource.gvk)
-        for told, sub in zip(entry.get("subresources", ()), resource.subresources, strict=True):
-            told["responseKind"] = _whole_kind(sub.kind)
+        for listed, sub in zip(entry.get("subresources", ()), resource.subresources, strict=True):
+            listed["responseKind"] = _whole_kind(sub.kind)
     return entry
 
 

@@ -1,4 +1,4 @@
-"""A computed answer, and the cache that forgets it when the catalog changes."""
+"""A computed document, and the cache that drops it when the catalog changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from proreus.api.group_version import GroupVersion
 from proreus.api.wire import json
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 Value = TypeVar("Value")
 
@@ -44,8 +44,8 @@ def quoted(tag: str) -> str:
     return f'"{tag}"'
 
 
-class Served:
-    """What the catalog held at one moment, and what was computed from it.
+class CatalogSnapshot:
+    """What the catalog held when it was taken, and what was computed from it.
 
     Documents are built in other threads while kinds come and go, so nothing reads the catalog
     itself; a result belongs to the state it was computed from.
@@ -68,15 +68,15 @@ class Served:
         return found
 
 
-class PerGeneration:
+class CurrentSnapshot:
     """The present state of the catalog, taken anew when it has changed."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._served = Served(catalog)
+        self._served = CatalogSnapshot(catalog)
 
-    def now(self) -> Served:
+    def now(self) -> CatalogSnapshot:
         served = self._served
         if served.generation != self._catalog.generation:
-            served = self._served = Served(self._catalog)
+            served = self._served = CatalogSnapshot(self._catalog)
         return served

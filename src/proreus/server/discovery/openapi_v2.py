@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
-from proreus.server.discovery.document import Document, PerGeneration, Served
+from proreus.server.discovery.document import CatalogSnapshot, CurrentSnapshot, Document
 from proreus.server.discovery.openapi import gnostic
-from proreus.server.discovery.openapi.about import about
+from proreus.server.discovery.openapi.discovery_paths import discovery_path
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
 from proreus.server.discovery.openapi.parameters import Parameter
 from proreus.server.discovery.openapi.schemas import REF, SchemaSource, closure
@@ -36,7 +36,7 @@ _CODES = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized
 
 class OpenApiV2:
     def __init__(self, catalog: Catalog, source: SchemaSource) -> None:
-        self._state = PerGeneration(catalog)
+        self._state = CurrentSnapshot(catalog)
         self._source = source
 
     def document(self) -> Document:
@@ -47,11 +47,11 @@ class OpenApiV2:
         served = self._state.now()
         return served.once("protobuf", lambda: gnostic.encode_v2(self._build(served)))
 
-    def _build(self, served: Served) -> dict[str, Any]:
-        items = [about("api"), about("apis"), about("version")]
+    def _build(self, served: CatalogSnapshot) -> dict[str, Any]:
+        items = [discovery_path("api"), discovery_path("apis"), discovery_path("version")]
         for group, versions in groups_in_order(served.resources):
-            items += [about(f"apis/{group}")] if group else []
-            items += [about(GroupVersion(group, v).path.lstrip("/")) for v in versions]
+            items += [discovery_path(f"apis/{group}")] if group else []
+            items += [discovery_path(GroupVersion(group, v).path.lstrip("/")) for v in versions]
         for resource in served.resources:
             items += resource_paths(resource, self._source.name_of)
         items.sort(key=lambda item: item.path)

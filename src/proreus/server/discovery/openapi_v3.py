@@ -12,16 +12,22 @@ from typing import Any
 
 from proreus.api.group_version import GroupVersion
 from proreus.api.wire import json
-from proreus.server.discovery.document import Document, PerGeneration, Served, content_hash, quoted
+from proreus.server.discovery.document import (
+    CatalogSnapshot,
+    CurrentSnapshot,
+    Document,
+    content_hash,
+    quoted,
+)
 from proreus.server.discovery.openapi import gnostic
-from proreus.server.discovery.openapi.about import about, group_version_of
+from proreus.server.discovery.openapi.discovery_paths import discovery_path, group_version_of
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
 from proreus.server.discovery.openapi.parameters import Parameter
 from proreus.server.discovery.openapi.schemas import REF, SchemaSource, closure
 from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.discovery.version import GIT_VERSION
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 SECURITY = {
     "BearerToken": {
@@ -37,7 +43,7 @@ class OpenApiV3:
     """Keys are paths without their leading slash: ``api/v1``, ``apis/apps``, ``version``."""
 
     def __init__(self, catalog: Catalog, source: SchemaSource) -> None:
-        self._state = PerGeneration(catalog)
+        self._state = CurrentSnapshot(catalog)
         self._source = source
 
     def index(self) -> Document:
@@ -63,8 +69,8 @@ class OpenApiV3:
             return None
         return served.once(("protobuf", key), lambda: gnostic.encode_v3(document.decoded()))
 
-    def _document(self, served: Served, key: str) -> Document:
-        items = [about(key)]
+    def _document(self, served: CatalogSnapshot, key: str) -> Document:
+        items = [discovery_path(key)]
         for resource in _resources(served, key):
             items += resource_paths(resource, self._source.name_of)
         items.sort(key=lambda item: item.path)
@@ -89,10 +95,10 @@ def _info(resources: list[Resource]) -> dict[str, str]:
 
 
 def _is_custom(resources: list[Resource]) -> bool:
-    return bool(resources) and all(resource.custom for resource in resources)
+    return bool(resources) and all(resource.custom is not None for resource in resources)
 
 
-def _index(served: Served) -> Document:
+def _index(served: CatalogSnapshot) -> Document:
     paths = {
         key: {"serverRelativeURL": f"/openapi/v3/{key}?hash={tag}"}
         for key, tag in _hashes(served).items()
@@ -100,11 +106,11 @@ def _index(served: Served) -> Document:
     return Document.of({"paths": paths})
 
 
-def _hashes(served: Served) -> dict[str, str]:
+def _hashes(served: CatalogSnapshot) -> dict[str, str]:
     return served.once("hashes", lambda: {key: _hash(served, key) for key in _keys(served)})
 
 
-def _keys(served: Served) -> list[str]:
+def _keys(served: CatalogSnapshot) -> list[str]:
     keys = ["api", "apis", "version"]
     for group, versions in groups_in_order(served.resources):
         if group:
@@ -113,12 +119,12 @@ def _keys(served: Served) -> list[str]:
     return sorted(keys)
 
 
-def _hash(served: Served, key: str) -> str:
+def _hash(served: CatalogSnapshot, key: str) -> str:
     content = [_fingerprint(resource) for resource in _resources(served, key)]
     return content_hash(GIT_VERSION.encode(), key.encode(), json.encode(content))
 
 
-def _resources(served: Served, key: str) -> list[Resource]:
+def _resources(served: CatalogSnapshot, key: str) -> list[Resource]:
     group_version = group_version_of(key)
     return served.of(group_version) if group_version else []
 
@@ -149,9 +155,9 @@ def _pair(group_version: GroupVersion) -> tuple[str, str]:
 def _fingerprint(resource: Resource) -> list[Any]:
     """Everything about a resource that its paths depend on."""
     subresources = [[sub.name, str(sub.kind), sub.verbs] for sub in resource.subresources]
-    flags = [resource.namespaced, resource.custom, resource.returns_deleted,
+    flags = [resource.namespaced, bool(resource.custom), resource.lifecycle.returns_deleted,
              resource.refresh_before]  # fmt: skip
-    names = [resource.plural, resource.kind, resource.kind_of_list]
+    names = [resource.plural, resource.kind, resource.names.list_kind]
     return [*names, *flags, resource.verbs, subresources]
 
 

@@ -1,7 +1,7 @@
-"""The order groups and versions are told in. The first version of a group is the preferred one.
+"""The order of groups and versions in discovery. The first version of a group is the preferred one.
 
 Groups: by priority, then by name. Versions: stable before beta before alpha, newer before older
-(spec/server §1.2).
+(server.md §1.2).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 _IN_ORDER = (
     "", "apiregistration.k8s.io", "apps", "events.k8s.io", "authentication.k8s.io",
@@ -17,6 +17,7 @@ _IN_ORDER = (
     "policy", "rbac.authorization.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io",
     "apiextensions.k8s.io", "scheduling.k8s.io", "coordination.k8s.io", "node.k8s.io",
     "discovery.k8s.io", "resource.k8s.io", "flowcontrol.apiserver.k8s.io",
+    "storagemigration.k8s.io",
 )  # fmt: skip
 _PRIORITY = {group: place for place, group in enumerate(_IN_ORDER)}
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")

@@ -1,16 +1,16 @@
-"""The hash that tells clients which type a resource is stored as."""
+"""The hash by which clients know which type a resource is stored as."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 
 def storage_version_hash(resource: Resource) -> str | None:
     """None for what is not stored: reviews, bindings, component statuses."""
-    if "watch" not in resource.verbs:
+    if resource.unstored is not None:
         return None
     gvk = resource.stored_gvk
     digest = hashlib.sha256(f"{gvk.group}/{gvk.version}/{gvk.kind}".encode()).digest()

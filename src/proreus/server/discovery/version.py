@@ -1,4 +1,4 @@
-"""``/version``: which Kubernetes this server speaks like, and what it is itself."""
+"""``/version``: the version of Kubernetes this server is compatible with, and its own."""
 
 from __future__ import annotations
 

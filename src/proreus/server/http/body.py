@@ -1,42 +1,36 @@
-"""Request bodies: bytes → a decoded object of the endpoint's kind (spec/server §6.1, §12).
+"""Request bodies: bytes → a decoded object of the endpoint's kind (server.md §6.1, §12).
 
 JSON, YAML or protobuf by Content-Type; checked against the kind's type; unknown and duplicate
-fields refused, warned about or ignored as the request asks. A body is decoded once, long YAML
-beside the loop. Cost of a pod of 2 kB: 16 µs if its spec came before (``schema.known_specs``), else
-40.
+fields refused, warned about or ignored as the request asks. Long bodies are decoded in a thread.
+Cost of a pod of 2 kB: 16 µs if its spec came before (``schema.known_specs``), else 40.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
-from proreus.api import field_error, go_text
-from proreus.api.group_version import GroupKind, GroupVersion, GroupVersionKind
-from proreus.api.status import BadRequest, Invalid, TooLarge, UnsupportedMediaType
+from proreus.api import field_error
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import JsonObject
+from proreus.api.status import BadRequest, TooLarge, UnsupportedMediaType
 from proreus.api.wire import strict_json
-from proreus.api.wire.slow_json import holds_too_deep
-from proreus.net.http_request import BodyTooLarge, BodyUnreadable
-from proreus.server.http.body_syntax import (
-    PARSE_ERROR,
-    Parsed,
-    ParsedAside,
-    Unreadable,
-    is_long,
-    parse,
-    parse_aside,
-)
+from proreus.api.wire.json_reader import holds_too_deep
+from proreus.net.http1.messages import BodyTooLarge, BodyUnreadable
+from proreus.server.http.body_syntax import Parsed, UnreadableBody, is_long, parse
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import SERVED, Media, media_type
+from proreus.server.offload import INLINE, Lane, Runner
+from proreus.server.registry.declared_types import (
+    PARSE_ERROR,
+    UnreadableType,
+    declared_type,
+    missing_kind,
+    null_version,
+)
 from proreus.server.registry.kinds import KnownKinds, not_convertible, not_registered
 from proreus.server.schema.check import DecodeError, check
 from proreus.server.schema.known_specs import KnownSpecs, Split, split
-from proreus.server.schema.rules import JsonObject
 
-T = TypeVar("T")
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _SHOWN_BYTES = 30
 _JSON = Media.JSON.value
@@ -49,10 +43,23 @@ _TAKEN_AS = {
 }
 
 
+class Body(NamedTuple):
+    """A body that has arrived, its syntax, and where work on something of its size is done."""
+
+    text: bytes
+    media: Media
+    runner: Runner
+
+
 async def read_body(exchange: Exchange) -> bytes:
-    """Raises TooLarge, BadRequest."""
+    """A client that sends slowly holds up no other: until the body has arrived the request has
+    no seat, and what has arrived counts for its user. Raises TooLarge, BadRequest, TooBusy."""
+    request, seat = exchange.request, exchange.seat
     try:
-        return await exchange.request.read_body(BODY_BYTES_MAX)
+        if request.has_arrived:
+            return await request.read_body(BODY_BYTES_MAX)
+        async with seat.given_back():
+            return await request.read_body(BODY_BYTES_MAX, seat.keep)
     except BodyTooLarge as error:
         raise TooLarge(f"Request entity too large: limit is {BODY_BYTES_MAX}") from error
     except BodyUnreadable as error:
@@ -61,85 +68,76 @@ async def read_body(exchange: Exchange) -> bytes:
 
 def input_media(exchange: Exchange) -> Media:
     """Raises UnsupportedMediaType."""
-    media = _media(exchange)
-    if media is None:
-        raise UnsupportedMediaType(
-            "the body of the request was in an unknown format - accepted media types include: "
-            f"{', '.join(SERVED)}"
-        )
-    return media
-
-
-def _media(exchange: Exchange) -> Media | None:
     header = exchange.headers.get("Content-Type", "")
     if not header or header == _JSON:
         return Media.JSON
     try:
         return Media(media_type(header).lower())
-    except ValueError:
-        return None  # a patch, or nothing that is known here
+    except ValueError as error:
+        raise UnsupportedMediaType(
+            "the body of the request was in an unknown format - accepted media types include: "
+            f"{', '.join(SERVED)}"
+        ) from error
 
 
 class ObjectDecoder:
     """Decodes bodies into the kinds the server knows."""
 
-    def __init__(self, kinds: KnownKinds) -> None:
+    def __init__(self, kinds: KnownKinds, lane: Lane) -> None:
         self._kinds = kinds
         self._specs = KnownSpecs()
-        self._aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bodies")
+        self._lane = lane
 
-    async def read(self, exchange: Exchange) -> bytes:
-        """A body to be decoded here; what takes long to parse is parsed already."""
-        body = await read_body(exchange)
-        media = _media(exchange)
-        if media is None or not is_long(body, media):
-            return body
-        return await self.aside(partial(parse_aside, body, media))
+    async def read(self, exchange: Exchange) -> Body:
+        """Raises UnsupportedMediaType, and what ``read_body`` raises."""
+        media = input_media(exchange)
+        return self.body(await read_body(exchange), media)
 
-    async def aside(self, work: Callable[[], T]) -> T:
-        """Beside the loop, one at a time: every thread that works takes its turns from the loop."""
-        return await asyncio.get_running_loop().run_in_executor(self._aside, work)
+    def body(self, text: bytes, media: Media) -> Body:
+        return Body(text, media, self._lane if is_long(text, media) else INLINE)
 
     async def decode(
-        self, exchange: Exchange, body: bytes, expected: GroupVersionKind, validation: str
+        self, exchange: Exchange, body: Body, expected: GroupVersionKind, validation: str
     ) -> JsonObject:
         """Raises BadRequest. ``validation``: Strict, Warn or "" (warn), Ignore."""
-        if isinstance(body, ParsedAside):
-            return await self.aside(
-                partial(self._decode, exchange, body, expected, validation, None)
-            )
-        parts = split(body, expected) if input_media(exchange) is Media.JSON else None
-        return self._decode(exchange, body, expected, validation, parts)
+        obj = await body.runner.run(lambda: self._decode(exchange, body, expected, validation))
+        if exchange.audit is not None:
+            exchange.audit.set_request_object(obj)
+        return obj
 
     def _decode(
-        self,
-        exchange: Exchange,
-        body: bytes,
-        expected: GroupVersionKind,
-        validation: str,
-        parts: Split | None,
+        self, exchange: Exchange, body: Body, expected: GroupVersionKind, validation: str
     ) -> JsonObject:
-        media = input_media(exchange)
+        text, media, runner = body
+        # The known specs belong to the loop.
+        is_short = media is Media.JSON and runner is INLINE
+        parts = split(text, expected) if is_short else None
         if parts is not None and (known := self._with_known_spec(parts, expected)) is not None:
             return known
         try:
-            parsed = parse(body, media)
+            parsed = parse(text, media)
             value = {} if parsed.value is None else parsed.value
-            gvk = _declared(value, expected)
-        except Unreadable as error:
-            raise _unrecognized(expected.kind, body, str(error)) from error
+            declared = declared_type(value)
+        except (UnreadableBody, UnreadableType) as error:
+            raise _unrecognized(expected.kind, text, str(error)) from error
+        gvk = declared.completed(expected)
         node = self._kinds.node(expected)
-        if node is not None and node.decode is not None:
-            _check_custom_kind(gvk, expected, value)
-        else:
+        is_custom = node is not None and node.decode is not None
+        if not is_custom:
             self._check_kind(gvk, expected)
+        elif not declared.kind:
+            raise _without_kind(gvk, expected, text, parsed, validation)
+        else:
+            gvk = declared.gvk
+            if why := null_version(value):
+                raise _cannot(gvk, expected.kind, why)
         if node is None:
             return {**value, "kind": expected.kind, "apiVersion": expected.api_version}
         try:
             checked = check(node, value, parsed.text)
         except DecodeError as error:
             raise _cannot(gvk, expected.kind, str(error)) from error
-        if node.decode is not None:
+        if is_custom:
             faults = _in_given_order(parsed, checked.unknown_fields)
         else:
             faults = _faults(value, parsed, checked.unknown_fields)
@@ -150,9 +148,13 @@ class ObjectDecoder:
                 exchange.warn(fault)
         obj = checked.value
         if parsed.is_cut and holds_too_deep(obj):
-            raise _unrecognized(expected.kind, body, f"{PARSE_ERROR}exceeded max depth")
+            raise _unrecognized(expected.kind, text, f"{PARSE_ERROR}exceeded max depth")
+        if is_custom:
+            if gvk.group_version != expected.group_version:
+                raise _other_version(gvk, expected)
+            return obj
         obj["kind"], obj["apiVersion"] = expected.kind, expected.api_version
-        if parts is not None and not faults and node.decode is None and "spec" in obj:
+        if parts is not None and not faults and "spec" in obj:
             self._specs.add(parts, obj["spec"])
         return obj
 
@@ -173,13 +175,16 @@ class ObjectDecoder:
         obj["spec"] = spec
         return obj
 
-    def decode_options(self, exchange: Exchange, body: bytes) -> JsonObject:
-        """DeleteOptions, of whatever group they say they are; unknown fields do not matter."""
+    async def decode_options(self, body: Body) -> JsonObject:
+        """DeleteOptions, of whatever group they declare; unknown fields are ignored."""
+        return await body.runner.run(lambda: self._decode_options(body))
+
+    def _decode_options(self, body: Body) -> JsonObject:
         try:
-            parsed = parse(body, input_media(exchange))
+            parsed = parse(body.text, body.media)
             value = {} if parsed.value is None else parsed.value
-            gvk = _declared(value, _DELETE_OPTIONS)
-        except Unreadable as error:
+            gvk = declared_type(value).completed(_DELETE_OPTIONS)
+        except (UnreadableBody, UnreadableType) as error:
             raise BadRequest(str(error)) from error
         if gvk.kind != _DELETE_OPTIONS.kind:
             raise BadRequest(
@@ -200,52 +205,13 @@ class ObjectDecoder:
             raise _cannot(gvk, expected.kind, not_registered(gvk))
         if gvk.kind != expected.kind:
             raise _cannot(gvk, expected.kind, not_convertible(gvk, expected))
-        raise BadRequest(
-            f"the API version in the data ({gvk.api_version}) does not match the expected API "
-            f"version ({expected.api_version})"
-        )
-
-
-def _check_custom_kind(gvk: GroupVersionKind, expected: GroupVersionKind, value: Any) -> None:
-    """A custom kind is checked like a field. Raises Invalid."""
-    wrong = [
-        field_error.invalid(field, given, f"must be {wanted}")
-        for field, given, wanted in (
-            ("kind", gvk.kind, expected.kind),
-            ("apiVersion", gvk.api_version, expected.api_version),
-        )
-        if given != wanted
-    ]
-    if wrong:
-        metadata = value.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else ""
-        raise Invalid.of(GroupKind(gvk.group, gvk.kind), name or "", wrong)
+        raise _other_version(gvk, expected)
 
 
 def _in_given_order(parsed: Parsed, unknown: list[str]) -> list[str]:
     words = [f'duplicate field "{path}"' for path in parsed.duplicates]
     words += [f'unknown field "{path}"' for path in unknown[: field_error.FAULTS_MAX + 1]]
     return [*parsed.faults, *words]
-
-
-def _declared(value: Any, expected: GroupVersionKind) -> GroupVersionKind:
-    """What the body says it is; what it leaves out is what the path says. Raises Unreadable."""
-    head = PARSE_ERROR
-    if not isinstance(value, dict):
-        raise Unreadable(head + _not_an_object(value))
-    kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
-    if kind == expected.kind and api_version == expected.api_version:
-        return expected
-    for field, found in (("kind", kind), ("apiVersion", api_version)):
-        if not isinstance(found, str):
-            raise Unreadable(
-                f"{head}json: cannot unmarshal {go_text.json_kind(found)} into Go struct field "
-                f".{field} of type string"
-            )
-    if api_version.count("/") > 1:
-        raise Unreadable(f"{head}unexpected GroupVersion string: {api_version}")
-    version = GroupVersion.parse(api_version) if api_version else expected.group_version
-    return GroupVersionKind(version.group, version.version, kind or expected.kind)
 
 
 def _faults(value: Any, parsed: Parsed, unknown: list[str]) -> list[str]:
@@ -261,14 +227,31 @@ def _faults(value: Any, parsed: Parsed, unknown: list[str]) -> list[str]:
 
 def _joined(faults: list[str], parsed: Parsed) -> str:
     if not parsed.faults:
-        return ", ".join(field_error.told(faults))
-    lines = "".join(f"\n  {fault}" for fault in field_error.told(list(parsed.faults)))
+        return ", ".join(field_error.limited(faults))
+    lines = "".join(f"\n  {fault}" for fault in field_error.limited(list(parsed.faults)))
     rest = faults[len(parsed.faults) :]
-    return ", ".join([f"yaml: unmarshal errors:{lines}", *field_error.told(rest)])
+    return ", ".join([f"yaml: unmarshal errors:{lines}", *field_error.limited(rest)])
 
 
 def _cannot(gvk: GroupVersionKind, kind: str, why: str) -> BadRequest:
     return BadRequest(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {kind}: {why}')
+
+
+def _other_version(gvk: GroupVersionKind, expected: GroupVersionKind) -> BadRequest:
+    return BadRequest(
+        f"the API version in the data ({gvk.api_version}) does not match the expected API "
+        f"version ({expected.api_version})"
+    )
+
+
+def _without_kind(
+    gvk: GroupVersionKind, expected: GroupVersionKind, body: bytes, parsed: Parsed, validation: str
+) -> BadRequest:
+    """The decoder that checks for unknown fields quotes the body, the other one the JSON of it."""
+    if validation == "Ignore":
+        text = parsed.text.strip().decode(errors="replace")
+        return _cannot(gvk, expected.kind, missing_kind(text))
+    return _unrecognized(expected.kind, body, missing_kind(body.decode(errors="replace")))
 
 
 def _unrecognized(kind: str, body: bytes, why: str) -> BadRequest:
@@ -283,11 +266,3 @@ def _summary(body: bytes) -> str:
     more = " ..." if len(body) > _SHOWN_BYTES else ""
     start = body[:_SHOWN_BYTES]
     return (start.decode("utf-8", "replace") if body[:1] == b"{" else start.hex()) + more
-
-
-def _not_an_object(value: Any) -> str:
-    return (
-        f"json: cannot unmarshal {go_text.json_kind(value)} "
-        'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
-        'Kind string "json:\\"kind,omitempty\\"" }'
-    )

@@ -1,22 +1,24 @@
-"""A body's bytes → a decoded value, before anyone asks what kind it is.
+"""A body's bytes → a decoded value, before its kind is known: JSON, YAML or protobuf.
 
-JSON, YAML or protobuf. What takes long is read beside the loop: long YAML and protobuf, and JSON so
-long that the words for a fault in it may take seconds to find.
+Long bodies are parsed in a thread: YAML and protobuf, and JSON so long that locating a fault in it
+may take seconds.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from proreus.api.wire import json, strict_json
+from proreus.api.wire.amplification import check_json
 from proreus.server.http.negotiation import Media
-from proreus.server.registry.write import LONG_BYTES
+from proreus.server.registry.declared_types import PARSE_ERROR
 
-# A pod of YAML takes 1.5 ms; what is longer than a few of them is parsed beside the loop.
+# A pod of YAML takes 1.5 ms; what is longer than a few of them is parsed in a thread.
 YAML_BYTES_MAX = 16 * 1024
-JSON_BYTES_MAX = LONG_BYTES
+JSON_BYTES_MAX = 64 * 1024
 _NESTED_MAX = 500  # brackets; their cost in YAML grows with the square of their depth
-PARSE_ERROR = "couldn't get version/kind; json parse error: "
+_CONTAINERS_MAX = 4_000  # objects and lists, each of which is checked, defaulted and validated
+_PROTOBUF_BYTES_MAX = 32 * 1024  # an empty message takes two
 
 
 class Parsed(NamedTuple):
@@ -29,49 +31,40 @@ class Parsed(NamedTuple):
     is_cut: bool = False  # some of it is too deep to be kept
 
 
-class Unreadable(ValueError):
-    """Bytes of which not even the kind can be told."""
-
-
-class ParsedAside(bytes):
-    """A body that was parsed when it was read, and what came of it."""
-
-    parsed: Parsed | Unreadable
+class UnreadableBody(ValueError):
+    """Bytes that cannot be parsed, so that not even their kind is known."""
 
 
 def is_long(body: bytes, media: Media) -> bool:
+    """Whether the body takes too long to parse and check on the loop."""
     match media:
         case Media.YAML:
             return len(body) > YAML_BYTES_MAX or body.count(b"[") + body.count(b"{") > _NESTED_MAX
+        case Media.JSON:
+            return len(body) > JSON_BYTES_MAX or (
+                body.count(b"{") + body.count(b"[") > _CONTAINERS_MAX
+            )
+        case Media.PROTOBUF:
+            return len(body) > _PROTOBUF_BYTES_MAX
         case _:
-            return len(body) > JSON_BYTES_MAX
-
-
-def parse_aside(body: bytes, media: Media) -> ParsedAside:
-    aside = ParsedAside(body)
-    try:
-        aside.parsed = parse(body, media)
-    except Unreadable as error:
-        aside.parsed = error
-    return aside
+            assert_never(media)
 
 
 def parse(body: bytes, media: Media) -> Parsed:
-    """Raises Unreadable."""
-    if isinstance(body, ParsedAside):
-        if isinstance(body.parsed, Unreadable):
-            raise body.parsed
-        return body.parsed
+    """Raises Unreadable, TooManyContainers."""
     match media:
         case Media.JSON:
             return _json(body)
         case Media.YAML:
             return _yaml(body)
-        case _:
+        case Media.PROTOBUF:
             return _protobuf(body)
+        case _:
+            assert_never(media)
 
 
 def _json(body: bytes) -> Parsed:
+    check_json(body)
     try:
         try:
             value, duplicates = strict_json.decode_strict(body)
@@ -79,7 +72,7 @@ def _json(body: bytes) -> Parsed:
             return Parsed(deep.read.value, body, deep.read.duplicates, is_cut=True)
         return Parsed(value, body, duplicates)
     except strict_json.JsonError as error:
-        raise Unreadable(PARSE_ERROR + str(error)) from error
+        raise UnreadableBody(PARSE_ERROR + str(error)) from error
 
 
 def _yaml(body: bytes) -> Parsed:
@@ -88,7 +81,7 @@ def _yaml(body: bytes) -> Parsed:
     try:
         read = yaml.decode_deep(body)
     except yaml.YamlError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableBody(str(error)) from error
     text = b"" if read.is_cut else json.encode(read.value)
     return Parsed(read.value, text, faults=read.duplicates, is_cut=read.is_cut)
 
@@ -99,4 +92,4 @@ def _protobuf(body: bytes) -> Parsed:
     try:
         return Parsed(protobuf.decode(body))
     except protobuf.ProtobufError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableBody(str(error)) from error

@@ -1,4 +1,9 @@
-"""From a permitted request to its handler: by verb, and for a few resources by their name."""
+"""From an authorized request to its handler: by verb, subresource, or what its kind declares.
+
+All that the server answers is chosen in ``Dispatch.__call__``: documents, resources, or nothing. A
+group that another API server serves (an APIService) would be a further ``router.RouteResult``, and
+be proxied there.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from proreus.api.status import MethodNotAllowed, NotAcceptable
 from proreus.api.wire.path import ApiPath
-from proreus.net.http_request import Answer, Response
+from proreus.net.http1.messages import Answer, Response
 from proreus.server.http.documents import Documents
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers import subresources
@@ -26,10 +31,11 @@ from proreus.server.http.handlers.update import update
 from proreus.server.http.negotiation import check_routed, patch_type
 from proreus.server.http.router import PageNotFound, ResourceRoute, Router
 from proreus.server.http.services import Services
+from proreus.server.resource import Unstored
 
-Handler = Callable[[Services, Exchange, ResourceRoute], Awaitable[Answer]]
+VerbHandler = Callable[[Services, Exchange, ResourceRoute], Awaitable[Answer]]
 
-_VERBS: Mapping[str, Handler] = {
+_VERBS: Mapping[str, VerbHandler] = {
     "get": get,
     "list": list_or_watch,
     "create": create,
@@ -40,7 +46,7 @@ _VERBS: Mapping[str, Handler] = {
 }
 # Parts of an object with its own kind are written like the object, by another strategy.
 _SAME_KIND = frozenset({"status", "finalize", "approval", "ephemeralcontainers", "resize"})
-_SUBRESOURCES: Mapping[str, Mapping[str, Handler]] = {
+_SUBRESOURCES: Mapping[str, Mapping[str, VerbHandler]] = {
     "scale": {
         "get": subresources.get_scale,
         "update": subresources.put_scale,
@@ -55,11 +61,11 @@ _SUBRESOURCES: Mapping[str, Mapping[str, Handler]] = {
     "portforward": {"get": connect_ports, "create": connect_ports},
     "proxy": dict.fromkeys(("get", "create", "update", "patch", "delete"), proxy),
 }
-_VIRTUAL: Mapping[tuple[str, str], Mapping[str, Handler]] = {
-    ("", "bindings"): {"create": subresources.create_binding},
-    ("", "componentstatuses"): {"list": list_statuses, "get": get_status},
+_UNSTORED: Mapping[Unstored, Mapping[str, VerbHandler]] = {
+    Unstored.REVIEW: {"create": create_review},
+    Unstored.BINDING: {"create": subresources.create_binding},
+    Unstored.COMPONENT_STATUS: {"list": list_statuses, "get": get_status},
 }
-_REVIEWS = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
 
 
 class Dispatch:
@@ -82,12 +88,12 @@ class Dispatch:
             exchange.warn(route.resource.deprecation_warning)
         answer = await _handler(route)(self._services, exchange, route)
         if isinstance(answer, Response) and is_large(answer.body):
-            return await compressed(exchange, answer)
+            return await compressed(self._services, exchange, answer)
         return answer
 
 
 def _check_media(exchange: Exchange, route: ResourceRoute, accept: str) -> None:
-    """The router's look at media types: first at what it is sent, then at what it shall answer."""
+    """What Kubernetes' router checks before a handler negotiates."""
     try:
         check_routed(accept, is_collection=route.verb == "list")
     except NotAcceptable:
@@ -98,16 +104,14 @@ def _check_media(exchange: Exchange, route: ResourceRoute, accept: str) -> None:
         raise
 
 
-def _handler(route: ResourceRoute) -> Handler:
+def _handler(route: ResourceRoute) -> VerbHandler:
     """Raises MethodNotAllowed."""
     sub, resource = route.subresource, route.resource
-    found: Handler | None
+    found: VerbHandler | None
     if sub is not None and sub.name not in _SAME_KIND:
         found = _SUBRESOURCES.get(sub.name, {}).get(route.verb)
-    elif resource.group in _REVIEWS:
-        found = create_review
-    elif (resource.group, resource.plural) in _VIRTUAL:
-        found = _VIRTUAL[resource.group, resource.plural].get(route.verb)
+    elif resource.unstored is not None:
+        found = _UNSTORED[resource.unstored].get(route.verb)
     else:
         found = _VERBS.get(route.verb)
     if found is None:

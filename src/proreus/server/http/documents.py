@@ -1,7 +1,7 @@
-"""What describes the server rather than being stored in it: discovery, OpenAPI, version, index.
+"""Answers that are no resources: discovery, OpenAPI, version, health, metrics, the index.
 
 The documents themselves come from ``server/discovery``; here they get their headers. Kubernetes
-answers some of these to any method and some to GET alone, and so does this (spec/server §12).
+answers some of these to any method and some to GET alone, and so does this (server.md §12).
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from proreus.api import go_text
 from proreus.api.group_version import GroupVersion
 from proreus.api.status import MethodNotAllowed, NotFound, UnsupportedMediaType
 from proreus.api.wire import json
-from proreus.net.http_request import Answer, Response
-from proreus.server.discovery.aggregated import Aggregated
+from proreus.net.http1.messages import Answer, Response
+from proreus.server.discovery.aggregated import AggregatedDiscovery
 from proreus.server.discovery.document import Document
-from proreus.server.discovery.legacy import Legacy
+from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
 from proreus.server.discovery.version import version_document
+from proreus.server.fairness.fairness import Fairness
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.flow_control_pages import FOLDER, flow_control_page
 from proreus.server.http.health import Health
+from proreus.server.http.metrics_text import metrics_text
 from proreus.server.http.negotiation import (
     AS_IT_IS,
     SERVED,
@@ -34,7 +37,8 @@ from proreus.server.http.negotiation import (
 )
 from proreus.server.http.openapi import OpenApi
 from proreus.server.http.openid import OPENID_PATHS, OpenId
-from proreus.server.http.representation import encoded, is_pretty
+from proreus.server.http.rendering import Rendering
+from proreus.server.http.representation import is_pretty
 from proreus.server.registry.catalog import Catalog
 
 _AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -53,8 +57,10 @@ class Documents:
     openid: OpenId
     metrics: CollectorRegistry
     address: Callable[[], str]
-    legacy: Legacy
-    aggregated: Aggregated
+    legacy: UnaggregatedDiscovery
+    aggregated: AggregatedDiscovery
+    rendering: Rendering
+    fairness: Fairness
 
     async def answer(self, exchange: Exchange, parts: tuple[str, ...]) -> Answer:
         """Raises NotFound and MethodNotAllowed; plain 404 for what is not the API's."""
@@ -62,13 +68,13 @@ class Documents:
             case ("",):
                 return self._index(exchange) if exchange.path == "/" else _page_not_found(exchange)
             case ("api",) | ("apis",) if exchange.path.count("/") <= 2:
-                return self._roots(exchange, parts[0])
+                return await self._roots(exchange, parts[0])
             case ("api", version):
-                return self._resources(exchange, GroupVersion("", version))
+                return await self._resources(exchange, GroupVersion("", version))
             case ("apis", group) if group:
-                return self._group(exchange, group)
+                return await self._group(exchange, group)
             case ("apis", group, version) if group:
-                return self._resources(exchange, GroupVersion(group, version))
+                return await self._resources(exchange, GroupVersion(group, version))
             case ("api", _, "watch" | "proxy") | ("apis", _, _, "watch" | "proxy"):
                 return _of_what(exchange)
             case ("api", *_):
@@ -83,14 +89,19 @@ class Documents:
         if parts[0] == "openapi":
             return await self.openapi.answer(exchange)
         if parts[0] in ("openid", ".well-known"):
-            return self.openid.answer(exchange)
+            return await self.openid.answer(exchange)
         if exchange.path.endswith("/"):
             return None
         if parts == ("metrics",):
-            return self._metrics(exchange)
+            body = await self.rendering.joined(lambda _: metrics_text(self.metrics))
+            return _metrics(exchange, body)
+        if parts[:2] == FOLDER and len(parts) == 3:
+            return flow_control_page(self.fairness, exchange, parts[2])
+        if parts == ("metrics", "slis"):
+            return _metrics(exchange, self.health.metrics())
         return self.health.answer(exchange, parts)
 
-    def _roots(self, exchange: Exchange, root: str) -> Answer:
+    async def _roots(self, exchange: Exchange, root: str) -> Answer:
         is_core = root == "api"
         if is_core:
             _get_only(exchange)
@@ -99,41 +110,53 @@ class Documents:
         media = aggregated_media(accept)
         if media is not None and exchange.path != "/apis/":
             found = self.aggregated.core() if is_core else self.aggregated.groups()
-            return _aggregated(exchange, found, media)
+            return await self._aggregated(exchange, found, media)
         if is_core:
             check_routed(accept)
-            return _shown(exchange, self.legacy.api_versions(self.address()))
-        return _shown(exchange, self.legacy.groups())
+            return await self._render(exchange, self.legacy.api_versions(self.address()))
+        return await self._render(exchange, self.legacy.groups())
 
-    def _group(self, exchange: Exchange, name: str) -> Answer:
+    async def _group(self, exchange: Exchange, name: str) -> Answer:
         if name == _AGGREGATORS_OWN:
             _check_route(exchange)
         found = self.legacy.group(name)
-        return _page_not_found(exchange) if found is None else _shown(exchange, found)
+        return _page_not_found(exchange) if found is None else await self._render(exchange, found)
 
-    def _resources(self, exchange: Exchange, group_version: GroupVersion) -> Answer:
+    async def _resources(self, exchange: Exchange, group_version: GroupVersion) -> Answer:
         found = self.legacy.resources(group_version)
         if found is None:
             if not self.catalog.has_builtin_group(group_version.group):
                 return _page_not_found(exchange)
             raise NotFound.path()
         _check_route(exchange)
-        return _shown(exchange, found)
+        return await self._render(exchange, found)
 
-    def _metrics(self, exchange: Exchange) -> Answer:
-        from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-
-        body = generate_latest(self.metrics)
-        content = ("Content-Type", CONTENT_TYPE_PLAIN_0_0_4)
+    async def _render(self, exchange: Exchange, document: Document) -> Answer:
+        choice = negotiate(exchange.headers.get("Accept", ""), AS_IT_IS)
+        pretty = choice.pretty or is_pretty(exchange)
+        body = await self.rendering.document(
+            Choice(choice.media, pretty=pretty), document.body + b"\n"
+        )
+        content = ("Content-Type", choice.media.value)
         return Response(200, exchange.head(content=content), body)
+
+    async def _aggregated(self, exchange: Exchange, document: Document, media: Media) -> Answer:
+        vary = ("Vary", "Accept")
+        tag = ("ETag", document.etag)
+        content = ("Content-Type", f"{media.value}{_AGGREGATED}")
+        if exchange.headers.get("If-None-Match") == document.etag:
+            head = exchange.head(vary, tag, content=content, cache=_PUBLIC)
+            return Response(304, tuple(h for h in head if h[0] != "Content-Type"))
+        body = await self.rendering.document(Choice(media), document.body + b"\n")
+        return Response(200, exchange.head(vary, tag, content=content, cache=_PUBLIC), body)
 
     def _index(self, exchange: Exchange) -> Answer:
         body = json.encode_pretty({"paths": sorted(set(self._paths()))})
         return exchange.json(200, body)
 
     def _paths(self) -> Iterator[str]:
-        yield from ("/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2")
-        yield from ("/openapi/v3", "/openapi/v3/", "/version", *OPENID_PATHS)
+        yield from ("/api", "/api/v1", "/apis", "/apis/", "/metrics", "/metrics/slis")
+        yield from ("/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version", *OPENID_PATHS)
         for resource in self.catalog:
             if resource.group:
                 yield from (f"/apis/{resource.group}", resource.group_version.path)
@@ -143,23 +166,11 @@ class Documents:
                 yield f"/{name}/{check}"
 
 
-def _shown(exchange: Exchange, document: Document) -> Answer:
-    choice = negotiate(exchange.headers.get("Accept", ""), AS_IT_IS)
-    pretty = choice.pretty or is_pretty(exchange)
-    body = encoded(Choice(choice.media, pretty=pretty), document.body + b"\n")
-    content = ("Content-Type", choice.media.value)
+def _metrics(exchange: Exchange, body: bytes) -> Answer:
+    from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+
+    content = ("Content-Type", f"{CONTENT_TYPE_PLAIN_0_0_4}; escaping=underscores")
     return Response(200, exchange.head(content=content), body)
-
-
-def _aggregated(exchange: Exchange, document: Document, media: Media) -> Answer:
-    vary = ("Vary", "Accept")
-    tag = ("ETag", document.etag)
-    content = ("Content-Type", f"{media.value}{_AGGREGATED}")
-    if exchange.headers.get("If-None-Match") == document.etag:
-        head = exchange.head(vary, tag, content=content, cache=_PUBLIC)
-        return Response(304, tuple(h for h in head if h[0] != "Content-Type"))
-    body = encoded(Choice(media), document.body + b"\n")
-    return Response(200, exchange.head(vary, tag, content=content, cache=_PUBLIC), body)
 
 
 def _version(exchange: Exchange, *, is_known: bool) -> Answer:
@@ -179,8 +190,8 @@ def _of_what(exchange: Exchange) -> Answer:
         f"Internal Server Error: {go_text.quoted(asked)}: failed to create RequestInfo: "
         f"unable to determine kind and namespace from url, {asked}\n"
     )
-    for sign, shown in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(sign, shown)
+    for sign, rendered in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(sign, rendered)
     return exchange.text(500, text)
 
 

@@ -1,7 +1,10 @@
-"""Exception → Status: the only such place. Everything a handler raises is answered here.
+"""Exception → Status: whatever a handler raises is answered here.
 
-What nobody expected is logged once, with its traceback, and told as a plain 500 that gives nothing
-away.
+Storage errors of a verb arrive as API errors (``registry/failures``), and those of a watch that
+has begun become ERROR events in ``watch_cache/watches``; the others are translated here.
+
+What was not expected is logged once, with its traceback, and answered with a 500 that reveals
+nothing.
 """
 
 from __future__ import annotations
@@ -14,27 +17,37 @@ from proreus.api.status import (
     BadRequest,
     InternalError,
     NotAcceptable,
+    PlainError,
     ResourceVersionTooLarge,
     ServerTimeout,
     Timeout,
+    TooLarge,
 )
 from proreus.api.wire import json
+from proreus.api.wire.amplification import TooManyContainers
 from proreus.api.wire.path import ApiPath
-from proreus.net.http_request import Response
+from proreus.net.http1.messages import Response
 from proreus.server.authz.authorizer import Denied
 from proreus.server.http.exchange import Exchange, Header
 from proreus.server.http.negotiation import AS_IT_IS, PLAIN, Choice
 from proreus.server.http.representation import choose, encode_document
+from proreus.server.registry.failures import TOO_LARGE
 from proreus.server.storage.interface import (
     FutureRevision,
     InvalidKey,
+    StorageBroken,
     StorageError,
     Unavailable,
+    ValueTooLarge,
 )
 
 _log = structlog.get_logger(__name__)
 _RETRY_UNAVAILABLE_S = 2
-_UNTOLD = Choice(pretty=True)
+_UNKNOWN = Choice(pretty=True)
+
+
+class Unexpected(InternalError):
+    """A fault of the server itself."""
 
 
 def to_api_error(exchange: Exchange, error: Exception) -> ApiError:
@@ -42,25 +55,31 @@ def to_api_error(exchange: Exchange, error: Exception) -> ApiError:
     match error:
         case ApiError():
             return error
+        case TooManyContainers():
+            return TooLarge(f"Request entity too large: {error}")
         case TimeoutError():
             return Timeout("Timeout: request did not complete within the allotted timeout")
         case FutureRevision():
             return ResourceVersionTooLarge.of(error.wanted, error.current, retry_after_s=0)
+        case StorageBroken():
+            return InternalError.of("the storage failed: the server must be restarted")
         case Unavailable() if isinstance(exchange.target, ApiPath):
             asked = GroupResource(exchange.target.group, exchange.target.resource)
             return ServerTimeout.of(asked, exchange.verb, _RETRY_UNAVAILABLE_S)
         case InvalidKey():
             return BadRequest(f"the request names what cannot exist: {error}")
+        case ValueTooLarge():
+            return PlainError(TOO_LARGE)
         case StorageError():
             _log.error("storage failed", path=exchange.path, error=str(error))
             return InternalError.of(str(error))
         case _:
             _log.error("request failed", method=exchange.method, path=exchange.path, exc_info=error)
-            return InternalError.of("the server could not complete the request")
+            return Unexpected.of("the server could not complete the request")
 
 
 def answer(exchange: Exchange, error: ApiError) -> Response:
-    """The Status in the encoding asked for; indented JSON if that cannot be told."""
+    """The Status in the encoding asked for; indented JSON if that is not known."""
     choice = _choice(exchange)
     code = int(error.status["code"])
     headers: list[Header] = []
@@ -79,4 +98,4 @@ def _choice(exchange: Exchange) -> Choice:
     try:
         return choose(exchange, AS_IT_IS)
     except NotAcceptable:
-        return _UNTOLD
+        return _UNKNOWN

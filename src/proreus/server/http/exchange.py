@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Mapping
-from uuid import uuid4
 
 from proreus.api.wire.path import ApiPath, Path, split, unescape
 from proreus.api.wire.query import Query, first, parse_query
-from proreus.net.http_request import Request, Response
+from proreus.net.http1.messages import Request, Response
+from proreus.server.audit.event import AuditEvent
+from proreus.server.http.seats import NO_SEAT, Seat
 from proreus.server.registry.user import ANONYMOUS, User
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -31,12 +31,16 @@ class Exchange:
 
     __slots__ = (
         "_query",
+        "audit",
         "audit_id",
+        "flow_headers",
         "headers",
         "is_long_running",
+        "is_read",
         "method",
         "path",
         "request",
+        "seat",
         "target",
         "user",
         "verb",
@@ -46,12 +50,16 @@ class Exchange:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.method = request.method
+        self.is_read = request.method in _READ_METHODS
         self.headers: Mapping[str, str] = request.headers
         self.path = unescape(request.raw_path_only)
         self.target: Path = split(self.path)
         self.user: User = ANONYMOUS
+        self.seat: Seat = NO_SEAT
+        self.flow_headers: tuple[Header, ...] = ()  # which schema and level it falls under
         self.warnings: list[str] = []
         self.audit_id = ""
+        self.audit: AuditEvent | None = None  # None: the request is not recorded
         self._query: Query | None = None
         self.verb = self._verb()
         # Not bound by the deadline, nor by the limits on requests in progress.
@@ -65,10 +73,6 @@ class Exchange:
             self._query = parse_query(self.request.raw_query)
         return self._query
 
-    @property
-    def is_read(self) -> bool:
-        return self.method in _READ_METHODS
-
     def warn(self, text: str) -> None:
         if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:
             self.warnings.append(text)
@@ -80,7 +84,7 @@ class Exchange:
         self, *extra: Header, content: Header = _JSON, cache: Header = _NO_CACHE
     ) -> tuple[Header, ...]:
         """The headers every answer has, and the warnings gathered so far."""
-        fixed = (("Audit-Id", self.audit_id), cache, content, *extra)
+        fixed = (("Audit-Id", self.audit_id), cache, content, *self.flow_headers, *extra)
         return fixed + tuple(_warning_headers(self.warnings)) if self.warnings else fixed
 
     def json(self, status: int, body: bytes, *extra: Header) -> Response:
@@ -93,12 +97,12 @@ class Exchange:
         return Response(status, self.head(sniff, *extra, content=content), text.encode())
 
     def _verb(self) -> str:
-        """What authorization is asked about (spec/server §1.1)."""
+        """What authorization is asked about (server.md §1.1)."""
         if not isinstance(self.target, ApiPath):
             return self.method.lower()
+        if self.target.watch:
+            return "watch"
         if self.method in ("GET", "HEAD"):
-            if self.target.watch:
-                return "watch"
             if self.target.name:
                 return "get"
             return "watch" if self._asks_watch() else "list"
@@ -111,20 +115,6 @@ class Exchange:
             return False
         values = self.query.get("watch")
         return bool(values) and first(self.query, "watch").lower() not in ("0", "false")
-
-
-class AuditIds:
-    """Uuids of one server, random but for their last digits, which count.
-
-    They only tell requests apart, so they need not be unguessable.
-    """
-
-    def __init__(self) -> None:
-        self._start, _, last = str(uuid4()).rpartition("-")
-        self._numbers = itertools.count(int(last, 16))
-
-    def next(self) -> str:
-        return f"{self._start}-{next(self._numbers) & 0xFFFFFFFFFFFF:012x}"
 
 
 def _warning_headers(warnings: list[str]) -> list[Header]:

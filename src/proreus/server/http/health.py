@@ -1,62 +1,128 @@
-"""livez, readyz, healthz: is it alive, may it be sent work (spec/server §1.3)."""
+"""livez, readyz, healthz: is it alive, may it be sent work (server.md §1.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proreus.api.wire.query import Query
-from proreus.net.http_request import Answer
+from proreus.net.http1.messages import Answer, Response
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.health_metrics import HealthMetrics
+from proreus.server.http.stages.shutdown import Shutdown
+from proreus.server.registry.collections import Collections
+from proreus.server.storage.health import liveness, readiness
+from proreus.server.storage.interface import Storage
 
 Check = Callable[[], str]  # "" if fine, else why not
+
+# What kube-apiserver does when it starts, by the names of its checks: monitors ask for them. Here
+# a server that answers has done all of it, and what it has no such part for cannot fail.
+_START_CHECKS = (
+    *(f"poststarthook/{name}" for name in (
+        "start-apiserver-admission-initializer", "generic-apiserver-start-informers",
+        "priority-and-fairness-config-consumer", "priority-and-fairness-filter",
+        "storage-object-count-tracker-hook", "start-apiextensions-informers",
+        "start-apiextensions-controllers", "crd-informer-synced",
+        "start-system-namespaces-controller", "peer-endpoint-reconciler-controller",
+        "start-cluster-authentication-info-controller",
+        "start-kube-apiserver-identity-lease-controller",
+        "start-kube-apiserver-identity-lease-garbage-collector", "storage-readiness",
+        "start-legacy-token-tracking-controller", "start-service-ip-repair-controllers",
+        "rbac/bootstrap-roles", "scheduling/bootstrap-system-priority-classes",
+        "priority-and-fairness-config-producer", "bootstrap-controller",
+        "start-kubernetes-service-cidr-controller", "aggregator-reload-proxy-client-cert",
+        "start-kube-aggregator-informers", "apiservice-status-local-available-controller",
+        "apiservice-status-remote-available-controller", "apiservice-registration-controller",
+        "apiservice-discovery-controller", "kube-apiserver-autoregistration",
+    )),
+    "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """``checks`` by endpoint ("livez", …), in the order they are told."""
+    """``checks`` by endpoint ("livez", …), in the order they are listed."""
 
     checks: Mapping[str, Mapping[str, Check]]
+    _metrics: HealthMetrics = field(default_factory=HealthMetrics)
 
     def answer(self, exchange: Exchange, parts: tuple[str, ...]) -> Answer | None:
         """None if there is no such endpoint or check."""
         checks = self.checks.get(parts[0])
-        if checks is None or len(parts) > 2:
+        if checks is None:
             return None
-        if len(parts) == 2:
-            return _one(exchange, checks.get(parts[1]))
-        return _all(exchange, parts[0], checks)
+        if len(parts) > 1:
+            name = "/".join(parts[1:])
+            return self._one(exchange, parts[0], name) if name in checks else None
+        return self._all(exchange, parts[0], checks)
 
+    def metrics(self) -> bytes:
+        """Metrics of every check, made now: its endpoint may not have been requested yet."""
+        for endpoint, checks in self.checks.items():
+            for name in checks:
+                self._check(endpoint, name)
+        return self._metrics.text()
 
-def _one(exchange: Exchange, check: Check | None) -> Answer | None:
-    if check is None:
-        return None
-    if why := check():
-        return exchange.text(500, f"internal server error: {why}\n")
-    return exchange.text(200, "ok")
+    def _check(self, endpoint: str, name: str) -> str:
+        why = self.checks[endpoint][name]()
+        self._metrics.observe(name, endpoint, is_fine=not why)
+        return why
 
+    def _one(self, exchange: Exchange, endpoint: str, name: str) -> Answer:
+        if why := self._check(endpoint, name):
+            return exchange.text(500, f"internal server error: {why}\n")
+        plain = ("Content-Type", "text/plain; charset=utf-8")
+        return Response(200, exchange.head(content=plain), b"ok")
 
-def _all(exchange: Exchange, name: str, checks: Mapping[str, Check]) -> Answer:
-    excluded, lines, has_failed = _excluded(exchange.query), [], False
-    for check_name, check in checks.items():
-        if check_name in excluded:
-            lines.append(f"[+]{check_name} excluded: ok")
-        elif check():
-            has_failed = True
-            lines.append(f"[-]{check_name} failed: reason withheld")
-        else:
-            lines.append(f"[+]{check_name} ok")
-    unknown = sorted(excluded - set(checks))
-    if unknown:
-        shown = ",".join(f'"{one}"' for one in unknown)
-        lines.append(f"warn: some health checks cannot be excluded: no matches for {shown}")
-    if has_failed:
-        text = "\n".join([*lines, f"{name} check failed", ""])
-        return exchange.text(500, text)
-    if "verbose" in exchange.query:
-        return exchange.text(200, "\n".join([*lines, f"{name} check passed", ""]))
-    return exchange.text(200, "ok")
+    def _all(self, exchange: Exchange, endpoint: str, checks: Mapping[str, Check]) -> Answer:
+        excluded, lines, has_failed = _excluded(exchange.query), [], False
+        for name in checks:
+            if name in excluded:
+                lines.append(f"[+]{name} excluded: ok")
+            elif self._check(endpoint, name):
+                has_failed = True
+                lines.append(f"[-]{name} failed: reason withheld")
+            else:
+                lines.append(f"[+]{name} ok")
+        unknown = sorted(excluded - set(checks))
+        if unknown:
+            names = ",".join(f'"{one}"' for one in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+        if has_failed:
+            text = "\n".join([*lines, f"{endpoint} check failed", ""])
+            return exchange.text(500, text)
+        if "verbose" in exchange.query:
+            return exchange.text(200, "\n".join([*lines, f"{endpoint} check passed", ""]))
+        return exchange.text(200, "ok")
 
 
 def _excluded(query: Query) -> set[str]:
     return {name for value in query.get("exclude", ()) for name in value.split(",") if name}
+
+
+def server_health(collections: Collections, storage: Storage, shutdown: Shutdown) -> Health:
+    def fine() -> str:
+        return ""
+
+    def synced() -> str:
+        return "" if collections.is_ready else "storage is (re)initializing"
+
+    def ending() -> str:
+        return "process is shutting down" if shutdown.has_begun else ""
+
+    def stored() -> str:
+        return liveness(storage.health)
+
+    def writable() -> str:
+        return readiness(storage.health)
+
+    # Whatever the store is, who asks about it calls it etcd.
+    begun = dict.fromkeys(_START_CHECKS, fine)
+    alive = {"ping": fine, "log": fine, "loopback-serving-certificate": fine, "etcd": stored}
+    ready = {"ping": fine, "log": fine, "etcd": stored, "etcd-readiness": writable}
+    ready |= {"informer-sync": synced, **begun, "shutdown": ending}
+    alive |= begun
+    return Health({"healthz": alive, "livez": alive, "readyz": ready})

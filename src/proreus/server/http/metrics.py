@@ -1,15 +1,14 @@
-"""Requests counted under the names kube-apiserver gives them (spec/server §5.7).
+"""Requests counted under the names kube-apiserver gives them (server.md §5.7).
 
-Plain numbers in a dictionary, turned into metrics when somebody scrapes: a request pays less than
+Plain numbers in a dictionary, turned into metrics when they are scraped: a request pays less than
 a microsecond.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import (
@@ -20,8 +19,11 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire.path import ApiPath
+from proreus.server.histogram import BucketCounts
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.seats import Limits
 
 _BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0,
               6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
@@ -29,13 +31,31 @@ _LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "comp
 _REQUEST_LABELS = (*_LABELS, "dry_run")
 _COMPONENT = "apiserver"
 _CONNECTING = frozenset({"attach", "exec", "portforward", "proxy"})
-_APPLY = "application/apply-patch+yaml"
+_APPLY = PatchType.APPLY.value
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # Unknown paths must not grow the table without end, nor keep what is served out of it.
 _KEYS_MAX = 5000
 _REFUSED_KEYS_MAX = 500
 _LABEL_CHARS_MAX = 100
 _REFUSED = frozenset({400, 401, 403, 404, 405})
+
+# Of metrics that Kubernetes promises to keep, the words say so.
+_TOTAL_TEXT = (
+    "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, "
+    "version, resource, scope, component, and HTTP response code."
+)
+_DURATION_TEXT = (
+    "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, "
+    "version, resource, subresource, scope and component."
+)
+_INFLIGHT_TEXT = (
+    "[STABLE] Maximal number of currently used inflight request limit of this apiserver per "
+    "request kind in last second."
+)
+_LONG_RUNNING_TEXT = (
+    "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, "
+    "version, resource, scope and component. Not all requests are tracked this way."
+)
 
 Labels = tuple[str, ...]
 
@@ -47,18 +67,16 @@ class _Series:
     labels: Labels
     code: int
     count: int = 0
-    total_s: float = 0.0
-    counts: list[int] = field(default_factory=lambda: [0] * (len(_BUCKETS_S) + 1))
+    seconds: BucketCounts = field(default_factory=lambda: BucketCounts(_BUCKETS_S))
 
 
 class RequestMetrics(Collector):
-    def __init__(self, registry: CollectorRegistry) -> None:
+    def __init__(self, registry: CollectorRegistry, limits: Limits) -> None:
         self._series: dict[tuple[str, ...], dict[int, _Series]] = {}
         self._kept = 0
         self._others: dict[int, _Series] = {}
         self._long_running: dict[Labels, int] = {}
-        self.in_flight: Mapping[str, Callable[[], int]] = {}  # by kind, asked when scraped
-        self.rejected = 0
+        self._limits = limits
         registry.register(self)
 
     def observe(self, exchange: Exchange, code: int, seconds: float) -> None:
@@ -77,8 +95,7 @@ class RequestMetrics(Collector):
             found = self._begin(key, exchange, code)
         found.count += 1
         if not exchange.is_long_running:
-            found.total_s += seconds
-            found.counts[bisect_left(_BUCKETS_S, seconds)] += 1
+            found.seconds.add(seconds)
 
     def _begin(self, key: tuple[str, ...], exchange: Exchange, code: int) -> _Series:
         room = _REFUSED_KEYS_MAX if code in _REFUSED else _KEYS_MAX
@@ -92,31 +109,41 @@ class RequestMetrics(Collector):
         self._series.setdefault(key, {})[code] = found
         return found
 
-    def long_running(self, exchange: Exchange, step: int) -> None:
-        labels = _labels(exchange)
-        count = self._long_running.get(labels, 0) + step
-        if count:
-            self._long_running[labels] = count
-        else:
-            del self._long_running[labels]
+    @contextmanager
+    def running(self, exchange: Exchange) -> Iterator[None]:
+        """While a stream is open."""
+        labels, open_streams = _labels(exchange), self._long_running
+        open_streams[labels] = open_streams.get(labels, 0) + 1
+        try:
+            yield
+        finally:
+            open_streams[labels] -= 1
+            if not open_streams[labels]:
+                del open_streams[labels]
 
     def collect(self) -> Iterator[Metric]:
         yield self._totals()
         yield from self._durations()
         running = GaugeMetricFamily(
-            "apiserver_longrunning_requests", "Watches and other open streams.", labels=_LABELS
+            "apiserver_longrunning_requests", _LONG_RUNNING_TEXT, labels=_LABELS
         )
         for labels, count in self._long_running.items():
             running.add_metric(labels, count)
         yield running
+        kinds = ("request_kind",)
         current = GaugeMetricFamily(
-            "apiserver_current_inflight_requests", "Requests at work.", labels=("request_kind",)
+            "apiserver_current_inflight_requests", _INFLIGHT_TEXT, labels=kinds
         )
-        for kind, count_now in self.in_flight.items():
-            current.add_metric((kind,), count_now())
-        yield current
+        waiting = GaugeMetricFamily(
+            "apiserver_current_inqueue_requests", "Requests that wait without a seat.", labels=kinds
+        )
+        limits = self._limits
+        for is_read, kind in enumerate(("mutating", "readOnly")):
+            current.add_metric((kind,), limits.working[is_read])
+            waiting.add_metric((kind,), limits.waiting_by_kind[is_read])
+        yield from (current, waiting)
         yield CounterMetricFamily(
-            "apiserver_dropped_requests", "Requests turned away with 429.", value=self.rejected
+            "apiserver_dropped_requests", "Requests turned away with 429.", value=limits.rejected
         )
 
     def _all(self) -> Iterator[_Series]:
@@ -126,7 +153,7 @@ class RequestMetrics(Collector):
 
     def _totals(self) -> Metric:
         family = CounterMetricFamily(
-            "apiserver_request", "Requests answered.", labels=(*_REQUEST_LABELS, "code")
+            "apiserver_request", _TOTAL_TEXT, labels=(*_REQUEST_LABELS, "code")
         )
         counts: dict[Labels, int] = {}
         for series in self._all():
@@ -139,27 +166,19 @@ class RequestMetrics(Collector):
     def _durations(self) -> Iterator[Metric]:
         """Also under the name that objectives are measured by, which knows no dry runs."""
         text = "How long requests took."
-        yield self._histogram("apiserver_request_duration_seconds", text, _REQUEST_LABELS)
+        yield self._histogram("apiserver_request_duration_seconds", _DURATION_TEXT, _REQUEST_LABELS)
         yield self._histogram("apiserver_request_sli_duration_seconds", text, _LABELS)
 
     def _histogram(self, name: str, text: str, kept: Labels) -> Metric:
         family = HistogramMetricFamily(name, text, labels=kept)
-        totals: dict[Labels, tuple[float, list[int]]] = {}
+        sums: dict[Labels, BucketCounts] = {}
         for series in self._all():
-            if sum(series.counts):
+            if series.seconds:
                 labels = series.labels[: len(kept)]
-                total_s, counts = totals.get(labels, (0.0, [0] * len(series.counts)))
-                summed = [a + b for a, b in zip(counts, series.counts, strict=True)]
-                totals[labels] = (total_s + series.total_s, summed)
-        for labels, (total_s, counts) in totals.items():
-            family.add_metric(labels, _buckets(counts), total_s)
+                sums.setdefault(labels, BucketCounts(_BUCKETS_S)).add_all(series.seconds)
+        for labels, summed in sums.items():
+            family.add_metric(labels, summed.buckets(), summed.total)
         return family
-
-
-def _buckets(counts: list[int]) -> list[tuple[str, float]]:
-    """The edges as Go writes them, because rules name them."""
-    edges = (*(f"{edge:g}" for edge in _BUCKETS_S), "+Inf")
-    return [(edge, float(seen)) for edge, seen in zip(edges, accumulate(counts), strict=True)]
 
 
 def _labels(exchange: Exchange) -> Labels:
@@ -183,7 +202,7 @@ def _labels(exchange: Exchange) -> Labels:
 def _reported_verb(exchange: Exchange, target: ApiPath, method: str) -> str:
     if target.subresource in _CONNECTING:
         return "CONNECT"
-    if exchange.verb in ("list", "watch", "deletecollection"):
+    if exchange.verb in ("list", "watch"):
         return exchange.verb.upper()
     return "APPLY" if _is_apply(exchange) else method
 

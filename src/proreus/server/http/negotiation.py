@@ -1,4 +1,4 @@
-"""Accept and Content-Type → encoding and form of an answer (spec/server §8.1, §12).
+"""Accept and Content-Type → encoding and form of an answer (server.md §8.1, §12).
 
 Two gates stand behind each other, as in Kubernetes: the router knows only media types and says
 ``406: Not Acceptable``; negotiation then looks at the parameters. Pure, and remembered per header.
@@ -9,36 +9,47 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from typing import Literal, TypeGuard, assert_never
 
+from proreus.api.patch.patch_type import PatchType
 from proreus.api.status import NotAcceptable, UnsupportedMediaType
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 
 class Media(StrEnum):
+    """The encodings of objects. Code that treats them differently is a ``match`` that ends in
+    ``assert_never``: the type checker lists all such places when one is added."""
+
     JSON = "application/json"
     YAML = "application/yaml"
     PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
+StreamMedia = Literal[Media.JSON, Media.PROTOBUF]  # what a watch can be encoded in
+
+
+class Form(StrEnum):
+    """What an answer contains of an object; the values are kinds of meta.k8s.io."""
+
+    WHOLE = ""
+    TABLE = "Table"
+    METADATA = "PartialObjectMetadata"
+    METADATA_LIST = "PartialObjectMetadataList"
+
+
 SERVED = (Media.JSON, Media.YAML, Media.PROTOBUF)
 _STREAMS = f"{Media.JSON};stream=watch, {Media.PROTOBUF};stream=watch"
-_STRATEGIC = "application/strategic-merge-patch+json"
-_PATCH_TYPES = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    _STRATEGIC,
-    "application/apply-patch+yaml",
-)
-_CLAUSES_MAX = 64  # sorting them is quadratic, and whoever sends more wants nothing good
-_TRANSFORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_PATCH_TYPES = tuple(kind.value for kind in PatchType)
+_FORMS = {form.value: form for form in Form if form is not Form.WHOLE}
+_CLAUSES_MAX = 64  # sorting them is quadratic; no client sends more
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``kind`` "" means the object itself; ``version`` is that of meta.k8s.io."""
+    """``version`` is that of meta.k8s.io, "" for whole objects."""
 
     media: Media = Media.JSON
-    kind: str = ""
+    form: Form = Form.WHOLE
     version: str = ""
     pretty: bool = False
 
@@ -55,38 +66,61 @@ class _Clause:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """What one endpoint can show. Custom resources have no protobuf but of their metadata."""
+class Offer:
+    """What an endpoint can answer. Custom resources have no protobuf, except of their metadata."""
 
     has_table: bool = True
     is_custom: bool = False
-    has_forms: bool = True  # whether it can be shown as anything but itself
+    has_forms: bool = True  # besides whole objects
 
 
-_ANY = Endpoint()
-AS_IT_IS = Endpoint(has_forms=False)
+_ANY = Offer()
+AS_IT_IS = Offer(has_forms=False)
 
 
-def negotiate(accept: str, endpoint: Endpoint = _ANY) -> Choice:
+def negotiate(accept: str, offer: Offer = _ANY) -> Choice:
     """Raises NotAcceptable."""
     if accept in ("", "*/*", "application/json"):
         return PLAIN
-    found = _negotiated(accept, endpoint)
+    found = _negotiated(accept, offer)
     if found is None:
         raise NotAcceptable(f"only the following media types are accepted: {', '.join(SERVED)}")
     return found
 
 
-def negotiate_stream(choice: Choice) -> None:
+def stream_media(choice: Choice) -> StreamMedia:
     """A watch needs a type that can be streamed; there is no second choice."""
-    if choice.media is Media.YAML:
+    media = choice.media
+    if not _is_streamed(media):
         raise NotAcceptable(f"only the following media types are accepted: {_STREAMS}")
+    return media
+
+
+def _is_streamed(media: Media) -> TypeGuard[StreamMedia]:
+    match media:
+        case Media.JSON | Media.PROTOBUF:
+            return True
+        case Media.YAML:
+            return False
+        case _:
+            assert_never(media)
+
+
+def _needs_messages(media: Media) -> bool:
+    """Whether it needs a message type per kind, so that it has no custom kinds and no tables."""
+    match media:
+        case Media.JSON | Media.YAML:
+            return False
+        case Media.PROTOBUF:
+            return True
+        case _:
+            assert_never(media)
 
 
 def check_routed(
     accept: str, *, is_collection: bool = False, offered: tuple[Media, ...] = SERVED
 ) -> None:
-    """The router's own look at Accept. Raises NotAcceptable."""
+    """The router's own check of Accept. Raises NotAcceptable."""
     if accept in ("", "*/*", "application/json") or _is_routed(accept, offered):
         return
     kinds = ", ".join(offered) + (f", {_STREAMS}" if is_collection else "")
@@ -94,10 +128,10 @@ def check_routed(
 
 
 def patch_type(content_type: str, resource: Resource) -> str:
-    """The kind of patch. Raises UnsupportedMediaType; built-in kinds speak the router's words."""
+    """The kind of patch. Raises UnsupportedMediaType, for built-in kinds with the router's text."""
     media = media_type(content_type)
     if resource.custom:
-        known = [kind for kind in _PATCH_TYPES if kind != _STRATEGIC]
+        known = [kind for kind in _PATCH_TYPES if kind != PatchType.STRATEGIC]
         if media not in known:
             raise UnsupportedMediaType(
                 "the body of the request was in an unknown format - accepted media types include: "
@@ -119,10 +153,10 @@ def _is_routed(accept: str, offered: tuple[Media, ...]) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _negotiated(accept: str, endpoint: Endpoint) -> Choice | None:
+def _negotiated(accept: str, offer: Offer) -> Choice | None:
     for clause in _sorted(_clauses(accept)):
         for media in SERVED:
-            if _matches(clause, media) and (choice := _choice(clause, media, endpoint)):
+            if _matches(clause, media) and (choice := _choice(clause, media, offer)):
                 return choice
     return None
 
@@ -173,26 +207,24 @@ def _matches(clause: _Clause, media: Media) -> bool:
     return clause.type == main and clause.subtype in (sub, "*")
 
 
-def _choice(clause: _Clause, media: Media, endpoint: Endpoint) -> Choice | None:
+def _choice(clause: _Clause, media: Media, offer: Offer) -> Choice | None:
     params = clause.params
     if "sv" in params:
         return None
-    if "stream" in params and (media is Media.YAML or params["stream"] != "watch"):
+    if "stream" in params and (not _is_streamed(media) or params["stream"] != "watch"):
         return None
     pretty = params.get("pretty") == "1"
     if not {"g", "v", "as"} & params.keys():
-        if endpoint.is_custom and media is Media.PROTOBUF:
+        if offer.is_custom and _needs_messages(media):
             return None
         return Choice(media, pretty=pretty)
-    kind, version = params.get("as", ""), params.get("v", "")
-    known = (
-        params.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1") and kind in _TRANSFORMS
-    )
-    if not known or not endpoint.has_forms:
+    form, version = _FORMS.get(params.get("as", "")), params.get("v", "")
+    is_known = params.get("g") == "meta.k8s.io" and version in ("v1", "v1beta1")
+    if form is None or not is_known or not offer.has_forms:
         return None
-    if kind == "Table" and (media is Media.PROTOBUF or not endpoint.has_table):
+    if form is Form.TABLE and (_needs_messages(media) or not offer.has_table):
         return None
-    return Choice(media, kind, version, pretty)
+    return Choice(media, form, version, pretty)
 
 
 def _float(text: str) -> float:
@@ -203,7 +235,7 @@ def _float(text: str) -> float:
 
 
 def aggregated_media(accept: str) -> Media | None:
-    """How aggregated discovery was asked for, whatever else was; None if it was not (§1.2)."""
+    """The aggregated form of discovery that was asked for, None if none was (server.md §1.2)."""
     if "apidiscovery.k8s.io" not in accept:
         return None
     for clause in _clauses(accept):

@@ -1,16 +1,16 @@
-"""OpenAPI documents over HTTP: hashes in the address, JSON or protobuf (spec/server §1.4)."""
+"""OpenAPI documents over HTTP: hashes in the address, JSON or protobuf (server.md §1.4)."""
 
 from __future__ import annotations
 
-import asyncio
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from proreus.aio.clock import Clock
 from proreus.api.wire.query import first
-from proreus.net.http_request import Answer, Response
+from proreus.net.http1.messages import Answer, Response
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import accepted_type
+from proreus.server.offload import Lane
 from proreus.server.registry.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ _IMMUTABLE = ("Cache-Control", "public, immutable")
 
 
 class OpenApi:
-    """The documents are built, off the loop, when somebody first asks for them."""
+    """The documents are built, off the loop, when first asked for."""
 
-    def __init__(self, catalog: Catalog, clock: Clock, schemas: SchemaSource) -> None:
+    def __init__(self, catalog: Catalog, clock: Clock, schemas: SchemaSource, lane: Lane) -> None:
         self._catalog = catalog
+        self._lane = lane
         self._clock = clock
         self._schemas = schemas
         self._v2: OpenApiV2 | None = None
@@ -43,7 +44,7 @@ class OpenApi:
         if path == "/openapi/v2":
             return await self._second(exchange)
         if path == "/openapi/v3":
-            body = (await asyncio.to_thread(lambda: self._third().index())).body
+            body = (await self._lane.run(lambda: self._third().index())).body
             return Response(200, exchange.head(content=_PLAIN), body)
         if path.startswith("/openapi/v3/"):
             return await self._document(exchange, path.removeprefix("/openapi/v3/"))
@@ -57,13 +58,13 @@ class OpenApi:
         if kind is None:
             return Response(406, (*exchange.head()[:2], vary), b"")
         if kind == _JSON:
-            body = (await asyncio.to_thread(lambda: self._as_v2().document())).body
+            body = (await self._lane.run(lambda: self._as_v2().document())).body
         else:
-            body, kind = await asyncio.to_thread(lambda: self._as_v2().protobuf()), _V2
+            body, kind = await self._lane.run(lambda: self._as_v2().protobuf()), _V2
         return Response(200, exchange.head(vary, content=("Content-Type", kind)), body)
 
     async def _document(self, exchange: Exchange, key: str) -> Answer:
-        wanted = await asyncio.to_thread(lambda: self._third().hash_of(key))
+        wanted = await self._lane.run(lambda: self._third().hash_of(key))
         if wanted is None:
             head = exchange.head()
             return Response(404, tuple(h for h in head if h[0] != "Content-Type"), b"")
@@ -78,11 +79,11 @@ class OpenApi:
         if kind is None:
             return Response(406, exchange.head(content=_PLAIN), b"")
         if kind == _JSON:
-            document = await asyncio.to_thread(lambda: self._third().document(key))
+            document = await self._lane.run(lambda: self._third().document(key))
             assert document is not None, "what has a hash has a document"
             body = document.body
         else:
-            packed = await asyncio.to_thread(lambda: self._third().protobuf(key))
+            packed = await self._lane.run(lambda: self._third().protobuf(key))
             assert packed is not None, "what has a hash has a document"
             body, kind = packed, _V3
         tag = ("Etag", f'"{wanted}"')

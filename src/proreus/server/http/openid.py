@@ -1,14 +1,14 @@
-"""What others need to check our tokens: who issues them, by which keys (OpenID Connect)."""
+"""What others need to verify our tokens: issuer and public keys (OpenID Connect discovery)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from proreus.api.status import MethodNotAllowed
 from proreus.api.wire import json
-from proreus.net.http_request import Answer, Response
-from proreus.server.authn.service_accounts import ALGORITHM, ISSUER, ServiceAccountTokens
+from proreus.net.http1.messages import Answer, Response
+from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.http.exchange import Exchange
 
 _CONFIGURATION = "/.well-known/openid-configuration"
@@ -24,24 +24,26 @@ class OpenId:
     tokens: ServiceAccountTokens
     address: Callable[[], str]
 
-    def answer(self, exchange: Exchange) -> Answer | None:
+    async def answer(self, exchange: Exchange) -> Answer | None:
         """None if there is nothing of this path. Raises MethodNotAllowed."""
         path = exchange.path.rstrip("/")
         if path not in (_CONFIGURATION, _KEYS):
             return None
         if exchange.method != "GET":
             raise MethodNotAllowed.default()
+        keys = await self.tokens.jwks()
         if path == _KEYS:
-            return _cached(exchange, "application/jwk-set+json", {"keys": [self.tokens.jwk()]})
-        return _cached(exchange, "application/json", self._configuration())
+            return _cached(exchange, "application/jwk-set+json", {"keys": keys})
+        return _cached(exchange, "application/json", self._configuration(keys))
 
-    def _configuration(self) -> dict[str, object]:
+    def _configuration(self, keys: Sequence[Mapping[str, str]]) -> dict[str, object]:
+        options = self.tokens.options
         return {
-            "issuer": ISSUER,
-            "jwks_uri": f"https://{self.address()}{_KEYS}",
+            "issuer": options.issuers[0],
+            "jwks_uri": options.jwks_uri or f"https://{self.address()}{_KEYS}",
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": [ALGORITHM],
+            "id_token_signing_alg_values_supported": sorted({key["alg"] for key in keys}),
         }
 
 

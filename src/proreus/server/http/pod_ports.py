@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from proreus.aio.tasks import background
 from proreus.api.wire import channels
-from proreus.api.wire.channels import Closed
-from proreus.net.transport_error import TransportError
+from proreus.api.wire.channels import ChannelClosed
+from proreus.net.client.transport_error import TransportError
 
 if TYPE_CHECKING:
-    from proreus.net.websocket_client import ClientWebSocket
+    from proreus.net.client.websocket import ClientWebSocket
 
 _PIECE_BYTES = 64 * 1024
 _DATA, _ERROR = 0, 1
@@ -65,7 +65,7 @@ async def _from_pod(forward: ClientWebSocket, sink: socket.socket, opened: PodSo
         try:
             while (raw := await forward.receive()) is not None:
                 message = channels.V4.decode(raw)
-                assert not isinstance(message, Closed), "this protocol closes nothing"
+                assert not isinstance(message, ChannelClosed), "this protocol closes nothing"
                 if message.channel not in announced:
                     announced.add(message.channel)  # its first message names the port
                 elif message.channel == _ERROR:

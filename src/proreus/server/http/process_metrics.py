@@ -24,7 +24,7 @@ _LABELS = {
 
 
 class BuildInfo(Collector):
-    """Always 1; what is to be known is in the labels. Read when somebody scrapes."""
+    """Always 1; the information is in the labels. Read when scraped."""
 
     def collect(self) -> Iterator[Metric]:
         known = version_info()

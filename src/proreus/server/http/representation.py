@@ -1,24 +1,31 @@
-"""What an answer looks like: the view a request negotiated, and its encoding.
+"""How an answer is rendered: the view a request negotiated, and its encoding.
 
-Views are made once per resource and choice, so that all watchers of one look share their frames.
+Views are made once per resource and choice, so that all watchers of one view share their frames.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 from proreus.aio.clock import Clock
 from proreus.api import field_error
-from proreus.api.group_version import GroupKind
 from proreus.api.status import BadRequest
 from proreus.api.wire import json
 from proreus.api.wire.query import first
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.negotiation import PLAIN, Choice, Endpoint, Media, negotiate
-from proreus.server.registry.collection import Convert
-from proreus.server.registry.resource import Resource
+from proreus.server.http.negotiation import (
+    PLAIN,
+    Choice,
+    Form,
+    Media,
+    Offer,
+    negotiate,
+    stream_media,
+)
+from proreus.server.resource import Resource
+from proreus.server.resource.conversion import Convert
 from proreus.server.views import (
     ConvertedView,
     IncludeObject,
@@ -31,38 +38,39 @@ from proreus.server.views import (
     to_protobuf,
     to_yaml,
 )
-from proreus.server.views.columns import printer_for
-from proreus.server.watch_cache.view import View
+from proreus.server.watch_cache.view import EncodingView
 
 _VIEWS_MAX = 2000
-_SCALE = GroupKind("autoscaling", "Scale")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _PRETTY_AGENTS = ("curl", "Wget", "Mozilla/5.0")
-_CUSTOM = Endpoint(is_custom=True)
-_BUILT_IN = Endpoint()
-_WITHOUT_TABLE = Endpoint(has_table=False)
+_CUSTOM = Offer(is_custom=True)
+_BUILT_IN = Offer()
+_WITHOUT_TABLE = Offer(has_table=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """One negotiated look of one resource."""
+    """One negotiated view and encoding of one resource."""
 
     choice: Choice
     view: ResponseView
-    refusal: BadRequest | None = None  # told only when there is something to show
+    refusal: BadRequest | None = None  # raised only once there is something to render
 
     @property
     def content_type(self) -> str:
         return self.choice.media.value
 
-    def encode(self, body: bytes) -> bytes:
-        """A JSON body in the encoding asked for."""
-        return encoded(self.choice, body)
-
     @property
-    def frames(self) -> View:
+    def frames(self) -> EncodingView:
         """How the events of a watch are written; equal ones share their bytes."""
-        return ProtobufView(self.view) if self.choice.media is Media.PROTOBUF else self.view
+        media = stream_media(self.choice)
+        match media:
+            case Media.JSON:
+                return self.view
+            case Media.PROTOBUF:
+                return ProtobufView(self.view)
+            case _:
+                assert_never(media)
 
 
 class Representations:
@@ -72,7 +80,7 @@ class Representations:
         self._plain: dict[Resource, Representation] = {}
         self._others: dict[tuple[Resource, Choice, IncludeObject], Representation] = {}
 
-    def of(self, exchange: Exchange, resource: Resource) -> Representation:
+    def negotiate(self, exchange: Exchange, resource: Resource) -> Representation:
         """Raises NotAcceptable."""
         choice = choose(exchange, _CUSTOM if resource.custom else _BUILT_IN)
         if choice is PLAIN:
@@ -103,14 +111,16 @@ class Representations:
 
     def scale(self, exchange: Exchange, resource: Resource) -> Representation:
         """A Scale, which is no object of the resource but stands for one."""
+        scale = resource.subresource("scale")
+        assert scale is not None, "found by the router"
         choice = choose(exchange, _CUSTOM if resource.custom else _BUILT_IN)
-        if choice.kind != "Table":
+        if choice.form is not Form.TABLE:
             return Representation(choice, self._view(resource, choice, IncludeObject.METADATA))
         include = _included(exchange, choice)
         if isinstance(include, BadRequest):
             raise include
         view = TableView(
-            printer_for(_SCALE),
+            scale.printer,
             self._whole(resource),
             self._clock,
             include=include,
@@ -125,17 +135,18 @@ class Representations:
             del self._others[key]
 
     def _view(self, resource: Resource, choice: Choice, include: IncludeObject) -> ResponseView:
-        match choice.kind:
-            case "Table":
-                printer = resource.printer or printer_for(resource.stored_gvk.group_kind)
+        match choice.form:
+            case Form.TABLE:
                 whole = self._whole(resource)
                 return TableView(
-                    printer, whole, self._clock, include=include, version=choice.version
+                    resource.printer, whole, self._clock, include=include, version=choice.version
                 )
-            case "PartialObjectMetadata" | "PartialObjectMetadataList":
+            case Form.METADATA | Form.METADATA_LIST:
                 return MetadataView(choice.version)
-            case _:
+            case Form.WHOLE:
                 return self._whole(resource)
+            case _:
+                assert_never(choice.form)
 
     def _whole(self, resource: Resource) -> JsonView | ConvertedView:
         view = JsonView(resource)
@@ -146,27 +157,31 @@ class Representations:
         return ConvertedView(resource, view, self._convert)
 
 
-def choose(exchange: Exchange, endpoint: Endpoint = _BUILT_IN) -> Choice:
+def choose(exchange: Exchange, offer: Offer = _BUILT_IN) -> Choice:
     """What the request wants to see."""
-    choice = negotiate(exchange.headers.get("Accept", ""), endpoint)
+    choice = negotiate(exchange.headers.get("Accept", ""), offer)
     if choice.pretty or not is_pretty(exchange):
         return choice
-    return Choice(choice.media, choice.kind, choice.version, pretty=True)
+    return Choice(choice.media, choice.form, choice.version, pretty=True)
 
 
 def is_pretty(exchange: Exchange) -> bool:
-    """For people: asked for, or the client is one that people type into."""
+    """Indented for people: requested, or the client is one that people use by hand."""
     if "pretty" in exchange.request.raw_query and (asked := first(exchange.query, "pretty")):
         return asked in _TRUE
     return exchange.user_agent().startswith(_PRETTY_AGENTS)
 
 
 def encoded(choice: Choice, body: bytes) -> bytes:
-    if choice.media is Media.YAML:
-        return to_yaml(body)
-    if choice.media is Media.PROTOBUF:
-        return to_protobuf(body)
-    return indented(body) if choice.pretty and choice.media is Media.JSON else body
+    match choice.media:
+        case Media.JSON:
+            return indented(body) if choice.pretty else body
+        case Media.YAML:
+            return to_yaml(body)
+        case Media.PROTOBUF:
+            return to_protobuf(body)
+        case _:
+            assert_never(choice.media)
 
 
 def encode_document(choice: Choice, value: Mapping[str, Any]) -> bytes:
@@ -175,8 +190,8 @@ def encode_document(choice: Choice, value: Mapping[str, Any]) -> bytes:
 
 
 def _included(exchange: Exchange, choice: Choice) -> IncludeObject | BadRequest:
-    """What the rows of a table carry of their objects, or why that cannot be said."""
-    text = first(exchange.query, "includeObject") if choice.kind == "Table" else ""
+    """What the rows of a table carry of their objects, or why the query is wrong."""
+    text = first(exchange.query, "includeObject") if choice.form is Form.TABLE else ""
     if not text:
         return IncludeObject.METADATA
     try:

@@ -1,4 +1,4 @@
-"""Path and method → the verb of a resource, or why there is none (spec/server §1.1, §12)."""
+"""Path and method → the verb of a resource, or why there is none (server.md §1.1, §12)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from proreus.api.status import BadRequest, MethodNotAllowed, NotFound
 from proreus.api.wire.path import ApiPath
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.resource import Resource, Subresource
+from proreus.server.resource import Resource, Subresource
 
 _ITEM_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -31,14 +31,15 @@ class ResourceRoute(NamedTuple):
     is_legacy_watch: bool = False
 
 
-Route = ResourceRoute | PageNotFound
+# What a path leads to. A group served by another API server would be a third case.
+RouteResult = ResourceRoute | PageNotFound
 
 
 class Router:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
-    def route(self, method: str, path: ApiPath) -> Route:
+    def route(self, method: str, path: ApiPath) -> RouteResult:
         """Raises NotFound or MethodNotAllowed."""
         resource = self._catalog.lookup(path.group, path.version, path.resource)
         if resource is None or (path.rest and not _is_proxied(resource, path)):
@@ -63,8 +64,8 @@ def _is_proxied(resource: Resource, path: ApiPath) -> bool:
     return path.subresource == "proxy" and resource.subresource("proxy") is not None
 
 
-def _custom(resource: Resource, method: str, path: ApiPath) -> Route:
-    """Custom resources are routed by hand in Kubernetes, with other answers in odd places."""
+def _custom(resource: Resource, method: str, path: ApiPath) -> RouteResult:
+    """Kubernetes routes custom resources by code of their own, with other answers in odd cases."""
     place, method = _place(resource, path), "GET" if method == "HEAD" else method
     if not place or (not path.watch and _is_across(resource, method, path)):
         return PageNotFound()
@@ -93,14 +94,13 @@ def _is_across(resource: Resource, method: str, path: ApiPath) -> bool:
 
 def _place(resource: Resource, path: ApiPath) -> str:
     """Where the path stands: "" if the resource has no such place."""
-    is_namespace = resource.plural == "namespaces" and not resource.group
     if path.scoped and not resource.namespaced:
         return ""
     if path.subresource:
         is_whole = path.name and (path.scoped or not resource.namespaced)
         return "subresource" if is_whole and not path.watch else ""
     if path.name:
-        return "item" if path.scoped or not resource.namespaced or is_namespace else ""
+        return "item" if path.scoped or not resource.namespaced else ""
     return "collection"
 
 
@@ -113,9 +113,11 @@ def _collection(resource: Resource, method: str, path: ApiPath) -> ResourceRoute
             raise MethodNotAllowed.default()
         return ResourceRoute(resource, "list", path.namespace, "", is_legacy_watch=True)
     verb = _COLLECTION_VERBS.get(method, "")
-    # Across all namespaces one can only look.
+    # Across all namespaces one can only list and watch.
     if verb not in verbs or (resource.namespaced and not path.scoped and verb != "list"):
-        if not any(other in verbs for other in ("list", "create", "deletecollection", "watch")):
+        is_across = resource.namespaced and not path.scoped
+        served = ("list",) if is_across else ("list", "create", "deletecollection", "watch")
+        if not any(other in verbs for other in served):
             raise NotFound.path()
         raise MethodNotAllowed.default()
     namespace = path.namespace if resource.namespaced else ""
@@ -144,6 +146,8 @@ def _below(resource: Resource, method: str, path: ApiPath) -> ResourceRoute:
     if sub is None:
         raise NotFound.path()
     verb = _SUBRESOURCE_VERBS.get(method, "")
+    if sub.name == "proxy" and method in ("HEAD", "OPTIONS"):
+        verb = "get"  # what is proxied knows more methods
     if verb not in sub.verbs:
         raise MethodNotAllowed.default()
     namespace = path.namespace if resource.namespaced else ""

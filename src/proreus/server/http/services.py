@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
@@ -11,13 +10,15 @@ from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.http.body import ObjectDecoder
 from proreus.server.http.kubelets import Kubelets
+from proreus.server.http.rendering import Rendering
 from proreus.server.http.representation import Representations
+from proreus.server.offload import Offload
+from proreus.server.registry.admission import Admission
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
-from proreus.server.registry.resource import Resource
-from proreus.server.registry.write import Admission
+from proreus.server.resource import Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,8 @@ class Services:
     authorization: Authorization
     service_accounts: ServiceAccountTokens
     kubelets: Kubelets
-    date: Callable[[], bytes]  # the Date header's line
+    offload: Offload
+    rendering: Rendering
 
     def collection(self, resource: Resource) -> Collection:
-        return self.collections.of(resource)
+        return self.collections.get(resource)

@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 import msgspec
 
 from proreus.api.wire import json
-from proreus.server.registry.resource import Resource
-from proreus.server.watch_cache.object import Attributes
+from proreus.server.resource import Resource
+from proreus.server.watch_cache.object import SelectableAttributes
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -30,19 +30,21 @@ class _Header(msgspec.Struct, gc=False):
 _header = msgspec.json.Decoder(_Header)
 
 
-def attribute_reader(resource: Resource) -> Callable[[bytes], Attributes]:
+def attribute_reader(resource: Resource) -> Callable[[bytes], SelectableAttributes]:
     """From the stored form of an object of this resource. Raises ValueError if it cannot be one."""
     if not resource.selectable.names:
-        return lambda stored: Attributes(_header.decode(stored).metadata.labels or {}, _NOTHING)
+        return lambda stored: SelectableAttributes(
+            _header.decode(stored).metadata.labels or {}, _NOTHING
+        )
     read = resource.selectable.read
     partly = _decoder(resource.selectable.reads) if resource.selectable.reads else json.decode
 
-    def attributes(stored: bytes) -> Attributes:
+    def attributes(stored: bytes) -> SelectableAttributes:
         try:
             obj = partly(stored)
         except msgspec.ValidationError:  # JSON, but of another shape: the reader copes with it
             obj = json.decode(stored)
-        return Attributes(obj["metadata"].get("labels") or {}, read(obj))
+        return SelectableAttributes(obj["metadata"].get("labels") or {}, read(obj))
 
     return attributes
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind, GroupVersionResource
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 
 class Catalog:

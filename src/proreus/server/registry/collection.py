@@ -7,24 +7,27 @@ and converts on the way in and out; for all others conversion costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.api.patch.ownership import Endpoint
-from proreus.api.status import BadRequest
+from proreus.api.status import BadRequest, InternalError
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, splice
+from proreus.server.registry.admission import Allocate
 from proreus.server.registry.metadata_rules import path_name_violation
-from proreus.server.registry.resource import Resource
-from proreus.server.schema.rules import JsonObject
+from proreus.server.resource import Resource
+from proreus.server.resource.conversion import Convert
 from proreus.server.storage.interface import StoredValue
 from proreus.server.storage.resource_store import ResourceStore
 from proreus.server.watch_cache.cache import WatchCache
-from proreus.server.watch_cache.object import CachedObject
+from proreus.server.watch_cache.object import EncodedObject
 
-Convert = Callable[[JsonObject, GroupVersionKind], JsonObject]
-_NOTHING: Mapping[str, str] = {}
+
+class UnreadableObject(InternalError):
+    """What is stored is no object: another program wrote it, or the disk damaged it."""
 
 
 @dataclass(slots=True)
@@ -36,6 +39,7 @@ class Collection:
     cache: WatchCache
     find_node: Callable[[GroupVersionKind], TypeNode | None]
     convert: Convert
+    allocate: Allocate | None = None  # for kinds with addresses
     endpoints: dict[str, Endpoint] = field(default_factory=dict)  # by subresource, kept here
     _node: TypeNode | None = None
 
@@ -70,12 +74,18 @@ class Collection:
     def decode(self, stored: StoredValue) -> JsonObject:
         """The object in its stored version, with kind, apiVersion and resourceVersion.
 
-        One that a webhook converts comes as it was written, in whichever version that was.
+        One that a webhook converts comes as it was written, in whichever version that was. Raises
+        Unreadable.
         """
         resource = self.resource
         version, text = splice.split_version(stored.value)
-        value: JsonObject = json.decode(text)
-        value["metadata"]["resourceVersion"] = str(stored.revision)
+        try:
+            value: JsonObject = json.decode(text)
+            value["metadata"]["resourceVersion"] = str(stored.revision)
+        except (ValueError, TypeError, KeyError) as why:
+            raise UnreadableObject.of(
+                f"what is stored of {stored.key} is damaged; it can only be deleted"
+            ) from why
         gvk = resource.stored_gvk
         if resource.versions is not None:
             api_version = resource.versions.written_in(version)
@@ -88,10 +98,16 @@ class Collection:
         versions = self.resource.versions
         if versions is None:
             return self.decode(stored)
-        found = cached_copy(stored.key, stored.value, stored.revision)
+        found = EncodedObject.of_stored(stored.key, stored.value, stored.revision)
         gvk = self.resource.gvk
-        (shown,) = await versions.served((found,))
-        return {"kind": gvk.kind, "apiVersion": gvk.api_version, **splice.decode_item(shown.item)}
+        served = await versions.served(found)
+        return {"kind": gvk.kind, "apiVersion": gvk.api_version, **splice.decode_item(served.item)}
+
+    async def served(self, written: StoredValue) -> EncodedObject:
+        """What a write left behind, in the version of the request, ready to be rendered."""
+        found = EncodedObject.of_stored(written.key, written.value, written.revision)
+        versions = self.resource.versions
+        return found if versions is None else await versions.served(found, remembers=False)
 
     async def to_bytes(self, obj: JsonObject) -> bytes:
         """What storage keeps of a changed object."""
@@ -102,8 +118,12 @@ class Collection:
         return self.as_written(obj)
 
     def as_written(self, obj: JsonObject) -> bytes:
-        """Stored bytes of an object in the version it is in; custom ones say which that is."""
-        stored = splice.stored_from_object(obj)
+        """Stored bytes of an object in the version it is in; those of custom ones name it."""
+        try:
+            stored = splice.stored_from_object(obj)
+        except json.JSONEncodeError as deep:
+            # Managed fields are nested deeper than what they name: more than was decoded.
+            raise BadRequest("the object is nested too deep: exceeded max depth") from deep
         if not self.resource.custom:
             return stored
         return splice.with_version(stored, obj["apiVersion"].rpartition("/")[2])
@@ -112,13 +132,15 @@ class Collection:
         """Whether writing the same object again changes its bytes: they are in a past version."""
         if not self.resource.custom:
             return False
-        return splice.split_version(stored.value)[0] != self.resource.stored_version
+        return splice.split_version(stored.value)[0] != self.resource.stored_gvk.version
 
-    def at_hand(self, key: str) -> StoredValue | None:
+    def newest_cached(self, key: str) -> StoredValue | None:
         """The newest state of an object, if it is known without asking storage for it."""
         cached = self.cache.peek(key)
         if cached is None or not self.store.is_newest(key, cached.revision):
             return None
+        if not self.cache.is_readable(cached):
+            return None  # what the cache has in its place must not be written back
         value = splice.stored_from_item(cached.item)
         if cached.version:
             value = splice.with_version(value, cached.version)
@@ -129,11 +151,3 @@ class Collection:
 
     def to_stored(self, obj: JsonObject) -> JsonObject:
         return self.convert(obj, self.resource.stored_gvk) if self.resource.is_converted else obj
-
-
-def cached_copy(key: str, stored: bytes, revision: int | None) -> CachedObject:
-    """What a view shows of an object that did not come from the cache."""
-    namespace, _, name = key.rpartition("/")
-    version, value = splice.split_version(stored)
-    item = value[1:] if revision is None else splice.item_from_stored(value, revision)
-    return CachedObject(key, namespace, name, revision or 0, item, _NOTHING, _NOTHING, version)

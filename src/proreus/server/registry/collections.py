@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from proreus.server.registry.attributes import attribute_reader
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.collection import Collection, Convert
+from proreus.server.registry.collection import Collection
 from proreus.server.registry.kinds import KnownKinds
-from proreus.server.registry.resource import Resource
-from proreus.server.storage.factory import StorageFactory
+from proreus.server.resource import Resource
+from proreus.server.resource.conversion import Convert
+from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.caches import WatchCaches
 
@@ -16,7 +17,7 @@ class Collections:
     """``serve`` a resource before it is in the catalog, ``forget`` it after it left."""
 
     def __init__(
-        self, stores: StorageFactory, caches: WatchCaches, kinds: KnownKinds, convert: Convert
+        self, stores: ResourceStores, caches: WatchCaches, kinds: KnownKinds, convert: Convert
     ) -> None:
         self._stores = stores
         self._caches = caches
@@ -27,7 +28,7 @@ class Collections:
         self._collections: dict[tuple[str, str, str], Collection] = {}
 
     def serve(self, resource: Resource) -> None:
-        if not is_stored(resource):
+        if resource.unstored is not None:
             return
         cache = self._by_prefix.get(resource.prefix)
         if cache is None:
@@ -35,13 +36,13 @@ class Collections:
                 resource.prefix,
                 attribute_reader(resource),
                 resource.selectable.exact_index,
-                cached=resource.cached,
+                cached=resource.persistence.cached,
                 resource=resource.group_resource,
             )
         self._users.setdefault(resource.prefix, set()).add(str(resource.gvr))
         self._collections[_key(resource)] = Collection(
             resource=resource,
-            store=self._stores.store(resource.storage_prefix or resource.plural),
+            store=self._stores.store(resource.store_name),
             cache=cache,
             find_node=self._kinds.node,
             convert=self._convert,
@@ -64,16 +65,16 @@ class Collections:
         """Every cache has been filled."""
         return all(cache.is_ready for cache in self._by_prefix.values())
 
-    def of(self, resource: Resource) -> Collection:
+    def get(self, resource: Resource) -> Collection:
         return self._collections[_key(resource)]
+
+    def count(self, group: str, version: str, plural: str) -> int:
+        """Objects at hand; 0 of what is not served."""
+        found = self._collections.get((group, version, plural))
+        return found.cache.count() if found is not None else 0
 
     def named(self, group: str, version: str, plural: str) -> Collection:
         return self._collections[group, version, plural]
-
-
-def is_stored(resource: Resource) -> bool:
-    """Reviews, bindings and component statuses have no objects of their own."""
-    return "watch" in resource.verbs
 
 
 def _key(resource: Resource) -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""What the server does to an object's metadata whatever its kind (spec/server §6.1, §6.2, §6.4).
+"""What the server does to an object's metadata whatever its kind (server.md §6.1, §6.2, §6.4).
 
 Pure: every function changes only the object it is given.
 """
@@ -10,12 +10,11 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
+from proreus.api.json_types import JsonObject
+from proreus.api.status import BadRequest
 from proreus.api.values.timestamp import format_time, parse_time
 from proreus.api.wire import json
-from proreus.server.schema.rules import JsonObject
 
-ORPHAN = "orphan"
-FOREGROUND = "foregroundDeletion"
 _SYSTEM_FIELDS = (
     "creationTimestamp",
     "uid",
@@ -26,12 +25,15 @@ _SYSTEM_FIELDS = (
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_SUFFIX = 5
 _GENERATED_MAX = 63
-_UIDS_AT_ONCE = 64
+_UIDS_PER_FETCH = 64
+_SERVER_FIELDS = (
+    "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"
+)  # fmt: skip
 _NOT_CONTENT = frozenset({"metadata", "status", "kind", "apiVersion"})
 _NOWHERE: Any = object()
 
 
-def of(obj: JsonObject) -> dict[str, Any]:
+def ensure(obj: JsonObject) -> dict[str, Any]:
     """The object's metadata, made if there is none."""
     found = obj.get("metadata")
     if not isinstance(found, dict):
@@ -39,27 +41,36 @@ def of(obj: JsonObject) -> dict[str, Any]:
     return found
 
 
+def check_namespace(obj: JsonObject, namespace: str) -> None:
+    """The object names the path's namespace or none. Raises BadRequest."""
+    given = ensure(obj).get("namespace")
+    if given and given != namespace:
+        raise BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
 def wipe_system_fields(obj: JsonObject) -> None:
     """On create a client cannot choose these."""
-    metadata = of(obj)
+    metadata = ensure(obj)
     for name in _SYSTEM_FIELDS:
         metadata.pop(name, None)
 
 
 def fill_system_fields(obj: JsonObject, now: float) -> None:
-    metadata = of(obj)
+    metadata = ensure(obj)
     metadata["uid"] = new_uid()
     metadata["creationTimestamp"] = format_time(now)
 
 
-class _Randomness:
-    """The kernel's, fetched for many uids at once: asking it costs more than writing one down."""
+class _RandomDigits:
+    """The kernel's, fetched for many uids together: one fetch costs more than making a uid."""
 
     def __init__(self) -> None:
         self._digits = ""
         self._at = 0
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)  # two must not give out the same
+            os.register_at_fork(after_in_child=self._forget)  # two processes must not give the same
 
     def _forget(self) -> None:
         self._digits, self._at = "", 0
@@ -68,17 +79,17 @@ class _Randomness:
         """32 hexadecimal digits."""
         start = self._at
         if start == len(self._digits):
-            self._digits, start = os.urandom(16 * _UIDS_AT_ONCE).hex(), 0
+            self._digits, start = os.urandom(16 * _UIDS_PER_FETCH).hex(), 0
         self._at = start + 32
         return self._digits[start : start + 32]
 
 
-_randomness = _Randomness()
+_random_digits = _RandomDigits()
 
 
 def new_uid() -> str:
-    """A random uuid, written down at once: the class for it costs more than the randomness."""
-    digits = _randomness.take()
+    """A random uuid, formatted here: the class for it costs more than the randomness."""
+    digits = _random_digits.take()
     variant = "89ab"[int(digits[16], 16) & 3]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
@@ -88,12 +99,14 @@ def generate_name(prefix: str) -> str:
     return prefix[: _GENERATED_MAX - _GENERATED_SUFFIX] + suffix
 
 
-def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> None:
+def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> bool:
     """On update the server's own fields stay; a missing uid means "the one that is there".
 
-    A deletion cannot be taken back; one that is not under way is judged by validation.
+    A deletion cannot be taken back; one that is not under way is left to validation. Returns
+    whether the object came with all of them as they are.
     """
-    new, before = of(obj), old["metadata"]
+    new, before = ensure(obj), old["metadata"]
+    came = all(new.get(name) == before.get(name) for name in _SERVER_FIELDS)
     if not new.get("uid"):
         _restore(new, before, "uid")
     if before.get("creationTimestamp"):
@@ -103,6 +116,7 @@ def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> None:
             new[name] = before[name]
     new.pop("selfLink", None)
     _restore(new, before, "generation")
+    return came
 
 
 def spec_changed(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
@@ -119,7 +133,7 @@ def is_deleting(obj: Mapping[str, Any]) -> bool:
 
 def mark_deleting(obj: JsonObject, now: float, grace_s: int = 0) -> None:
     """Begin a deletion that something still holds up; the first mark counts as a change."""
-    metadata = of(obj)
+    metadata = ensure(obj)
     if not metadata.get("deletionTimestamp"):
         raise_generation(obj)
     marked = metadata.get("deletionTimestamp")
@@ -129,9 +143,16 @@ def mark_deleting(obj: JsonObject, now: float, grace_s: int = 0) -> None:
 
 
 def raise_generation(obj: JsonObject) -> None:
-    metadata = of(obj)
+    metadata = ensure(obj)
     if metadata.get("generation"):
         metadata["generation"] += 1
+
+
+def set_finalizers(obj: JsonObject, finalizers: list[str]) -> None:
+    if finalizers:
+        ensure(obj)["finalizers"] = finalizers
+    else:
+        ensure(obj).pop("finalizers", None)
 
 
 def goes_with_last_finalizer(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
@@ -144,12 +165,12 @@ def goes_with_last_finalizer(new: Mapping[str, Any], old: Mapping[str, Any]) -> 
 
 
 def without_resource_version(obj: JsonObject) -> None:
-    of(obj).pop("resourceVersion", None)
+    ensure(obj).pop("resourceVersion", None)
 
 
 def unique_owner_references(obj: JsonObject) -> list[str]:
-    """Drop exact duplicates; the uids that stood there twice."""
-    owners = of(obj).get("ownerReferences")
+    """Drop exact duplicates; returns their uids."""
+    owners = ensure(obj).get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
     kept: dict[bytes, Any] = {}
@@ -160,7 +181,7 @@ def unique_owner_references(obj: JsonObject) -> list[str]:
             doubled[owner.get("uid") or ""] = None
         else:
             kept[known] = owner
-    of(obj)["ownerReferences"] = list(kept.values())
+    ensure(obj)["ownerReferences"] = list(kept.values())
     return sorted(doubled)
 
 

@@ -1,38 +1,32 @@
-"""What must hold of any object's metadata (spec/server §6.1, §6.2). Returns every violation."""
+"""What must hold of any object's metadata (server.md §6.1, §6.2). Returns every violation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 from proreus.api import field_error
-from proreus.api.field_error import Faults, FieldError, first_faults
+from proreus.api.field_error import Faults, FieldError, collect_faults
+from proreus.api.finalizers import FOREGROUND, ORPHAN
 from proreus.api.values import names
-from proreus.server.registry.metadata import FOREGROUND, ORPHAN
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 
 _ANNOTATION_BYTES_MAX = 256 * 1024
 _LABEL_KEY_MAX = 253 + 1 + 63
 _LABEL_VALUE_MAX = 63
-_NAME_RULES: Mapping[str, Callable[[str], list[str]]] = {
-    "dns-subdomain": names.dns_subdomain,
-    "dns-label": names.dns_label,
-    "dns-1035-label": names.dns_1035_label,
-    "path-segment": names.path_segment,
-}
 _STANDARD_FINALIZERS = (ORPHAN, FOREGROUND, "kubernetes")
 _NO_OWNERS = {("v1", "Event")}  # kinds that may not own anything
 
 
 def violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
-    return first_faults(lambda: _violations(metadata, resource))
+    return collect_faults(lambda: _violations(metadata, resource))
 
 
 def update_violations(
     metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource
 ) -> list[FieldError]:
-    return first_faults(lambda: _update_violations(metadata, old, resource))
+    return collect_faults(lambda: _update_violations(metadata, old, resource))
 
 
 def _violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
@@ -58,12 +52,12 @@ def _update_violations(
         before = set(old.get("finalizers") or ())
         added = [name for name in metadata.get("finalizers") or () if name not in before]
         if added:
-            shown = ", ".join(field_error.quote(name) for name in sorted(added))
+            names = ", ".join(field_error.quote(name) for name in sorted(added))
             found.append(
                 field_error.forbidden(
                     "metadata.finalizers",
                     "no new finalizers can be added if the object is being deleted, "
-                    f"found new finalizers []string{{{shown}}}",
+                    f"found new finalizers []string{{{names}}}",
                 )
             )
     for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
@@ -127,7 +121,7 @@ def path_name_violation(name: str) -> str:
 
 def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
     name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
-    rule = _NAME_RULES[resource.name_rule]
+    rule = resource.name_rule
     found: list[FieldError] = []
     if prefix:
         # The prefix of a generated name may end as no name may: with a dash.
@@ -147,11 +141,11 @@ def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[Fi
 
 
 def _owner_violations(owners: Any) -> list[FieldError]:
-    found = Faults()
+    """Kubernetes names the list in all of these, not the element."""
+    found, at = Faults(), "metadata.ownerReferences"
     controller = ""
-    for index, owner in enumerate(owners):
-        at = f"metadata.ownerReferences[{index}]"
-        version = owner.get("apiVersion") or ""
+    for owner in owners:
+        version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
         if not version.rpartition("/")[2] or version.count("/") > 1:
             found.append(
                 field_error.invalid(f"{at}.apiVersion", version, "version must not be empty")
@@ -159,27 +153,26 @@ def _owner_violations(owners: Any) -> list[FieldError]:
         for name in ("kind", "name", "uid"):
             if not owner.get(name):
                 found.append(field_error.invalid(f"{at}.{name}", "", "must not be empty"))
-        if (owner.get("apiVersion"), owner.get("kind")) in _NO_OWNERS:
-            found.append(
-                field_error.invalid(
-                    at,
-                    owner,
-                    f"/{version}, Kind={owner['kind']} is disallowed from being an owner",
-                )
-            )
+        if (version, kind) in _NO_OWNERS:
+            why = f"/{version}, Kind={kind} is disallowed from being an owner"
+            found.append(field_error.invalid(at, _rendered(owner), why))
         if owner.get("controller"):
+            named = f"{kind}/{owner.get('name') or ''}"
             if controller:
-                found.append(
-                    field_error.invalid(
-                        "metadata.ownerReferences",
-                        owners,
-                        "Only one reference can have Controller set to true. Found "
-                        f'"true" in references for {controller} and {owner.get("name")}',
-                    )
+                why = (
+                    'Only one reference can have Controller set to true. Found "true" in '
+                    f"references for {controller} and {named}"
                 )
-            else:
-                controller = owner.get("name") or ""
+                found.append(field_error.invalid(at, [_rendered(one) for one in owners], why))
+            controller = controller or named
     return found
+
+
+def _rendered(owner: Mapping[str, Any]) -> dict[str, Any]:
+    """The reference as Go writes it: its four strings always, in the order of the type."""
+    texts = {key: owner.get(key) or "" for key in ("apiVersion", "kind", "name", "uid")}
+    flags = {k: owner[k] for k in ("controller", "blockOwnerDeletion") if owner.get(k) is not None}
+    return {**texts, **flags}
 
 
 def _finalizer_violations(finalizers: Any, resource: Resource) -> list[FieldError]:

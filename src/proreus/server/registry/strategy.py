@@ -1,22 +1,21 @@
 """What an update through one endpoint may change: the object itself, its status, or less.
 
-``reset`` puts back what the endpoint does not own, before anything else looks at the object, so
-that nobody becomes the manager of a field that was not changed.
+``reset`` puts back what the endpoint does not own, before anything else reads the object, so
+that no one becomes the manager of a field that was not changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
-from proreus.api.field_error import FieldError
+from proreus.api.json_types import JsonObject
 from proreus.server.registry import metadata
-from proreus.server.registry.resource import Resource
-from proreus.server.schema.rules import JsonObject
+from proreus.server.resource import PartialUpdate, Resource
+from proreus.server.resource.restore import restore, restore_content, restore_metadata
+from proreus.server.resource.rules import PrepareUpdate, ValidateUpdate
 
-Change = Callable[[JsonObject, JsonObject], None]  # new, old
-Validate = Callable[[JsonObject, JsonObject], list[FieldError]]
 Warnings = Callable[[JsonObject, JsonObject], list[str]]
 
 
@@ -26,17 +25,29 @@ def _no_warnings(_: JsonObject, __: JsonObject) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateStrategy:
-    reset: Change
-    prepare: Change
-    validate: Validate
+    reset: PrepareUpdate
+    prepare: PrepareUpdate
+    validate: ValidateUpdate
     warnings: Warnings = _no_warnings
-    may_end_deletion: Callable[[JsonObject, JsonObject], bool] = metadata.goes_with_last_finalizer
+    may_end_deletion: Callable[[JsonObject, JsonObject], bool]
 
 
-def main_strategy(resource: Resource) -> UpdateStrategy:
+@lru_cache(maxsize=512)  # more than are served, few enough to forget those that are gone
+def strategy_for(resource: Resource, subresource: str) -> UpdateStrategy:
+    if subresource == "status":
+        return _status(resource)
+    found = resource.subresource(subresource)
+    if found is not None and found.update is not None:
+        return _partial(resource, found.update)
+    return _main(resource)
+
+
+def _main(resource: Resource) -> UpdateStrategy:
     has_status = resource.has_status
     rules = resource.rules
-    counts = resource.tracks_generation and resource.generation_grows
+    generation = resource.lifecycle.generation
+    counts = generation is not None and generation.grows
+    on_annotations = generation is not None and generation.on_annotations
 
     def reset(new: JsonObject, old: JsonObject) -> None:
         if has_status:
@@ -46,9 +57,9 @@ def main_strategy(resource: Resource) -> UpdateStrategy:
         rules.prepare_update(new, old)
         if counts and (
             metadata.spec_changed(new, old)
-            or (resource.generation_on_annotations and _annotations(new) != _annotations(old))
+            or (on_annotations and _annotations(new) != _annotations(old))
         ):
-            metadata.of(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
+            metadata.ensure(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def warnings(new: JsonObject, old: JsonObject) -> list[str]:
         is_same = new["metadata"].get("generation") == old["metadata"].get("generation")
@@ -57,63 +68,45 @@ def main_strategy(resource: Resource) -> UpdateStrategy:
     return UpdateStrategy(
         reset=reset,
         prepare=prepare,
-        validate=rules.validate_update,
+        validate=rules.check_update,
         warnings=warnings,
-        may_end_deletion=_ends_namespace if is_namespaces(resource) else _ends,
+        may_end_deletion=_ends(resource),
     )
 
 
-def status_strategy(resource: Resource) -> UpdateStrategy:
+def _status(resource: Resource) -> UpdateStrategy:
     """Only status changes; of most built-in kinds labels, annotations and finalizers too."""
 
     def reset(new: JsonObject, old: JsonObject) -> None:
         restore_content(new, old, keep=("status",))
-        if resource.status_only:
-            keep_metadata(new, old)
+        if resource.lifecycle.status_keeps_metadata:
+            restore_metadata(new, old)
+        if resource.custom:
+            new["kind"] = old["kind"]
 
     return UpdateStrategy(
         reset=reset,
         prepare=resource.rules.prepare_status,
         validate=resource.rules.validate_status,
-        may_end_deletion=_ends_namespace if is_namespaces(resource) else _ends,
+        may_end_deletion=_ends(resource),
     )
 
 
-def keep_metadata(new: JsonObject, old: JsonObject) -> None:
-    """Undo any change of metadata; which object was meant, and who changed it, still counts."""
-    version = metadata.of(new).get("resourceVersion")
-    fields = metadata.of(new).get("managedFields")
-    new["metadata"] = {**old["metadata"], "resourceVersion": version or ""}
-    if fields is not None:
-        new["metadata"]["managedFields"] = fields
+def _partial(resource: Resource, part: PartialUpdate) -> UpdateStrategy:
+    """Change what ``part.reset`` leaves."""
+
+    def prepare(new: JsonObject, old: JsonObject) -> None:
+        if part.counts and metadata.spec_changed(new, old):
+            metadata.ensure(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+    return UpdateStrategy(
+        reset=part.reset, prepare=prepare, validate=part.validate, may_end_deletion=_ends(resource)
+    )
 
 
-def restore(new: JsonObject, old: JsonObject, field: str) -> None:
-    """Undo any change of one top-level field."""
-    if field in old:
-        new[field] = old[field]
-    else:
-        new.pop(field, None)
-
-
-def restore_content(new: JsonObject, old: JsonObject, *, keep: tuple[str, ...]) -> None:
-    """Undo any change but of metadata and the fields to keep."""
-    for field in {*new, *old} - {"kind", "apiVersion", "metadata", *keep}:
-        restore(new, old, field)
-
-
-def _ends(new: JsonObject, old: JsonObject) -> bool:
-    return metadata.goes_with_last_finalizer(new, old)
-
-
-def _ends_namespace(new: JsonObject, old: JsonObject) -> bool:
-    """A namespace is also held by what its spec still has to clean up."""
-    held: Any = (new.get("spec") or {}).get("finalizers")
-    return not held and metadata.goes_with_last_finalizer(new, old)
-
-
-def is_namespaces(resource: Resource) -> bool:
-    return resource.plural == "namespaces" and not resource.group
+def _ends(resource: Resource) -> Callable[[JsonObject, JsonObject], bool]:
+    is_held = resource.lifecycle.is_held
+    return lambda new, old: metadata.goes_with_last_finalizer(new, old) and not is_held(new)
 
 
 def _annotations(obj: JsonObject) -> object:

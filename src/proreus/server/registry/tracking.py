@@ -1,47 +1,36 @@
-"""Who owns which field: keeps metadata.managedFields with every write (spec/server §6.5).
+"""Who owns which field: keeps metadata.managedFields with every write (server.md §6.5).
 
-Ownership is told in the version a write was made in; the result is put into the stored object.
+Ownership is recorded in the version a write was made in; the result goes into the stored object.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
-from proreus.api.patch.apply import entries_after, write_at
+from proreus.api.json_types import JsonObject
+from proreus.api.patch.apply import entries_after, ownership_update
 from proreus.api.patch.json_patch import same
 from proreus.api.patch.ownership import Endpoint
 from proreus.api.typed import TypeNode
 from proreus.server.registry import metadata
-from proreus.server.registry.versions import answered
 from proreus.server.registry.write import Write
 from proreus.server.schema.check import zero
-from proreus.server.schema.rules import JsonObject
 
 _VOLATILE = ("managedFields", "resourceVersion")
 
 
-def track(write: Write, live: JsonObject | None, stored: JsonObject) -> Awaitable[None] | None:
+def track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
     """Note in ``stored`` what its writer changed. Both are in the stored version.
 
-    Something to wait for is returned only where a webhook must convert, and for what is long.
+    Raises NeedsConversion.
     """
-    versions = write.collection.resource.versions
-    if versions is not None:
-        return answered(versions, lambda: _track(write, live, stored))
-    if write.is_long:
-        return write.done(lambda: _track(write, live, stored))
-    _track(write, live, stored)
-    return None
-
-
-def _track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
     collection = write.collection
     fields = entries_after(
         collection.to_served(live) if live is not None else None,
         collection.to_served(stored),
-        write_at(
+        ownership_update(
             collection.node,
             collection.resource.api_version,
             write.subresource,
@@ -51,13 +40,13 @@ def _track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
         write.field_manager,
     )
     if fields:
-        metadata.of(stored)["managedFields"] = fields
+        metadata.ensure(stored)["managedFields"] = fields
     else:
-        metadata.of(stored).pop("managedFields", None)
+        metadata.ensure(stored).pop("managedFields", None)
 
 
 def endpoint_of(write: Write) -> Endpoint:
-    """What the endpoint puts back, so that nobody comes to own it there."""
+    """What the endpoint resets, so that its writers do not own it."""
     found = write.collection.endpoints.get(write.subresource)
     if found is None:
         found = write.collection.endpoints[write.subresource] = _endpoint(write)

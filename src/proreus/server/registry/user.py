@@ -1,8 +1,8 @@
-"""Who asks."""
+"""The user that makes a request."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 ANONYMOUS_NAME = "system:anonymous"
@@ -21,14 +21,28 @@ class User:
 
     def to_wire(self) -> dict[str, object]:
         """As UserInfo of reviews."""
-        shown: dict[str, object] = {"username": self.name}
+        info: dict[str, object] = {"username": self.name}
         if self.uid:
-            shown["uid"] = self.uid
+            info["uid"] = self.uid
         if self.groups:
-            shown["groups"] = list(self.groups)
+            info["groups"] = list(self.groups)
         if self.extra:
-            shown["extra"] = {key: list(values) for key, values in self.extra.items()}
-        return shown
+            info["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return info
+
+
+def authenticated(groups: Iterable[str]) -> tuple[str, ...]:
+    """The groups of an authenticated user: its own, and that of all such users."""
+    own = tuple(groups)
+    return own if AUTHENTICATED in own else (*own, AUTHENTICATED)
+
+
+def as_authenticated(user: User) -> User:
+    """The user as one that was authenticated, unless it says itself that it was not."""
+    groups = user.groups
+    if AUTHENTICATED in groups or UNAUTHENTICATED in groups or user.name == ANONYMOUS_NAME:
+        return user
+    return User(user.name, (*groups, AUTHENTICATED), user.uid, user.extra)
 
 
 ANONYMOUS = User(ANONYMOUS_NAME, (UNAUTHENTICATED,))

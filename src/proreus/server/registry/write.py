@@ -1,78 +1,25 @@
-"""One write on its way through a verb: who, how, and what it became."""
+"""One write on its way through a verb: who writes, and under which options."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
-
 import msgspec
 
-from proreus.server.registry.collection import Collection, cached_copy
-from proreus.server.registry.resource import Resource
-from proreus.server.registry.user import User
-from proreus.server.schema.rules import JsonObject
-from proreus.server.watch_cache.object import CachedObject
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import JsonObject
+from proreus.api.wire.options import DeleteOptions, WriteOptions
+from proreus.server.offload import INLINE, Runner
+from proreus.server.registry.admission import Admission, Annotate, Attributes, GiveBack, add_warning
+from proreus.server.registry.collection import Collection
+from proreus.server.registry.user import SYSTEM, User
 
-_WARNINGS_MAX = 512
-CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
-
-
-class Attributes(msgspec.Struct, kw_only=True):
-    """What admission is asked about. ``obj`` may be changed by the mutating half."""
-
-    operation: str
-    resource: Resource
-    subresource: str
-    namespace: str
-    name: str
-    user: User
-    dry_run: bool
-    obj: JsonObject | None = None
-    old: JsonObject | None = None
-    options: Any = None
-
-
-# Work on what is longer is done beside the loop: it would keep everybody else waiting.
-LONG_BYTES = 256 * 1024
-
-T = TypeVar("T")
-
-
-class Aside(Protocol):
-    """Does a work beside the loop."""
-
-    async def __call__(self, work: Callable[[], T]) -> T: ...
-
-
-# What has nothing to wait for, which is nearly always, returns None.
-Admit = Callable[[Attributes], Awaitable[None] | None]
-
-
-def admit_all(_: Attributes) -> None:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Admission:
-    """The mutating half runs before the kind's rules, the other after; both refuse by raising."""
-
-    mutating: Admit = admit_all
-    validating: Admit = admit_all
-
-    async def mutate(self, attributes: Attributes) -> None:
-        if (pending := self.mutating(attributes)) is not None:
-            await pending
-
-    async def validate(self, attributes: Attributes) -> None:
-        if (pending := self.validating(attributes)) is not None:
-            await pending
+_LARGE_BYTES = 256 * 1024
 
 
 class Write(msgspec.Struct, kw_only=True):
     """The circumstances of one write; ``warnings`` fills up on the way.
 
-    ``is_long``: its object is; then its parts that only compute are done ``aside``.
+    What only computes runs in ``runner``: on the loop, or in ``large_runner`` if the object is
+    large, since it would hold up every other request.
     """
 
     collection: Collection
@@ -83,65 +30,82 @@ class Write(msgspec.Struct, kw_only=True):
     field_manager: str
     admission: Admission
     subresource: str = ""
+    is_of_collection: bool = False  # the request names the collection, not the object
     dry_run: bool = False
+    field_validation: str = ""  # Strict, Warn or "" (warn), Ignore
+    force: bool = False  # apply takes over fields of other managers
+    options: WriteOptions | None = None
     warnings: list[str] = msgspec.field(default_factory=list)
-    is_long: bool = False
-    aside: Aside | None = None
+    annotate: Annotate | None = None
+    annotate_bodies: Annotate | None = None
+    runner: Runner = INLINE
+    large_runner: Runner = INLINE
+    give_back: GiveBack | None = None  # what was allocated to an object that is not stored yet
 
-    async def done(self, work: Callable[[], T]) -> T:
-        """The outcome of work that nobody else touches meanwhile."""
-        if self.is_long and self.aside is not None:
-            return await self.aside(work)
-        return work()
+    @classmethod
+    def of_server(
+        cls,
+        collection: Collection,
+        namespace: str,
+        name: str,
+        now: float,
+        field_manager: str = "proreus",
+    ) -> Write:
+        """Of an object that the server itself needs: no admission plugin is asked."""
+        return cls(
+            collection=collection,
+            namespace=namespace,
+            name=name,
+            user=SYSTEM,
+            now=now,
+            field_manager=field_manager,
+            admission=Admission(),
+        )
+
+    def note_size(self, size: int) -> None:
+        """Called when the stored object is known: it may be large although the body is not."""
+        if size > _LARGE_BYTES:
+            self.runner = self.large_runner
 
     def warn(self, text: str) -> None:
-        if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:
-            self.warnings.append(text)
+        add_warning(self.warnings, text)
+
+    async def allocate(self, attributes: Attributes) -> None:
+        """Give the object what is unique in the cluster: addresses, ports."""
+        if (allocate := self.collection.allocate) is not None:
+            self.give_back = await allocate(attributes)
+
+    async def release(self) -> None:
+        """Give back what an object was allocated that will not be stored."""
+        if (give_back := self.give_back) is not None:
+            self.give_back = None
+            await give_back()
 
     def attributes(
         self,
         operation: str,
         obj: JsonObject | None,
         old: JsonObject | None,
-        options: Any = None,
         *,
+        options: DeleteOptions | None = None,
+        kind: GroupVersionKind | None = None,
         name: str = "",
     ) -> Attributes:
         """``name`` where the write has none yet: the prefix a name will be made from."""
         return Attributes(
             operation=operation,
             resource=self.collection.resource,
+            kind=kind or self.collection.resource.gvk,
             subresource=self.subresource,
             namespace=self.namespace,
-            name=name or self.name,
+            name="" if self.is_of_collection else name or self.name,
             user=self.user,
             dry_run=self.dry_run,
+            path_name=self.name,
             obj=obj,
             old=old,
-            options=options,
+            options=options or self.options,
+            warnings=self.warnings,
+            annotate=self.annotate,
+            annotate_bodies=self.annotate_bodies,
         )
-
-    async def shown(self, outcome: Outcome) -> CachedObject:
-        """What the writer sees of it: in the version it wrote in."""
-        found = outcome.shown()
-        versions = self.collection.resource.versions
-        if versions is None:
-            return found
-        return (await versions.served((found,), remembers=False))[0]
-
-
-class Outcome(msgspec.Struct, frozen=True, gc=False):
-    """What a write left behind, as bytes ready to be shown.
-
-    ``revision`` None: nothing was stored (a dry run of a create). ``is_gone``: the object is
-    deleted; ``is_created``: it was made by this write.
-    """
-
-    key: str
-    stored: bytes
-    revision: int | None
-    is_created: bool = False
-    is_gone: bool = False
-
-    def shown(self) -> CachedObject:
-        return cached_copy(self.key, self.stored, self.revision)

@@ -52,7 +52,7 @@ def check(node: TypeNode, value: Any, raw: bytes = b"") -> Checked:
 
 
 def zero(node: TypeNode) -> dict[str, Any]:
-    """What a server writes for a struct nobody gave: mostly ``{}``."""
+    """What a server writes for a struct that was not given: mostly ``{}``."""
     if node.decode is not None:
         return {"metadata": {}}
     result: dict[str, Any] = _walk_of(node)({}, [])
@@ -227,23 +227,16 @@ def _list(node: TypeNode, *, keeps_empty: bool = True) -> Walk:
             return [] if keeps_empty else None
         if walk is None:
             walk = _walk_of(element_of(node))
+        made: list[Any] = []
         try:
-            return [walk(item, seen) for item in value]
+            for item in value:
+                made.append(walk(item, seen))
         except Mismatch as found:
-            found.path.append(_index_of_fault(walk, value))
+            found.path.append(len(made))
             raise
+        return made
 
     return items
-
-
-def _index_of_fault(walk: Walk, value: list[Any]) -> int:
-    """Which element is the bad one: asked again only after a failure."""
-    for index, item in enumerate(value):
-        try:
-            walk(item, [])
-        except Mismatch:
-            return index
-    raise AssertionError("one of the elements has just failed")
 
 
 def _map(node: TypeNode, *, keeps_empty: bool = True) -> Walk:

@@ -32,14 +32,14 @@ def mismatch_text(root: TypeNode, found: Mismatch, raw: bytes) -> str:
         else:
             node = element_of(node)
             at_field = False
-    shown = go_types.json_type(found.value)
-    if shown == "number" and node.shape in (Shape.INTEGER, Shape.INT_OR_STRING):
-        shown = f"number {_literal(found.value, path, raw)}"
+    rendered = go_types.json_type(found.value)
+    if rendered == "number" and node.shape in (Shape.INTEGER, Shape.INT_OR_STRING):
+        rendered = f"number {_literal(found.value, path, raw)}"
     if not keys:
-        return f"json: cannot unmarshal {shown} into Go value of type {go_types.go_type(node)}"
+        return f"json: cannot unmarshal {rendered} into Go value of type {go_types.go_type(node)}"
     kind = go_types.field_type(owner, last, node, is_element=not at_field)
     where = f"{go_types.struct_name(owner)}.{'.'.join(keys)}"
-    return f"json: cannot unmarshal {shown} into Go struct field {where} of type {kind}"
+    return f"json: cannot unmarshal {rendered} into Go struct field {where} of type {kind}"
 
 
 class _Literal(str):

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.api.typed import ListType, Shape, TypeNode
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -48,7 +49,7 @@ _REF = "#/components/schemas/"
 class Definitions:
     """Use ``Definitions.load()``; it is read once per process."""
 
-    def __init__(self, texts: Mapping[str, str], kinds: Mapping[str, str]) -> None:
+    def __init__(self, texts: dict[str, str], kinds: dict[str, str]) -> None:
         self._texts = texts
         self._kinds = kinds
         self._raw: dict[str, dict[str, Any]] = {}
@@ -60,6 +61,16 @@ class Definitions:
         packed = resources.files("proreus.server.schema").joinpath("definitions.json.gz")
         document = orjson.loads(gzip.decompress(packed.read_bytes()))
         return Definitions(document["definitions"], document["kinds"])
+
+    def add(self, schemas: Mapping[str, JsonObject]) -> None:
+        """Types that Kubernetes does not publish, by name. Those of a kind say which, in
+        ``x-kubernetes-group-version-kind``."""
+        for name, schema in schemas.items():
+            self._texts[name] = orjson.dumps(schema).decode()
+            self._raw.pop(name, None)
+            self._nodes.pop(name, None)
+            for gvk in schema.get("x-kubernetes-group-version-kind", ()):
+                self._kinds[f"{gvk['group']}/{gvk['version']}/{gvk['kind']}"] = name
 
     def __iter__(self) -> Iterator[str]:
         """Every definition's name."""
@@ -132,15 +143,20 @@ class Definitions:
         return TypeNode(
             Shape.OBJECT,
             name,
-            properties=cache(lambda: {key: self._field(field) for key, field in fields.items()}),
+            properties=cache(lambda: {key: self._property(fields[key]) for key in fields}),
             required=frozenset(schema.get("required", ())),
             nullable=True,
             atomic_map=atomic,
             **_strategic(schema),
         )
 
+    def _property(self, schema: Mapping[str, Any]) -> TypeNode:
+        node = self._field(schema)
+        # Zero values are defaults too: apply finds a list element that omits its key by them.
+        return replace(node, default=schema["default"]) if "default" in schema else node
+
     def _field(self, schema: Mapping[str, Any]) -> TypeNode:
-        """A property: a reference with its own merge rules, or an inline schema."""
+        """A reference with its own merge rules, or an inline schema."""
         reference = schema.get("$ref") or (schema.get("allOf") or [{}])[0].get("$ref")
         if reference is None:
             return self._build("", schema)

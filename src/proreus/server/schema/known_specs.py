@@ -59,7 +59,7 @@ def split(body: bytes, expected: GroupVersionKind) -> Split | None:
         return None
     try:
         parts = _parts.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
     spec, metadata, status = bytes(parts.spec), bytes(parts.metadata), bytes(parts.status)
     if not _SPEC_BYTES_MIN <= len(spec) <= _SPEC_BYTES_MAX:

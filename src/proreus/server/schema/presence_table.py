@@ -143,9 +143,11 @@ WebhookClientConfig url
 WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName runAsUserName
 """)
 
-# Fields that are written whether given or not, though nobody has to give them.
+# Fields that are written whether given or not, though they are optional.
 ALWAYS = _table("""
 APIService spec status
+AllocationResult devices
+CSINode status
 CertificateSigningRequest status
 ClusterRole rules
 Container resources
@@ -157,8 +159,10 @@ CronJob spec status
 CustomResourceDefinition status
 CustomResourceDefinitionStatus acceptedNames conditions storedVersions
 DaemonSet spec status
+DaemonSetCondition status type
 DaemonSetSpec updateStrategy
 Deployment spec status
+DeploymentCondition status type
 DeploymentSpec strategy
 DeviceClass spec
 DeviceTaintRule status
@@ -173,6 +177,7 @@ HorizontalPodAutoscalerStatus currentMetrics
 IPAddress spec
 Ingress spec status
 IngressClass spec
+IngressServiceBackend port
 IngressStatus loadBalancer
 Job spec status
 JobTemplateSpec spec
@@ -186,6 +191,7 @@ NetworkPolicy spec
 NetworkPolicySpec podSelector
 Node spec status
 NodeDaemonEndpoints kubeletEndpoint
+NodeRuntimeHandler name
 NodeStatus daemonEndpoints nodeInfo
 PersistentVolume spec status
 PersistentVolumeClaim spec status
@@ -201,6 +207,7 @@ PriorityLevelConfiguration spec status
 ProjectedVolumeSource sources
 QueuingConfiguration handSize queueLengthLimit queues
 ReplicaSet spec status
+ReplicaSetCondition status type
 ReplicaSetSpec template
 ReplicationController spec status
 ResourceClaim spec status
@@ -210,6 +217,7 @@ ResourceClaimTemplateSpec spec
 ResourceFieldSelector divisor
 ResourceQuota spec status
 Role rules
+RoleRef apiGroup
 Scale spec status
 SelfSubjectAccessReview status
 SelfSubjectReview status
@@ -219,11 +227,14 @@ Service spec status
 ServiceCIDR spec status
 ServiceStatus loadBalancer
 StatefulSet spec status
+StatefulSetCondition status type
 StatefulSetOrdinals start
-StatefulSetSpec updateStrategy
+StatefulSetSpec serviceName updateStrategy
 StatefulSetStatus availableReplicas
+StorageVersionMigration spec status
 SubjectAccessReview status
 TokenRequest spec status
+TokenRequestStatus token
 TokenReview status
 TokenReviewStatus user
 TypedLocalObjectReference apiGroup
@@ -241,7 +252,7 @@ HPAScalingRules policies
 IngressSpec rules
 """)
 
-# Pointers that are written as null when nobody gave them.
+# Pointers that are written as null when not given.
 NULLS = _table("""
 DaemonSetSpec selector
 DeploymentSpec selector
@@ -270,4 +281,5 @@ OPTIONAL_THOUGH_REQUIRED = _table("""
 CustomResourceDefinitionSpec versions
 IPAddressSpec parentRef
 ReplicationControllerSpec selector
+ValidatingAdmissionPolicyBindingSpec policyName
 """)

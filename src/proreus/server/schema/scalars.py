@@ -1,4 +1,4 @@
-"""The leaves of the decoding walk: one closure per scalar shape."""
+"""The leaves of the decoding walk: one function per scalar shape."""
 
 from __future__ import annotations
 
@@ -33,61 +33,39 @@ Walk = Callable[[Any, list[str]], Any]
 
 
 def string(value: Any, seen: list[str]) -> Any:
-    if value.__class__ is str:
-        return value
-    if value is None:
-        return ""
-    raise Mismatch(value)
+    return value if value.__class__ is str else _zero(value, "")
 
 
 def _integer(node: TypeNode) -> Walk:
     allowed = _INT64 if node.format == "int64" else _INT32
 
     def walk(value: Any, seen: list[str]) -> Any:
-        if value.__class__ is int and value in allowed:
-            return value
-        if value is None:
-            return 0
-        raise Mismatch(value)
+        return value if value.__class__ is int and value in allowed else _zero(value, 0)
 
     return walk
 
 
-def _number(node: TypeNode) -> Walk:
-    def walk(value: Any, seen: list[str]) -> Any:
-        if value.__class__ is float or value.__class__ is int:
-            return value
-        if value is None:
-            return 0
-        raise Mismatch(value)
-
-    return walk
+def _number(value: Any, seen: list[str]) -> Any:
+    if value.__class__ is float or value.__class__ is int:
+        return value
+    return _zero(value, 0)
 
 
-def _boolean(node: TypeNode) -> Walk:
-    def walk(value: Any, seen: list[str]) -> Any:
-        if value.__class__ is bool:
-            return value
-        if value is None:
-            return False
-        raise Mismatch(value)
-
-    return walk
+def _boolean(value: Any, seen: list[str]) -> Any:
+    return value if value.__class__ is bool else _zero(value, False)
 
 
-def _int_or_string(node: TypeNode) -> Walk:
-    def walk(value: Any, seen: list[str]) -> Any:
-        if value.__class__ is str or (value.__class__ is int and value in _INT32):
-            return value
-        if value is None:
-            return 0
-        raise Mismatch(value)
-
-    return walk
+def _int_or_string(value: Any, seen: list[str]) -> Any:
+    if value.__class__ is str or (value.__class__ is int and value in _INT32):
+        return value
+    return _zero(value, 0)
 
 
-def _quantity(node: TypeNode) -> Walk:
-    return plain_quantity
+def _zero(value: Any, zero: Any) -> Any:
+    """What stands for null. Raises Mismatch for anything else."""
+    if value is None:
+        return zero
+    raise Mismatch(value)
 
 
 def plain_quantity(value: Any, seen: list[str]) -> Any:
@@ -123,22 +101,13 @@ def _time(node: TypeNode) -> Walk:
                 return canonical(value)
             except timestamp.TimeError as found:
                 raise FormatError(str(found)) from found
-        if value is None:
-            return None
-        raise Mismatch(value)
+        return _zero(value, None)
 
     return walk
 
 
-def _bytes(node: TypeNode) -> Walk:
-    def walk(value: Any, seen: list[str]) -> Any:
-        if value.__class__ is str:
-            return _base64(value)
-        if value is None:
-            return ""
-        raise Mismatch(value)
-
-    return walk
+def _bytes(value: Any, seen: list[str]) -> Any:
+    return _base64(value) if value.__class__ is str else _zero(value, "")
 
 
 def _base64(text: str) -> str:
@@ -163,19 +132,19 @@ def _bad_byte(text: str) -> int:
     return good - good % 4
 
 
-def _any(node: TypeNode) -> Walk:
-    return lambda value, seen: value
+def _any(value: Any, seen: list[str]) -> Any:
+    return value
 
 
 WALKS: Mapping[Shape, Callable[[TypeNode], Walk]] = {
     Shape.STRING: lambda _: string,
     Shape.INTEGER: _integer,
-    Shape.NUMBER: _number,
-    Shape.BOOLEAN: _boolean,
-    Shape.INT_OR_STRING: _int_or_string,
-    Shape.QUANTITY: _quantity,
+    Shape.NUMBER: lambda _: _number,
+    Shape.BOOLEAN: lambda _: _boolean,
+    Shape.INT_OR_STRING: lambda _: _int_or_string,
+    Shape.QUANTITY: lambda _: plain_quantity,
     Shape.TIME: _time,
     Shape.MICRO_TIME: _time,
-    Shape.BYTES: _bytes,
-    Shape.ANY: _any,
+    Shape.BYTES: lambda _: _bytes,
+    Shape.ANY: lambda _: _any,
 }

@@ -1,1 +1,1 @@
-"""Durable truth: one revisioned key-value space behind one contract (``interface``)."""
+"""Storage: one revisioned key-value space behind one contract (``interface``)."""

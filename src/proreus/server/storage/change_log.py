@@ -3,7 +3,7 @@
 Receives: Change, in revision order, from ``memory`` or ``sqlite`` after each commit.
 Hands on: ChangeBatch, to the watches opened on the store (``watch_cache/ingest``).
 Invariant: revisions strictly increase; a watch either finds every change after its position here,
-or is told to read the past from the store.
+or reads the past from the store.
 
 There is one shared log and a position per watch instead of a queue per watch: nothing is copied,
 and a slow watch costs the others nothing. Bound: changes every open watch has read are dropped,
@@ -127,7 +127,7 @@ class ChangeLog:
         )
 
 
-class Watch:
+class LogWatch:
     """An open watch: first the past, as ``read_past`` gives it, then the log, for ever.
 
     ``read_past(position)`` returns what follows ``position.after``, or raises Compacted.
@@ -143,7 +143,7 @@ class Watch:
         self._position = position
         self._read_past = read_past
 
-    def __aiter__(self) -> Watch:
+    def __aiter__(self) -> LogWatch:
         return self
 
     async def __anext__(self) -> ChangeBatch:
@@ -162,7 +162,7 @@ class Watch:
                     return batch
 
     def __repr__(self) -> str:
-        return f"<Watch of {self._position.prefix} after {self._position.after}>"
+        return f"<LogWatch of {self._position.prefix} after {self._position.after}>"
 
 
 def _revision(change: Change) -> int:

@@ -1,6 +1,6 @@
-"""When history is forgotten: every five minutes, up to where the store was five minutes before.
+"""Regular compaction: every five minutes, up to where the store was five minutes before.
 
-So five to ten minutes of history can be read and watched, as in Kubernetes (spec/server §3.5).
+So five to ten minutes of history can be read and watched, as in Kubernetes (server.md §3.5).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import structlog
 
 from proreus.aio.clock import Clock
-from proreus.server.storage.interface import Storage, StorageFull, Unavailable
+from proreus.server.storage.interface import Storage, StorageError
 
 INTERVAL_S = 300.0
 
@@ -16,14 +16,14 @@ _log = structlog.get_logger(__name__)
 
 
 async def compact_regularly(storage: Storage, clock: Clock, interval_s: float = INTERVAL_S) -> None:
-    """Runs until cancelled. The only store of its file: nobody else compacts it."""
+    """Runs until cancelled. The only store of its file compacts it."""
     seen = await storage.current_revision()
     while True:
         await clock.sleep(interval_s)
         now = await storage.current_revision()
         try:
             await storage.compact(seen)
-        except (StorageFull, Unavailable) as why:
+        except StorageError as why:
             _log.warning("history not compacted, will try again", revision=seen, reason=str(why))
         else:
             seen = now

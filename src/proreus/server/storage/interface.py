@@ -1,4 +1,4 @@
-"""The contract of storage: one revisioned, watchable key-value space (spec/server §3).
+"""The contract of storage: one revisioned, watchable key-value space (server.md §3).
 
 A ``Storage`` holds every object of a server under ``/registry/<resource>/[<namespace>/]<name>``.
 Values are the object's JSON bytes without kind, apiVersion and resourceVersion (design, "Bytes
@@ -26,14 +26,25 @@ from typing import Protocol
 
 import msgspec
 
+from proreus.server.storage.health import Health
+
+# What a store gives for a value whose checksum does not match: it was stored and is lost.
+DAMAGED = b""
+VALUE_BYTES_MAX = 3 * 512 * 1024  # what etcd takes in one request by default
+
 
 # The three below are made for every write: msgspec makes them in a tenth of the time.
 class StoredValue(msgspec.Struct, frozen=True, gc=False):
-    """One key as of its last write."""
+    """One key as of its last write.
+
+    ``is_stale``: it is kept in a form that is written no more (encrypted under an old key), and the
+    same value is worth another write.
+    """
 
     key: str
     value: bytes
     revision: int
+    is_stale: bool = False
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
@@ -84,10 +95,13 @@ class StorageError(Exception):
     ├── FutureRevision     the revision asked for is not reached (``current``)
     ├── InvalidKey         a key outside the key space (``..``, empty segment, no prefix)
     ├── Unavailable        no answer in time, connection lost, no leader: try again later;
-    │                      for a write: the outcome is unknown
+    │   │                  for a write: the outcome is unknown
+    │   └── StorageBroken  the disk failed: writes are refused until the store is opened anew
     ├── StorageFull        no space left; nothing was written (etcd may have kept the very write
     │                      that reached its limit)
-    ├── ValueTooLarge      more bytes than the store takes in one value; nothing was written
+    ├── StorageReadOnly    the file or its file system cannot be written to; nothing was written
+    ├── ValueTooLarge      more than VALUE_BYTES_MAX (``resource_store``), or than the store takes
+    │                      in one value; nothing was written
     ├── AccessDenied       the store refuses our name, password or certificate
     ├── StorageLocked      another process owns the file
     └── StorageCorrupt     the file is torn, foreign, or written by a newer version
@@ -109,7 +123,7 @@ class KeyNotFound(StorageError):
 class PreconditionFailed(StorageError):
     """``str`` is Kubernetes' "Precondition failed: …"; ``detail`` what its conflict message says.
 
-    (spec/server §3.2)
+    (server.md §3.2)
     """
 
     def __init__(self, key: str, field: str, wanted: str, found: str) -> None:
@@ -159,7 +173,15 @@ class Unavailable(StorageError):
     pass
 
 
+class StorageBroken(Unavailable):
+    pass
+
+
 class StorageFull(StorageError):
+    pass
+
+
+class StorageReadOnly(StorageError):
     pass
 
 
@@ -179,32 +201,32 @@ class StorageCorrupt(StorageError):
     pass
 
 
+# Seconds after which a key is removed; None: it is kept for good.
+Ttl = float | None
+# The value that a write replaces, if the caller has it at hand.
+OldValue = bytes | None
+
+
 class Storage(Protocol):
     """See the module. Opened and closed by its ``open`` context manager; one event loop."""
 
-    async def create(self, key: str, value: bytes, *, ttl_s: float | None = None) -> int:
+    async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
         """Write a key that must not exist; returns its revision. Raises KeyExists."""
         ...
 
     async def update(
-        self,
-        key: str,
-        value: bytes,
-        *,
-        expected: int,
-        ttl_s: float | None = None,
-        replaced: bytes | None = None,
+        self, key: str, value: bytes, *, expected: int, ttl_s: Ttl = None, replaced: OldValue = None
     ) -> int:
         """Replace a value whose revision is ``expected``. Raises RevisionConflict.
 
         ``ttl_s`` starts anew; None keeps the key for good. Equal bytes are still a write: the
         no-op rule needs the caller's view of freshness and lives in ``resource_store``.
-        ``replaced`` is the value at ``expected``, if the caller has it at hand: watches are told
-        it, and a store that keeps no values in memory need not read it for them.
+        ``replaced`` is the value at ``expected``: watches get it, and a store that keeps no values
+        in memory need not read it for them.
         """
         ...
 
-    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: OldValue = None) -> int:
         """Remove a key whose revision is ``expected``; returns the deletion's revision."""
         ...
 
@@ -259,6 +281,11 @@ class Storage(Protocol):
     @property
     def compacted_revision(self) -> int:
         """The oldest revision that can still be listed at; 0 if nothing was compacted."""
+        ...
+
+    @property
+    def health(self) -> Health:
+        """Whether reads and writes are served, and why not."""
         ...
 
     async def run(self) -> None:

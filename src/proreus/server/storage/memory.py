@@ -1,4 +1,4 @@
-"""The smallest correct Storage: everything in this process, nothing survives it.
+"""The in-memory Storage: the smallest correct one, not durable.
 
 The reference in tests, and the store of servers that live as long as a test.
 """
@@ -11,16 +11,19 @@ from contextlib import asynccontextmanager
 
 from proreus.aio.clock import Clock, Timer
 from proreus.server.storage import compaction
-from proreus.server.storage.change_log import ChangeLog, Position, Watch
+from proreus.server.storage.change_log import Position
+from proreus.server.storage.health import Health, Healthy
+from proreus.server.storage.indexed import IndexedStorage
 from proreus.server.storage.interface import (
     Change,
     ChangeBatch,
     Compacted,
-    FutureRevision,
     KeyExists,
+    OldValue,
     Page,
     RevisionConflict,
     StoredValue,
+    Ttl,
 )
 from proreus.server.storage.keyspace import check_key, check_prefix
 from proreus.server.storage.revision_index import RevisionIndex
@@ -28,16 +31,14 @@ from proreus.server.storage.revision_index import RevisionIndex
 _PAST_MAX = 1000
 
 
-class MemoryStorage:
+class MemoryStorage(IndexedStorage):
     """See the module and ``interface``. Revision 1 is the empty store, as in etcd."""
 
     def __init__(self, clock: Clock) -> None:
+        super().__init__(RevisionIndex(), revision=1, compacted=0)
         self._clock = clock
-        self._index = RevisionIndex()
         self._values: dict[int, StoredValue] = {}
         self._history: list[Change] = []
-        self._log = ChangeLog(1)
-        self._compacted = 0
         self._expiries: dict[str, Timer] = {}
 
     @classmethod
@@ -50,73 +51,38 @@ class MemoryStorage:
             for timer in storage._expiries.values():
                 timer.cancel()
 
-    async def create(self, key: str, value: bytes, *, ttl_s: float | None = None) -> int:
+    async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
         check_key(key)
         if (current := self._current(key)) is not None:
             raise KeyExists(current)
         return self._put(key, value, None, ttl_s)
 
     async def update(
-        self,
-        key: str,
-        value: bytes,
-        *,
-        expected: int,
-        ttl_s: float | None = None,
-        replaced: bytes | None = None,
+        self, key: str, value: bytes, *, expected: int, ttl_s: Ttl = None, replaced: OldValue = None
     ) -> int:
         check_key(key)
         return self._put(key, value, self._expect(key, expected), ttl_s)
 
-    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: OldValue = None) -> int:
         check_key(key)
         return self._remove(self._expect(key, expected))
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
         check_key(key)
-        if at_least > self._log.revision:
-            raise FutureRevision(at_least, self._log.revision)
+        self._check_reached(at_least)
         return self._current(key)
-
-    def is_newest(self, key: str, revision: int) -> bool:
-        return revision > 0 and self._index.live(key) == revision
 
     async def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
     ) -> Page:
         check_prefix(prefix)
-        if revision > self._log.revision:
-            raise FutureRevision(revision, self._log.revision)
-        if 0 < revision < self._compacted:
-            raise Compacted(revision, self._compacted)
+        self._check_readable(revision)
         span = self._index.at(prefix, start, limit, revision or None)
         items = tuple(self._values[entry.revision] for entry in span.entries)
         return Page(items, revision or self._log.revision, span.remaining > 0, span.remaining)
 
-    async def count(self, prefix: str) -> int:
-        check_prefix(prefix)
-        return self._index.count(prefix)
-
-    async def current_revision(self) -> int:
-        return self._log.revision
-
-    @asynccontextmanager
-    async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
-        check_prefix(prefix)
-        if after < self._compacted:
-            raise Compacted(after, self._compacted)
-        position = self._log.open(prefix, after)
-        try:
-            yield Watch(self._log, position, self._read_past)
-        finally:
-            self._log.close(position)
-
-    async def request_progress(self) -> None:
-        self._log.request_progress()
-
     async def compact(self, revision: int) -> None:
-        if revision > self._log.revision:
-            raise FutureRevision(revision, self._log.revision)
+        self._check_reached(revision)
         self._compacted = max(self._compacted, revision)
         while dropped := self._index.compact(revision, limit=1000):
             for gone in dropped:
@@ -124,8 +90,8 @@ class MemoryStorage:
         del self._history[: bisect_right(self._history, revision, key=_revision)]
 
     @property
-    def compacted_revision(self) -> int:
-        return self._compacted
+    def health(self) -> Health:
+        return Healthy()
 
     async def run(self) -> None:
         await compaction.compact_regularly(self, self._clock)
@@ -139,7 +105,7 @@ class MemoryStorage:
             raise RevisionConflict(key, expected, current)
         return current
 
-    def _put(self, key: str, value: bytes, old: StoredValue | None, ttl_s: float | None) -> int:
+    def _put(self, key: str, value: bytes, old: StoredValue | None, ttl_s: Ttl) -> int:
         new = StoredValue(key, value, self._log.revision + 1)
         self._values[new.revision] = new
         self._index.put(key, new.revision)

@@ -3,26 +3,27 @@
 Kubernetes' ``storage.Interface`` as a registry sees it. Keys are relative to the resource's prefix,
 in and out: ``namespace/name``, or ``name`` in resources without namespaces.
 
-Three rules live here (spec/server §3.2):
+Four rules live here (server.md §3.2):
 
 - stale suggestion: a caller may hand over its cached copy to save a read. What fails on it is tried
   once more on the stored value, unless that is the very same revision: then the first error stands.
-- no-op is silent: equal bytes are not written, keep their revision and make no event. If the copy
-  came from a cache it is compared with the stored value first.
-- nobody gives up: a lost race starts over from the value that won; the caller's deadline ends it.
+- no-op is silent: equal bytes are not written, keep their revision and make no event, unless the
+  storage would keep them in another form by now. If the copy came from a cache it is compared with
+  the stored value first.
+- what is too large for etcd is refused by every storage, so that no object grows without bound.
+- no bound on retries: a lost race starts over from the value that won, until the caller's deadline.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from inspect import isawaitable
-from typing import TypeVar
 
 import msgspec
 
 from proreus.api.status import ApiError
 from proreus.server.storage.interface import (
+    VALUE_BYTES_MAX,
     KeyExists,
     KeyNotFound,
     Page,
@@ -31,9 +32,8 @@ from proreus.server.storage.interface import (
     Storage,
     StorageError,
     StoredValue,
+    ValueTooLarge,
 )
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Preconditions:
     resource_version: str | None = None
 
     def check(self, key: str, current: StoredValue | None) -> None:
-        """Raise PreconditionFailed unless they hold. Decodes only if a uid is asked for."""
+        """Raise PreconditionFailed unless they hold. Decodes only if there is a uid to compare."""
         if self.uid is not None and (found := _uid(current)) != self.uid:
             raise PreconditionFailed(key, "UID", self.uid, found)
         if self.resource_version is not None:
@@ -53,38 +53,64 @@ class Preconditions:
                 raise PreconditionFailed(key, "ResourceVersion", self.resource_version, version)
 
 
-class Update(msgspec.Struct, frozen=True, gc=False):
+class NewValue(msgspec.Struct, frozen=True, gc=False):
     """What an update wants stored."""
 
     value: bytes
     ttl_s: float | None = None
 
 
-class Updated(msgspec.Struct, frozen=True, gc=False):
-    """What is stored now and what was before; ``is_written`` is False for a no-op."""
+class Removal(msgspec.Struct, frozen=True, gc=False):
+    """That an update wants the object removed; ``value`` is what its caller gets of it.
+
+    ``missing_ok``: it is as well if another writer removes it first.
+    """
+
+    value: bytes
+    missing_ok: bool = False
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """What a write left behind, and what was there before; both are the same after a no-op.
+
+    ``is_removed``: ``new`` is the last value, at the revision of the deletion. The revision is 0
+    if nothing was stored (a dry run of a create).
+    """
 
     new: StoredValue
     old: StoredValue | None
-    is_written: bool
+    is_removed: bool = False
+
+    @property
+    def is_created(self) -> bool:
+        return self.old is None
 
 
-UpdateFunction = Callable[[StoredValue | None], Update | Awaitable[Update]]
-ValidateFunction = Callable[[StoredValue], Awaitable[None] | None]
+# From the present value to what takes its place.
+UpdateFunction = Callable[[StoredValue | None], Awaitable[NewValue | Removal]]
+ValidateFunction = Callable[[StoredValue], Awaitable[None]]
 
 
 class ResourceStore:
-    """See the module. Made by ``factory``, one per resource type over one shared storage."""
+    """See the module. One per resource type over one shared storage: ``resource_stores``."""
 
     def __init__(self, storage: Storage, prefix: str) -> None:
         self._storage = storage
         self.prefix = prefix
 
-    async def create(self, key: str, stored: bytes, ttl_s: float | None = None) -> StoredValue:
-        """Write an object that must not exist. Raises KeyExists."""
+    async def create(
+        self, key: str, stored: bytes, ttl_s: float | None = None, *, dry_run: bool = False
+    ) -> StoredValue:
+        """Write an object that must not exist. Raises KeyExists, ValueTooLarge."""
+        if dry_run:
+            if (found := await self.get(key)) is not None:
+                raise KeyExists(found)
+            return StoredValue(key, stored, 0)
+        _check_size(stored)
         try:
             revision = await self._storage.create(self.prefix + key, stored, ttl_s=ttl_s)
-        except KeyExists as found:
-            raise KeyExists(self._relative(found.current)) from found
+        except KeyExists as error:
+            raise KeyExists(self._relative(error.current)) from error
         return StoredValue(key, stored, revision)
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
@@ -116,36 +142,48 @@ class ResourceStore:
         preconditions: Preconditions | None = None,
         cached: StoredValue | None = None,
         ignore_not_found: bool = False,
-    ) -> Updated:
+        dry_run: bool = False,
+    ) -> Outcome:
         """Store what ``update`` makes of the present value; it may be called several times.
 
-        ``update`` may be plain or async and refuses by raising ApiError or StorageError. With
-        ``ignore_not_found`` it gets None for a missing key, and what it returns is created.
-        Raises KeyNotFound, PreconditionFailed, or what ``update`` raises.
+        ``update`` refuses by raising ApiError or StorageError. With ``ignore_not_found`` it gets
+        None for a missing key, and what it returns is created. A dry run ends before the write.
+        Raises KeyNotFound, PreconditionFailed, ValueTooLarge, or what ``update`` raises.
         """
-
-        async def attempt(current: StoredValue | None) -> Update:
-            if preconditions is not None:
-                preconditions.check(self.prefix + key, current)
-            result = update(current)
-            return await result if isawaitable(result) else result
-
-        read = self._reader(key, ignore_not_found=ignore_not_found)
-        current, is_fresh = (cached, False) if cached else (await read(), True)
+        current, is_fresh = cached, cached is None
+        if current is None:
+            current = await self._read(key, ignore_not_found)
         while True:
-            wanted, current, is_fresh = await _suggest(attempt, read, current, is_fresh)
-            if current and wanted.value == current.value:
-                if not is_fresh:
-                    current, is_fresh = await read(), True
-                if current and wanted.value == current.value:
-                    return Updated(current, current, is_written=False)
+            try:
+                if preconditions is not None:
+                    preconditions.check(self.prefix + key, current)
+                wanted = await update(current)
+            except (ApiError, StorageError):
+                if is_fresh:
+                    raise
+                stored = await self._read(key, ignore_not_found)
+                if _revision(stored) == _revision(current):
+                    raise
+                current, is_fresh = stored, True
                 continue
+            value, is_removed = wanted.value, isinstance(wanted, Removal)
+            if dry_run:
+                return Outcome(StoredValue(key, value, _revision(current)), current, is_removed)
+            if current and not is_removed and value == current.value:
+                if not is_fresh:
+                    current, is_fresh = await self._read(key, ignore_not_found), True
+                    if current is None or value != current.value:
+                        continue
+                if not current.is_stale:
+                    return Outcome(current, current)
             try:
                 revision = await self._swap(key, current, wanted)
             except (KeyExists, RevisionConflict) as lost:
+                if lost.current is None and isinstance(wanted, Removal) and wanted.missing_ok:
+                    return Outcome(StoredValue(key, value, _revision(current)), current, is_removed)
                 current, is_fresh = self._winner(key, lost, ignore_not_found), True
             else:
-                return Updated(StoredValue(key, wanted.value, revision), current, is_written=True)
+                return Outcome(StoredValue(key, value, revision), current, is_removed)
 
     async def delete(
         self,
@@ -154,47 +192,38 @@ class ResourceStore:
         preconditions: Preconditions | None = None,
         validate: ValidateFunction | None = None,
         cached: StoredValue | None = None,
+        dry_run: bool = False,
     ) -> StoredValue:
         """Remove an object; returns its last value at the revision of the deletion.
 
         Raises KeyNotFound, PreconditionFailed, or what ``validate`` raises.
         """
 
-        async def attempt(current: StoredValue | None) -> None:
+        async def remove(current: StoredValue | None) -> Removal:
             assert current is not None, "a missing key is an error before"
-            if preconditions is not None:
-                preconditions.check(self.prefix + key, current)
-            verdict = validate(current) if validate else None
-            if isawaitable(verdict):
-                await verdict
+            if validate is not None:
+                await validate(current)
+            return Removal(current.value)
 
-        read = self._reader(key, ignore_not_found=False)
-        current, is_fresh = (cached, False) if cached else (await read(), True)
-        while True:
-            _, current, is_fresh = await _suggest(attempt, read, current, is_fresh)
-            assert current is not None
-            try:
-                revision = await self._storage.delete(
-                    self.prefix + key, expected=current.revision, replaced=current.value
-                )
-            except RevisionConflict as lost:
-                current, is_fresh = self._winner(key, lost, ignore_not_found=False), True
-            else:
-                return StoredValue(key, current.value, revision)
+        done = await self.guaranteed_update(
+            key, remove, preconditions=preconditions, cached=cached, dry_run=dry_run
+        )
+        return done.new
 
-    def _reader(
-        self, key: str, *, ignore_not_found: bool
-    ) -> Callable[[], Awaitable[StoredValue | None]]:
-        async def read() -> StoredValue | None:
-            found = await self.get(key)
-            if found is None and not ignore_not_found:
-                raise KeyNotFound(self.prefix + key)
-            return found
+    async def _read(self, key: str, ignore_not_found: bool) -> StoredValue | None:
+        found = await self.get(key)
+        if found is None and not ignore_not_found:
+            raise KeyNotFound(self.prefix + key)
+        return found
 
-        return read
-
-    async def _swap(self, key: str, current: StoredValue | None, wanted: Update) -> int:
+    async def _swap(self, key: str, current: StoredValue | None, wanted: NewValue | Removal) -> int:
         full = self.prefix + key
+        if isinstance(wanted, Removal):
+            assert current is not None, "only what exists is removed"
+            return await self._storage.delete(
+                full, expected=current.revision, replaced=current.value
+            )
+        _check_size(wanted.value)
         if current is None:
             return await self._storage.create(full, wanted.value, ttl_s=wanted.ttl_s)
         return await self._storage.update(
@@ -215,28 +244,16 @@ class ResourceStore:
         return None
 
     def _relative(self, found: StoredValue) -> StoredValue:
-        return StoredValue(found.key[len(self.prefix) :], found.value, found.revision)
+        key = found.key[len(self.prefix) :]
+        return StoredValue(key, found.value, found.revision, found.is_stale)
 
     def __repr__(self) -> str:
         return f"<ResourceStore of {self.prefix} in {self._storage!r}>"
 
 
-async def _suggest(
-    attempt: Callable[[StoredValue | None], Awaitable[T]],
-    read: Callable[[], Awaitable[StoredValue | None]],
-    current: StoredValue | None,
-    is_fresh: bool,
-) -> tuple[T, StoredValue | None, bool]:
-    """Try on a copy that may be stale, then on the stored value; returns what it was tried on."""
-    try:
-        return await attempt(current), current, is_fresh
-    except (ApiError, StorageError):
-        if is_fresh:
-            raise
-        stored = await read()
-        if _revision(stored) == _revision(current):
-            raise
-    return await attempt(stored), stored, True
+def _check_size(value: bytes) -> None:
+    if len(value) > VALUE_BYTES_MAX:
+        raise ValueTooLarge(f"{len(value)} bytes are more than {VALUE_BYTES_MAX}")
 
 
 def _revision(value: StoredValue | None) -> int:

@@ -22,7 +22,7 @@ from proreus.server.storage.sorted_keys import SortedKeys
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KeyRevision:
     """A key and the revision of its value at the time read."""
 
     key: str
@@ -33,7 +33,7 @@ class Entry:
 class Span:
     """Part of the keys under a prefix, and how many follow it."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[KeyRevision, ...]
     remaining: int
 
 
@@ -147,11 +147,11 @@ class RevisionIndex:
             del self._past[key]
         return dropped
 
-    def _entries(self, start: str, end: str, revision: int | None) -> Iterator[Entry]:
+    def _entries(self, start: str, end: str, revision: int | None) -> Iterator[KeyRevision]:
         for key in self._ordered.between(start, end):
             found = self._live.get(key, 0) if revision is None else self._version(key, revision)
             if found > 0:
-                yield Entry(key, found)
+                yield KeyRevision(key, found)
 
     def _version(self, key: str, revision: int) -> int:
         past = self._past.get(key)

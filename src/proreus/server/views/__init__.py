@@ -1,4 +1,4 @@
-"""How objects look on the wire: as themselves, as metadata only, as a table, in another encoding.
+"""Views of objects on the wire: whole, metadata only, as a table, in another encoding.
 
 A view implements ``watch_cache.view.View`` for streams and has ``object``, ``listing`` and
 ``document`` for answers. All of them yield JSON; ``encodings`` turns an answer into YAML or

@@ -1,7 +1,7 @@
 """Objects of a resource that is served in another version than it is stored in.
 
 Wraps a view of whole objects and gives it converted ones. The conversion itself is
-``server.schema.convert``, handed in. Metadata views need no wrapping: metadata is the same in all
+``resource.conversion``, handed in. Metadata views need no wrapping: metadata is the same in all
 versions. Neither do tables, whose cells come from the stored form: only their ``whole`` is wrapped.
 
 Cost: decode, convert and encode per object, so only the few such resources pay it.
@@ -10,20 +10,19 @@ Cost: decode, convert and encode per object, so only the few such resources pay 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from proreus.api.group_version import GroupVersionKind
 from proreus.api.wire import splice
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
+from proreus.server.resource.conversion import Convert
 from proreus.server.views.json_view import JsonView
-from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Listing
-
-Convert = Callable[[dict[str, Any], GroupVersionKind], dict[str, Any]]
+from proreus.server.views.response import ListParts
+from proreus.server.watch_cache.object import EncodedObject
+from proreus.server.watch_cache.query import ListResult
 
 
 class ConvertedView:
@@ -34,18 +33,18 @@ class ConvertedView:
     def __init__(self, resource: Resource, view: JsonView, convert: Convert) -> None:
         self._from = resource.stored_gvk
         self._to = resource.gvk
-        # Later objects were written as they are to be shown; of another version none are.
+        # Later objects were written in the served version; of another version none are.
         is_stored = resource.stored_gvk == resource.gvk
         self._until = resource.refresh_before if is_stored else sys.maxsize
         self._view = view
         self._convert = convert
 
-    def event(self, event_type: str, obj: CachedObject) -> bytes:
+    def event(self, event_type: str, obj: EncodedObject) -> bytes:
         if obj.revision <= self._until:
             obj = self.converted(obj)
         return self._view.event(event_type, obj)
 
-    def first_event(self, event_type: str, obj: CachedObject) -> bytes:
+    def first_event(self, event_type: str, obj: EncodedObject) -> bytes:
         return self._view.first_event(event_type, self.converted(obj))
 
     def bookmark(self, revision: int, *, initial_events_end: bool) -> bytes:
@@ -56,25 +55,28 @@ class ConvertedView:
     def error(self, status: Mapping[str, Any]) -> bytes:
         return self._view.error(status)
 
-    def object(self, obj: CachedObject) -> bytes:
+    def object(self, obj: EncodedObject) -> bytes:
         return self._view.object(self.converted(obj))
 
-    def embedded(self, obj: CachedObject) -> bytes:
+    def embedded(self, obj: EncodedObject) -> bytes:
         return self._view.embedded(self.converted(obj))
 
-    def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
-        return self._view.listing(self._all(listing), continue_token=continue_token)
+    def parts(self, listing: ListResult, *, continue_token: str = "") -> ListParts:
+        whole = self._view.parts(listing, continue_token=continue_token)
+        if self.is_served_as_stored(listing):
+            return whole
+        item = self._view.item
+        return replace(whole, items=(item(self.converted(obj)) for obj in listing.objects))
+
+    def is_served_as_stored(self, listing: ListResult) -> bool:
+        """Nearly always all objects were written in the served version."""
+        return listing.written_after >= self._until
 
     def listing_pieces(
-        self, listing: Listing, *, continue_token: str = ""
+        self, listing: ListResult, *, continue_token: str = ""
     ) -> tuple[int, Iterator[bytes]]:
-        return self._view.listing_pieces(self._all(listing), continue_token=continue_token)
-
-    def _all(self, listing: Listing) -> Listing:
-        """Nearly always all of them were written as they are to be shown."""
-        if listing.written_after >= self._until:
-            return listing
-        return replace(listing, objects=[self.converted(obj) for obj in listing.objects])
+        """Of a list that is served as it is stored."""
+        return self._view.listing_pieces(listing, continue_token=continue_token)
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
         """Documents come in the served version already."""
@@ -83,7 +85,7 @@ class ConvertedView:
     def empty_object(self, metadata: bytes) -> bytes:
         return self._view.empty_object(metadata)
 
-    def converted(self, obj: CachedObject) -> CachedObject:
+    def converted(self, obj: EncodedObject) -> EncodedObject:
         if obj.revision > self._until:
             return obj
         stored = splice.decode_item(obj.item)

@@ -1,4 +1,4 @@
-"""Answers in other forms than compact JSON. Streams are never turned into these."""
+"""Encodings of whole answers besides compact JSON. Streams never use these."""
 
 from __future__ import annotations
 

@@ -10,11 +10,17 @@ from operator import attrgetter
 from typing import Any
 
 from proreus.api.wire import json, splice
-from proreus.server.registry.resource import Resource
-from proreus.server.views.response import bookmark_metadata, error_frame, frame, list_metadata
-from proreus.server.views.zero import zero_body
-from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Listing
+from proreus.server.resource import Resource
+from proreus.server.views.response import (
+    ListParts,
+    bookmark_metadata,
+    error_frame,
+    frame,
+    list_metadata,
+)
+from proreus.server.views.zero_values import zero_body
+from proreus.server.watch_cache.object import EncodedObject
+from proreus.server.watch_cache.query import ListResult
 
 _FRAME_END = b"}\n"
 _ITEM = attrgetter("item")
@@ -26,20 +32,29 @@ _PIECE_BYTES = 256 * 1024
 class JsonView:
     """One per resource; equal for equal types, so that all their watchers share frames."""
 
-    __slots__ = ("_event_heads", "_head", "_is_custom", "_item_head", "_list_head", "gvk")
+    __slots__ = (
+        "_event_heads",
+        "_head",
+        "_is_custom",
+        "_item_head",
+        "_list_head",
+        "_zero_spec",
+        "gvk",
+    )
 
     def __init__(self, resource: Resource) -> None:
         self.gvk = resource.gvk
+        self._zero_spec = resource.zero_spec
         self._head = splice.kind_head(resource.kind, resource.api_version)
-        self._list_head = splice.kind_head(resource.kind_of_list, resource.api_version)
-        self._is_custom = resource.custom
+        self._list_head = splice.kind_head(resource.names.list_kind, resource.api_version)
+        self._is_custom = resource.custom is not None
         self._item_head = self._head if resource.custom else b"{"
         self._event_heads = {
             name: b'{"type":"%b","object":%b' % (name.encode(), self._head)
             for name in ("ADDED", "MODIFIED", "DELETED")
         }
 
-    def event(self, event_type: str, obj: CachedObject) -> bytes:
+    def event(self, event_type: str, obj: EncodedObject) -> bytes:
         return b"".join((self._event_heads[event_type], obj.item, _FRAME_END))
 
     first_event = event
@@ -53,26 +68,23 @@ class JsonView:
     def error(self, status: Mapping[str, Any]) -> bytes:
         return error_frame(status)
 
-    def object(self, obj: CachedObject) -> bytes:
+    def object(self, obj: EncodedObject) -> bytes:
         return b"".join((self._head, obj.item, b"\n"))
 
-    def embedded(self, obj: CachedObject) -> bytes:
+    def embedded(self, obj: EncodedObject) -> bytes:
         """The object inside another one: without the line feed."""
         return b"".join((self._head, obj.item))
 
-    def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
-        start = self._list_start(listing, continue_token)
-        if not listing.objects:
-            return start + _LIST_END
-        # Head and tail ride on the first and last item, heads of items between them: one copy of
-        # the whole list, not two.
-        items = list(map(_ITEM, listing.objects))
-        items[0] = start + self._item_head + items[0]
-        items[-1] += _LIST_END
-        return (b"," + self._item_head).join(items)
+    def parts(self, listing: ListResult, *, continue_token: str = "") -> ListParts:
+        head = self._list_start(listing, continue_token).removesuffix(b"[")
+        return ListParts(head, "items", map(self.item, listing.objects))
+
+    def item(self, obj: EncodedObject) -> bytes:
+        """The object in a list; only custom ones carry their kind there."""
+        return self._item_head + obj.item
 
     def listing_pieces(
-        self, listing: Listing, *, continue_token: str = ""
+        self, listing: ListResult, *, continue_token: str = ""
     ) -> tuple[int, Iterator[bytes]]:
         """A list that is not empty, in pieces, and how long they are together."""
         start = self._list_start(listing, continue_token)
@@ -93,7 +105,7 @@ class JsonView:
             tail = _LIST_END if at >= last else b""
             yield b"".join((head, between.join(items[at : at + per_piece]), tail))
 
-    def _list_start(self, listing: Listing, continue_token: str) -> bytes:
+    def _list_start(self, listing: ListResult, continue_token: str) -> bytes:
         metadata = list_metadata(listing, continue_token, is_custom=self._is_custom)
         return b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
 
@@ -102,7 +114,7 @@ class JsonView:
 
     def empty_object(self, metadata: bytes) -> bytes:
         """An object of this kind with nothing but metadata, as typed servers write it."""
-        return b'%b"metadata":%b%b}' % (self._head, metadata, zero_body(self.gvk))
+        return b'%b"metadata":%b%b}' % (self._head, metadata, zero_body(self.gvk, self._zero_spec))
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is JsonView and other.gvk == self.gvk

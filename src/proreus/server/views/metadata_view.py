@@ -11,9 +11,15 @@ from typing import Any
 import msgspec
 
 from proreus.api.wire import json, splice
-from proreus.server.views.response import bookmark_metadata, error_frame, frame, list_metadata
-from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Listing
+from proreus.server.views.response import (
+    ListParts,
+    bookmark_metadata,
+    error_frame,
+    frame,
+    list_metadata,
+)
+from proreus.server.watch_cache.object import EncodedObject
+from proreus.server.watch_cache.query import ListResult
 
 
 class _Item(msgspec.Struct):
@@ -39,7 +45,7 @@ class MetadataView:
         self._head = splice.kind_head("PartialObjectMetadata", api_version) + b'"metadata":'
         self._list_head = splice.kind_head("PartialObjectMetadataList", api_version)
 
-    def event(self, event_type: str, obj: CachedObject) -> bytes:
+    def event(self, event_type: str, obj: EncodedObject) -> bytes:
         return frame(event_type.encode(), self.embedded(obj))
 
     first_event = event
@@ -53,21 +59,22 @@ class MetadataView:
     def error(self, status: Mapping[str, Any]) -> bytes:
         return error_frame(status)
 
-    def object(self, obj: CachedObject) -> bytes:
+    def object(self, obj: EncodedObject) -> bytes:
         return self.embedded(obj) + b"\n"
 
-    def embedded(self, obj: CachedObject) -> bytes:
+    def embedded(self, obj: EncodedObject) -> bytes:
         return self.around(cut_metadata(obj.item))
 
     def around(self, metadata: bytes) -> bytes:
         return b"%b%b}" % (self._head, metadata)
 
-    def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
-        items = b",".join([self.embedded(obj) for obj in listing.objects])
-        # A list of nothing has null here, unlike every other list (spec/server §12).
-        content = b"[%b]" % items if listing.objects else b"null"
-        metadata = list_metadata(listing, continue_token)
-        return b'%b"metadata":%b,"items":%b}\n' % (self._list_head, metadata, content)
+    def parts(self, listing: ListResult, *, continue_token: str = "") -> ListParts:
+        head = b'%b"metadata":%b,"items":' % (
+            self._list_head,
+            list_metadata(listing, continue_token),
+        )
+        # A list of nothing has null here, unlike every other list (server.md §12).
+        return ListParts(head, "items", map(self.embedded, listing.objects), empty=b"null")
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
         return self.around(json.encode(obj.get("metadata") or {})) + b"\n"

@@ -1,7 +1,7 @@
-"""Any view of objects in protobuf: what its JSON says, encoded anew.
+"""Any view of events in protobuf: what its JSON says, encoded anew.
 
 Frames of a stream carry their length in front; WebSocket messages leave these four bytes out
-(spec/server §5.2, §5.5).
+(server.md §5.2, §5.5).
 
 Cost: decoding and encoding per object; frames are still made once for all watchers of a view.
 """
@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.wire import json, protobuf
-from proreus.server.views.encodings import to_protobuf, type_of
-from proreus.server.views.response import ResponseView
+from proreus.server.views.encodings import type_of
 from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Listing
+from proreus.server.watch_cache.view import EncodingView
 
 
 class ProtobufView:
@@ -23,7 +22,7 @@ class ProtobufView:
 
     __slots__ = ("_view",)
 
-    def __init__(self, view: ResponseView) -> None:
+    def __init__(self, view: EncodingView) -> None:
         self._view = view
 
     def event(self, event_type: str, obj: CachedObject) -> bytes:
@@ -39,15 +38,6 @@ class ProtobufView:
 
     def error(self, status: Mapping[str, Any]) -> bytes:
         return _frame(self._view.error(status))
-
-    def object(self, obj: CachedObject) -> bytes:
-        return to_protobuf(self._view.object(obj))
-
-    def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
-        return to_protobuf(self._view.listing(listing, continue_token=continue_token))
-
-    def document(self, obj: Mapping[str, Any]) -> bytes:
-        return to_protobuf(self._view.document(obj))
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is ProtobufView and other._view == self._view

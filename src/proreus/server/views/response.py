@@ -1,34 +1,51 @@
-"""What every view offers besides the frames of a stream: whole answers."""
+"""What a view offers besides the frames of a stream: whole answers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proreus.api.wire import json
-from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Listing
-from proreus.server.watch_cache.view import View
+from proreus.server.watch_cache.object import EncodedObject
+from proreus.server.watch_cache.query import ListResult
+from proreus.server.watch_cache.view import EncodingView
 
 
-class ResponseView(View, Protocol):
+@dataclass(frozen=True, slots=True)
+class ListParts:
+    """A list before it is encoded. ``head`` is its JSON up to the value of ``field``, its last.
+
+    ``items`` make the JSON of the objects one by one, as they are taken.
+    """
+
+    head: bytes
+    field: str  # "items", or "rows" of a table
+    items: Iterator[bytes]
+    empty: bytes = b"[]"  # the value of the field if there are none
+
+
+class ResponseView(EncodingView, Protocol):
     """Bodies end with a line feed."""
 
-    def object(self, obj: CachedObject) -> bytes: ...
+    def object(self, obj: EncodedObject) -> bytes: ...
 
-    def listing(self, listing: Listing, *, continue_token: str = "") -> bytes: ...
+    def parts(self, listing: ListResult, *, continue_token: str = "") -> ListParts: ...
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
         """A decoded object with kind and apiVersion: subresources, reviews, dry runs."""
         ...
 
 
-def list_metadata(listing: Listing, continue_token: str, *, is_custom: bool = False) -> bytes:
-    """The ``metadata`` of a list or table; the count is only told with a token (spec §2.5).
+def list_metadata(listing: ListResult, continue_token: str, *, is_custom: bool = False) -> bytes:
+    """The ``metadata`` of a list or table; the count comes only with a token (server.md §2.5).
 
-    Lists of custom resources tell the token even if there is none.
+    Lists of custom resources have the token even if it is empty. A list that is of no stored
+    state has no version.
     """
-    metadata: dict[str, Any] = {"resourceVersion": str(listing.revision)}
+    metadata: dict[str, Any] = {}
+    if listing.revision:
+        metadata["resourceVersion"] = str(listing.revision)
     if is_custom:
         metadata["continue"] = ""
     if continue_token:

@@ -14,11 +14,17 @@ from typing import Any, Protocol
 
 from proreus.aio.clock import Clock
 from proreus.api.wire import json, splice
-from proreus.server.views.columns import Printer
+from proreus.server.resource import Printer
 from proreus.server.views.metadata_view import MetadataView, cut_metadata
-from proreus.server.views.response import bookmark_metadata, error_frame, frame, list_metadata
-from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Listing
+from proreus.server.views.response import (
+    ListParts,
+    bookmark_metadata,
+    error_frame,
+    frame,
+    list_metadata,
+)
+from proreus.server.watch_cache.object import CachedObject, EncodedObject
+from proreus.server.watch_cache.query import ListResult
 
 
 class IncludeObject(StrEnum):
@@ -29,10 +35,10 @@ class IncludeObject(StrEnum):
     NONE = "None"
 
 
-class Whole(Protocol):
+class EmbeddedView(Protocol):
     """The view rows take whole objects from: JsonView, or ConvertedView around it."""
 
-    def embedded(self, obj: CachedObject) -> bytes: ...
+    def embedded(self, obj: EncodedObject) -> bytes: ...
 
     def empty_object(self, metadata: bytes) -> bytes: ...
 
@@ -47,7 +53,7 @@ class TableView:
     def __init__(
         self,
         printer: Printer,
-        whole: Whole,
+        whole: EmbeddedView,
         clock: Clock,
         *,
         include: IncludeObject = IncludeObject.METADATA,
@@ -61,10 +67,10 @@ class TableView:
         self._head = splice.kind_head("Table", f"meta.k8s.io/{version}")
         self._columns = json.encode(printer.definitions())
 
-    def event(self, event_type: str, obj: CachedObject) -> bytes:
+    def event(self, event_type: str, obj: EncodedObject) -> bytes:
         return frame(event_type.encode(), self._one(obj, b"null"))
 
-    def first_event(self, event_type: str, obj: CachedObject) -> bytes:
+    def first_event(self, event_type: str, obj: EncodedObject) -> bytes:
         return frame(event_type.encode(), self._one(obj, self._columns))
 
     def bookmark(self, revision: int, *, initial_events_end: bool) -> bytes:
@@ -77,16 +83,15 @@ class TableView:
     def error(self, status: Mapping[str, Any]) -> bytes:
         return error_frame(status)
 
-    def object(self, obj: CachedObject) -> bytes:
+    def object(self, obj: EncodedObject) -> bytes:
         return self._one(obj, self._columns) + b"\n"
 
-    def listing(self, listing: Listing, *, continue_token: str = "") -> bytes:
+    def parts(self, listing: ListResult, *, continue_token: str = "") -> ListParts:
+        head = self._start(list_metadata(listing, continue_token), self._columns)
         now = self._clock.now()
-        rows = b",".join([self._row(obj, now) for obj in self._in_order(listing.objects)])
-        content = b"[%b]" % rows
-        if not listing.objects and self.printer.null_when_empty:
-            content = b"null"
-        return self._table(list_metadata(listing, continue_token), self._columns, content) + b"\n"
+        rows = (self._row(obj, now) for obj in self._in_order(listing.objects))
+        empty = b"null" if self.printer.null_when_empty else b"[]"
+        return ListParts(head, "rows", rows, empty)
 
     def _in_order(self, objects: Sequence[CachedObject]) -> Sequence[CachedObject]:
         order = self.printer.order
@@ -121,19 +126,20 @@ class TableView:
         list_meta = bookmark_metadata(revision, initial_events_end=False)
         return frame(b"BOOKMARK", self._table(list_meta, columns, b"[%b]" % row))
 
-    def _one(self, obj: CachedObject, columns: bytes) -> bytes:
+    def _one(self, obj: EncodedObject, columns: bytes) -> bytes:
         row = self._row(obj, self._clock.now())
-        return self._table(b'{"resourceVersion":"%d"}' % obj.revision, columns, b"[%b]" % row)
+        # What was never stored has no version: dry runs, statuses of components.
+        metadata = b'{"resourceVersion":"%d"}' % obj.revision if obj.revision else b"{}"
+        return self._table(metadata, columns, b"[%b]" % row)
 
     def _table(self, metadata: bytes, columns: bytes, rows: bytes) -> bytes:
-        return b'%b"metadata":%b,"columnDefinitions":%b,"rows":%b}' % (
-            self._head,
-            metadata,
-            columns,
-            rows,
-        )
+        return b"%b%b}" % (self._start(metadata, columns), rows)
 
-    def _row(self, obj: CachedObject, now: float) -> bytes:
+    def _start(self, metadata: bytes, columns: bytes) -> bytes:
+        """Up to the rows."""
+        return b'%b"metadata":%b,"columnDefinitions":%b,"rows":' % (self._head, metadata, columns)
+
+    def _row(self, obj: EncodedObject, now: float) -> bytes:
         match self.include:
             case IncludeObject.NONE:
                 embedded = b"null"

@@ -2,7 +2,7 @@
 
 Receives: Change, from ``ingest``.  Hands on: Listing to callers, Burst to the watchers' sinks.
 The story of a change: ``apply`` makes the new state's CachedObject, puts it into the snapshot and
-the history, and dispatches it to the live watchers, all without an await: whoever looks sees all of
+the history, and dispatches it to the live watchers, all without an await: a reader sees all of
 it or nothing. ``freshness`` then lets readers that waited for its revision go on.
 
 The rules that make watches ordered, unique and reliable are written down in DESIGN.md.
@@ -11,38 +11,47 @@ The rules that make watches ordered, unique and reliable are written down in DES
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from proreus.server.storage.interface import Change, StoredValue
-from proreus.server.watch_cache.catch_up import CatchUp
-from proreus.server.watch_cache.fan_out import FanOut
 from proreus.server.watch_cache.from_storage import FromStorage
 from proreus.server.watch_cache.history import Transition
 from proreus.server.watch_cache.lists import Lists
-from proreus.server.watch_cache.metrics import Reading
+from proreus.server.watch_cache.metrics import CacheReading
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
-from proreus.server.watch_cache.query import Listing, ListQuery, WatchQuery
-from proreus.server.watch_cache.slow_watchers import SlowWatchers
-from proreus.server.watch_cache.state import CacheState, Kind, Surroundings
-from proreus.server.watch_cache.subscriber import Replaying, Subscriber
+from proreus.server.watch_cache.query import ListQuery, ListResult, WatchQuery
+from proreus.server.watch_cache.state import CacheConfig, CacheState, SharedParts
+from proreus.server.watch_cache.subscriber import Subscriber
 from proreus.server.watch_cache.view import Sink, View
+from proreus.server.watch_cache.watcher_phases import WatcherPhases
 from proreus.server.watch_cache.watches import Watches
+
+
+class Follower(Protocol):
+    """Part of the server that mirrors a cache, in the same turn. Never waits, never raises."""
+
+    def loaded(self, objects: Sequence[CachedObject]) -> None: ...
+
+    def put(self, found: CachedObject) -> None: ...
+
+    def removed(self, found: CachedObject) -> None: ...
 
 
 class WatchCache:
     """Made by ``WatchCaches.add``. ``begin_load``, ``load``, ``apply``, ``stop``: ingest only."""
 
-    def __init__(self, kind: Kind, shared: Surroundings) -> None:
+    def __init__(self, kind: CacheConfig, shared: SharedParts) -> None:
         self.kind = kind
         self._shared = shared
         self._reader = ObjectReader(kind.prefix, kind.read)
         self._state = CacheState(kind, shared.clock)
-        self._slow = SlowWatchers(shared.clock, shared.buffered_max)
-        self._fan_out = FanOut(shared, kind.exact_index, self._too_slow)
-        self._catch_up = CatchUp(
-            shared.clock, self._fan_out, shared.buffered_max, self._slow.discard
+        self._phases = WatcherPhases(self._state, shared)
+        self._fan_out, self._catch_up = self._phases.fan_out, self._phases.catch_up
+        self._lists = Lists(
+            self._state, shared, FromStorage(shared.storage, self._reader, shared.turns)
         )
-        self._lists = Lists(self._state, shared, FromStorage(shared.storage, self._reader))
-        self._watches = Watches(self._state, shared, self._fan_out, self._catch_up, self._slow)
+        self._watches = Watches(self._state, shared, self._phases)
+        self._followers: tuple[Follower, ...] = ()
 
     @property
     def is_ready(self) -> bool:
@@ -60,7 +69,7 @@ class WatchCache:
 
     @property
     def subscribers(self) -> list[Subscriber]:
-        return [*self._fan_out.watchers, *self._catch_up.watchers]
+        return self._phases.subscribers
 
     async def wait_ready(self) -> None:
         """Wait until the cache is filled; the caller sets the deadline."""
@@ -69,6 +78,10 @@ class WatchCache:
     def peek(self, key: str) -> CachedObject | None:
         """What is at hand, however stale; None if absent or not ready."""
         return self._state.snapshot.get(key) if self.is_ready else None
+
+    def count(self) -> int:
+        """Objects at hand."""
+        return len(self._state.snapshot)
 
     def peek_all(self, namespace: str = "") -> list[CachedObject] | None:
         """All of a namespace (or of all) that is at hand, in key order; None if not ready."""
@@ -83,7 +96,7 @@ class WatchCache:
         """
         return await self._lists.get(key, at_least)
 
-    async def list(self, query: ListQuery) -> Listing:
+    async def list(self, query: ListQuery) -> ListResult:
         """Objects in key order.
 
         Raises TooManyRequests while not ready, ResourceVersionTooLarge, and Expired only if an
@@ -99,19 +112,37 @@ class WatchCache:
         """
         return await self._watches.start(query, view, sink)
 
+    def is_before(self, revision: int) -> bool:
+        """Whether a read at ``revision`` would have to ``wait_for`` it."""
+        return revision > self.revision and self.is_ready and self.kind.cached
+
+    async def wait_for(self, revision: int) -> None:
+        """Raises ResourceVersionTooLarge if ``revision`` is not reached in time."""
+        await self._lists.wait_for(revision)
+
+    def follow(self, follower: Follower) -> None:
+        """Called for every load and change from now on, in revision order; before the first one."""
+        self._followers += (follower,)
+
     def read(self, stored: StoredValue) -> CachedObject:
         """A stored value as this cache would keep it."""
         return self._reader.read(stored)
 
+    def is_readable(self, found: CachedObject) -> bool:
+        """Whether ``found`` is what was stored; if not, it says only which object it stands for."""
+        return self._reader.is_readable(found)
+
     def begin_load(self, error: str = "") -> None:
         """Not ready from here on: every watcher is closed before a new list is visible."""
         self._state.readiness.set_pending(error)
-        self._close_watchers("reloading")
+        self._phases.close_all("reloading")
 
     def load(self, ordered: Sequence[CachedObject], revision: int) -> None:
         """Replace everything by a list read at ``revision``, in key order."""
-        self._close_watchers("reloading")
+        self._phases.close_all("reloading")
         self._state.replace(ordered, revision)
+        for follower in self._followers:
+            follower.loaded(ordered)
         self._catch_up.read_from(self._state.history)
         self._state.counts.initializations += 1
         self._state.readiness.set_ready()
@@ -126,40 +157,33 @@ class WatchCache:
         transition = Transition(change.revision, key, old, new, self._shared.clock.monotonic())
         state.history.append(transition)
         state.counts.received += 1
-        self._catch_up.before(change.revision)
+        for follower in self._followers:
+            if new is not None:
+                follower.put(new)
+            elif old is not None:
+                follower.removed(old)
+        self._catch_up.release_parked(change.revision)
         self._fan_out.dispatch(transition)
 
     def stop(self) -> None:
         """The resource is gone: watchers end without an error."""
         self._state.readiness.set_stopped()
-        self._close_watchers("resource removed")
+        self._phases.close_all("resource removed")
         self._state.replace((), self.revision)
 
-    def reading(self) -> Reading:
-        return Reading(
+    def reading(self) -> CacheReading:
+        return CacheReading(
             counts=self._state.counts,
             unreadable=self._reader.unreadable,
             dispatched=self._state.counts.received,
             initial_events=self._catch_up.initial_events,
             written=self._fan_out.written,
-            terminated=self._slow.terminated,
+            terminated=self._phases.slow.terminated,
             capacity=self._state.history.capacity,
             revision=self.revision,
-            objects=len(self._state.snapshot),
+            objects=self.count(),
             watchers=len(self.subscribers),
         )
-
-    def _too_slow(self, subscriber: Subscriber) -> None:
-        """From the live feed back to reading history, where nothing is queued for it."""
-        self._fan_out.leave(subscriber)
-        subscriber.phase = Replaying(self._state.history.end)
-        self._catch_up.add(subscriber)
-        self._slow.add(subscriber)
-
-    def _close_watchers(self, reason: str) -> None:
-        self._fan_out.flush()
-        for subscriber in self.subscribers:
-            subscriber.end(reason)
 
     def __repr__(self) -> str:
         state = self._state

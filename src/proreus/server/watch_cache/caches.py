@@ -1,4 +1,4 @@
-"""All watch caches of a server over one ingest: the folder's front door.
+"""All watch caches of a server over one ingest: the folder's entry point.
 
 Give it the storage, ``add`` a cache per resource, ``run`` it in the server's TaskGroup. Resources
 can be added and removed while it runs (custom resources).
@@ -11,16 +11,18 @@ import asyncio
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
+from proreus.aio.turns import Turns
 from proreus.api.group_version import GroupResource
 from proreus.server.storage.interface import Storage
-from proreus.server.watch_cache.agenda import Agenda
+from proreus.server.storage.keyspace import ROOT
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.freshness import Freshness
-from proreus.server.watch_cache.ingest import ROOT, Ingest
+from proreus.server.watch_cache.ingest import Ingest
 from proreus.server.watch_cache.metrics import WatchCacheMetrics
 from proreus.server.watch_cache.object import ReadAttributes
 from proreus.server.watch_cache.routes import Routes
-from proreus.server.watch_cache.state import Kind, Surroundings
+from proreus.server.watch_cache.state import CacheConfig, SharedParts
+from proreus.server.watch_cache.timer_queue import TimerQueue
 from proreus.server.watch_cache.view import Deliver, write_to_each
 
 # More than one turn's burst of large objects, far less than a list.
@@ -36,19 +38,37 @@ class WatchCaches:
         *,
         buffered_max: int = BUFFERED_MAX,
         remembered: int = 0,
+        begins_now: bool = False,
         deliver: Deliver = write_to_each,
+        turns: Turns | None = None,
     ) -> None:
         """``buffered_max``: bytes a watcher's sink may hold before its reader counts as slow;
-        ``remembered``: how many writes before the start watchers can resume from;
-        ``deliver``: how many sinks at once are written to."""
+        ``remembered``: how many writes before a cache was added watchers can resume from;
+        ``begins_now``: but none from before the start;
+        ``deliver``: how many sinks at once are written to;
+        ``turns``: when the next slice of a long filter may run."""
         self._freshness = Freshness(storage, clock)
         self._metrics = WatchCacheMetrics(registry)
-        self._agenda = Agenda(clock)
-        self._shared = Surroundings(
-            storage, clock, self._freshness, self._agenda, self._metrics, buffered_max, deliver
+        self._timers = TimerQueue(clock)
+        self._shared = SharedParts(
+            storage,
+            clock,
+            self._freshness,
+            self._timers,
+            self._metrics,
+            buffered_max,
+            deliver,
+            turns or Turns(),
         )
         self._routes = Routes()
-        self._ingest = Ingest(storage, clock, self._freshness, self._routes, remembered=remembered)
+        self._ingest = Ingest(
+            storage,
+            clock,
+            self._freshness,
+            self._routes,
+            remembered=remembered,
+            begins_now=begins_now,
+        )
 
     @property
     def revision(self) -> int:
@@ -69,7 +89,7 @@ class WatchCaches:
         ``read`` gets the stored form. ``resource`` names it in metrics and ``repr``.
         """
         named = resource or GroupResource("", prefix.removeprefix(ROOT).rstrip("/"))
-        cache = WatchCache(Kind(prefix, named, read, exact_index, cached), self._shared)
+        cache = WatchCache(CacheConfig(prefix, named, read, exact_index, cached), self._shared)
         self._routes.add(cache)
         self._metrics.add(cache)
         self._ingest.add(cache)

@@ -1,12 +1,12 @@
 """Watchers that are not live yet: initial state, then history, at the pace their sinks take it.
 
-Receives: Subscriber, from ``cache`` when it starts, from ``fan_out`` when it was too slow.
-Hands on: Subscriber, to ``fan_out`` once it has read everything.
+Receives: Subscriber, from ``watcher_phases``.  Hands on: Burst, to its sink.
 Invariant: reading the last of history and joining the live feed happen without an await between,
 so no change falls in between; a watcher overtaken by history is closed, never skipped.
 
 One round over all of them per turn of the loop, a bounded number of bytes each: a start with a
-hundred thousand objects delays nobody, and a reader that does not read holds 256 kB, not the list.
+hundred thousand objects delays no other; for a reader that does not read 256 kB are held, no list.
+A round that takes long ends early, and the next one begins with those it did not come to.
 """
 
 from __future__ import annotations
@@ -18,38 +18,42 @@ from collections.abc import Callable
 from typing import assert_never
 
 from proreus.aio.clock import Clock, Timer
-from proreus.server.watch_cache.fan_out import FanOut
 from proreus.server.watch_cache.history import History, Overtaken
-from proreus.server.watch_cache.subscriber import (
+from proreus.server.watch_cache.metrics import WrittenEvents
+from proreus.server.watch_cache.phase import (
     Closed,
     Ending,
     Live,
     Parked,
+    Phase,
     Replaying,
     Starting,
-    Subscriber,
-    event_for,
 )
-from proreus.server.watch_cache.view import ADDED
+from proreus.server.watch_cache.subscriber import Subscriber, event_for
+from proreus.server.watch_cache.view import ADDED, Frame
 
 EVENTS_MAX = 100
 BYTES_MAX = 256 * 1024
+SCANNED_MAX = 2_000  # objects that are tested, whether they match or not
+_ROUND_S = 0.01
 _POLL_FIRST_S = 0.005
 _POLL_MAX_S = 0.1
 
 
 class CatchUp:
-    """``drained`` is called with a watcher whose sink has room again."""
+    """``move`` changes a watcher's phase; ``drained`` gets one whose sink has room again."""
 
     def __init__(
         self,
         clock: Clock,
-        fan_out: FanOut,
         buffered_max: int,
+        written: WrittenEvents,
+        move: Callable[[Subscriber, Phase], None],
         drained: Callable[[Subscriber], None],
     ) -> None:
         self._clock = clock
-        self._fan_out = fan_out
+        self._written = written
+        self._move = move
         self._room_below = buffered_max // 2
         self._drained = drained
         self._history = History(0)
@@ -67,26 +71,25 @@ class CatchUp:
         return [*self._watchers, *parked]
 
     def read_from(self, history: History) -> None:
-        """A new history; nobody is catching up."""
+        """A new history, while no watcher is catching up."""
         self._history = history
 
     def add(self, subscriber: Subscriber) -> None:
-        if isinstance(subscriber.phase, Parked):
-            entry = (subscriber.phase.until, next(self._order), subscriber)
-            heapq.heappush(self._parked, entry)
-            return
         self._watchers[subscriber] = None
         self._schedule()
+
+    def park(self, subscriber: Subscriber, until: int) -> None:
+        heapq.heappush(self._parked, (until, next(self._order), subscriber))
 
     def leave(self, subscriber: Subscriber) -> None:
         self._watchers.pop(subscriber, None)
 
-    def before(self, revision: int) -> None:
+    def release_parked(self, revision: int) -> None:
         """A change with this revision is about to be dispatched: the first one some wait for."""
         while self._parked and self._parked[0][0] < revision:
             _, _, subscriber = heapq.heappop(self._parked)
             if not subscriber.is_closed:
-                self._fan_out.join(subscriber)
+                self._move(subscriber, Live())
 
     def _schedule(self) -> None:
         if not self._is_scheduled:
@@ -96,11 +99,17 @@ class CatchUp:
     def _round(self) -> None:
         self._is_scheduled = False
         moved = False
+        until_s = self._clock.monotonic() + _ROUND_S
+        looked_at: list[Subscriber] = []
         for subscriber in list(self._watchers):
+            looked_at.append(subscriber)
             if subscriber.sink.buffered <= self._room_below:
                 moved = True
                 self._drained(subscriber)
                 self._step(subscriber)
+                if self._clock.monotonic() > until_s:
+                    self._put_last(looked_at)
+                    break
         if moved:
             self._poll_s = _POLL_FIRST_S
         if not self._watchers:
@@ -110,6 +119,12 @@ class CatchUp:
         elif self._poll is None:
             self._poll = self._clock.call_later(self._poll_s, self._look_again)
             self._poll_s = min(self._poll_s * 2, _POLL_MAX_S)
+
+    def _put_last(self, subscribers: list[Subscriber]) -> None:
+        for subscriber in subscribers:
+            if subscriber in self._watchers:
+                del self._watchers[subscriber]
+                self._watchers[subscriber] = None
 
     def _look_again(self) -> None:
         self._poll = None
@@ -129,17 +144,18 @@ class CatchUp:
                 assert_never(other)
 
     def _write_initial(self, subscriber: Subscriber, starting: Starting) -> None:
-        frames: list[bytes] = []
-        size = 0
-        for obj in starting.objects[starting.written : starting.written + EVENTS_MAX]:
-            frames.append(subscriber.frame(ADDED, obj))
-            size += len(frames[-1])
-            if size > BYTES_MAX:
-                break
-        starting.written += len(frames)
+        frames: list[Frame] = []
+        size, matches = 0, subscriber.matches
+        for obj in starting.objects[starting.done : starting.done + SCANNED_MAX]:
+            starting.done += 1
+            if matches is None or matches(obj):
+                frames.append(subscriber.frame(ADDED, obj))
+                size += len(frames[-1])
+                if size > BYTES_MAX or len(frames) == EVENTS_MAX:
+                    break
         self.initial_events += len(frames)
-        if starting.written == len(starting.objects):
-            subscriber.phase = Replaying(starting.position)
+        if starting.done == len(starting.objects):
+            self._move(subscriber, Replaying(starting.position))
             if starting.end_mark is not None:
                 frames.append(subscriber.end_mark(starting.end_mark))
         self._write(subscriber, frames)
@@ -150,7 +166,7 @@ class CatchUp:
         except Overtaken:
             subscriber.end("overtaken by history")
             return
-        frames: list[bytes] = []
+        frames: list[Frame] = []
         size = 0
         for transition in transitions:
             replaying.position += 1
@@ -162,13 +178,12 @@ class CatchUp:
                     break
         self._write(subscriber, frames)
         if replaying.position == self._history.end:
-            self.leave(subscriber)
-            self._fan_out.join(subscriber)
+            self._move(subscriber, Live())
 
-    def _write(self, subscriber: Subscriber, frames: list[bytes]) -> None:
+    def _write(self, subscriber: Subscriber, frames: list[Frame]) -> None:
         if frames:
             subscriber.write(frames)
-            self._fan_out.written.add(frames)
+            self._written.add(frames)
 
     def __repr__(self) -> str:
         return f"<CatchUp of {len(self._watchers)} watchers, {len(self._parked)} parked>"

@@ -2,7 +2,7 @@
 
 Receives: Transition, from ``cache``.  Hands on: Burst, to the sinks of live subscribers.
 Invariant: a live subscriber has been written every frame that concerns it up to the last flush, in
-order; frames since then wait in its group. Nobody joins or is marked without a flush before.
+order; frames since then wait in its group. No watcher joins or is marked without a flush before.
 
 Watchers with the same selection form an audience, those of it with the same view a group. A change
 looks at the audiences that can match: by namespace and name, or by the kind's exact field (pods:
@@ -10,7 +10,7 @@ spec.nodeName), under the old and the new value. Cost: 6 lookups, one test per a
 frame per view, and for each watcher one ``sink.write`` per flush.
 
 A flush to many watchers takes a while. Its successor then waits twice that long, 8 ms at most:
-under load frames go out together instead of each alone, while a few watchers hear all at once.
+under load frames go out together instead of each alone, while a few watchers get each at once.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from proreus.server.watch_cache.history import Transition
 from proreus.server.watch_cache.metrics import WrittenEvents
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Selection
-from proreus.server.watch_cache.selecting import Matches, Scope, scope_of
-from proreus.server.watch_cache.state import Surroundings
-from proreus.server.watch_cache.subscriber import Live, Subscriber, event_for
-from proreus.server.watch_cache.view import Burst, Sink, View
+from proreus.server.watch_cache.selecting import EventScope, Matches, scope_of
+from proreus.server.watch_cache.state import SharedParts
+from proreus.server.watch_cache.subscriber import Subscriber, event_for
+from proreus.server.watch_cache.view import Burst, Frame, Sink, View
 
-Watchers = dict[Subscriber, Sink]
+Sinks = dict[Subscriber, Sink]
 _REST_FROM_S = 0.0005
 _REST_MAX_S = 0.008
 
 
-class Group:
+class ViewGroup:
     """Live watchers that see the same bytes. ``newcomers`` still lack their first event."""
 
     __slots__ = ("first", "newcomers", "pending", "settled", "view")
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self.settled: Watchers = {}
-        self.newcomers: Watchers = {}
-        self.pending: list[bytes] = []
+        self.settled: Sinks = {}
+        self.newcomers: Sinks = {}
+        self.pending: list[Frame] = []
         self.first: tuple[str, CachedObject] | None = None
 
     @property
@@ -56,27 +56,27 @@ class Audience:
 
     def __init__(self, matches: Matches | None) -> None:
         self.matches = matches
-        self.groups: dict[View, Group] = {}
+        self.groups: dict[View, ViewGroup] = {}
 
 
 Audiences = dict[Selection, Audience]
-_NOBODY: Audiences = {}
+_NO_AUDIENCES: Audiences = {}
 
 
 class FanOut:
     """``too_slow`` is called with a watcher whose sink holds more than ``buffered_max`` bytes."""
 
     def __init__(
-        self, shared: Surroundings, exact_index: str, too_slow: Callable[[Subscriber], None]
+        self, shared: SharedParts, exact_index: str, too_slow: Callable[[Subscriber], None]
     ) -> None:
         self._clock = shared.clock
         self._deliver = shared.deliver
         self._buffered_max = shared.buffered_max
         self._exact_index = exact_index
         self._too_slow = too_slow
-        self._by_scope: dict[Scope, Audiences] = {}
+        self._by_scope: dict[EventScope, Audiences] = {}
         self._by_exact: dict[str, Audiences] = {}
-        self._dirty: list[Group] = []
+        self._dirty: list[ViewGroup] = []
         self._rests_until_s = 0.0
         self._bookmarks: dict[View, Burst] = {}
         self._bookmarks_revision = -1
@@ -90,12 +90,11 @@ class FanOut:
         )
         group = audience.groups.get(subscriber.view)
         if group is None:
-            group = audience.groups[subscriber.view] = Group(subscriber.view)
+            group = audience.groups[subscriber.view] = ViewGroup(subscriber.view)
         elif group.pending:
             self._flush_group(group)
         members = group.settled if subscriber.has_received else group.newcomers
         members[subscriber] = subscriber.sink
-        subscriber.phase = Live()
         self.watchers.add(subscriber)
 
     def leave(self, subscriber: Subscriber) -> None:
@@ -117,8 +116,8 @@ class FanOut:
             self._drop_bucket(selection)
 
     def dispatch(self, transition: Transition) -> None:
-        """Put a change's frames where they concern somebody; they go out with the next flush."""
-        frames: dict[tuple[View, str], bytes] = {}
+        """Put a change's frames where they concern watchers; they go out with the next flush."""
+        frames: dict[tuple[View, str], Frame] = {}
         for audience in self._interested(transition):
             event = event_for(transition, audience.matches)
             if event is None:
@@ -147,7 +146,7 @@ class FanOut:
             self._rests_until_s = ended_s + min(2 * (ended_s - begun_s), _REST_MAX_S)
 
     def write_bookmark(self, subscriber: Subscriber, revision: int) -> None:
-        """Tell a live watcher that it has been written everything up to ``revision``.
+        """Mark for a live watcher that it has been written everything up to ``revision``.
 
         One that is catching up, or that this very flush finds too slow, gets none.
         """
@@ -183,11 +182,11 @@ class FanOut:
         namespace, name = obj.namespace, obj.name
         find = self._by_scope.get
         if self._by_scope:
-            yield from find(_EVERYWHERE, _NOBODY).values()
-            yield from find(Scope("", name), _NOBODY).values()
+            yield from find(_EVERYWHERE, _NO_AUDIENCES).values()
+            yield from find(EventScope("", name), _NO_AUDIENCES).values()
             if namespace:
-                yield from find(Scope(namespace, ""), _NOBODY).values()
-                yield from find(Scope(namespace, name), _NOBODY).values()
+                yield from find(EventScope(namespace, ""), _NO_AUDIENCES).values()
+                yield from find(EventScope(namespace, name), _NO_AUDIENCES).values()
         if self._by_exact:
             index = self._exact_index
             values = {
@@ -196,9 +195,9 @@ class FanOut:
                 if state is not None
             }
             for value in values:
-                yield from self._by_exact.get(value, _NOBODY).values()
+                yield from self._by_exact.get(value, _NO_AUDIENCES).values()
 
-    def _mark_dirty(self, group: Group) -> None:
+    def _mark_dirty(self, group: ViewGroup) -> None:
         if not self._dirty:
             rest_s = self._rests_until_s - self._clock.monotonic()
             if rest_s > 0:
@@ -207,7 +206,7 @@ class FanOut:
                 asyncio.get_running_loop().call_soon(self.flush)
         self._dirty.append(group)
 
-    def _flush_group(self, group: Group) -> None:
+    def _flush_group(self, group: ViewGroup) -> None:
         pending, group.pending = group.pending, []
         slow: list[Subscriber] = []
         if group.settled:
@@ -222,7 +221,7 @@ class FanOut:
         for subscriber in slow:
             self._too_slow(subscriber)
 
-    def _write(self, watchers: Watchers, burst: Burst, slow: list[Subscriber]) -> None:
+    def _write(self, watchers: Sinks, burst: Burst, slow: list[Subscriber]) -> None:
         if self._deliver(watchers.values(), burst):
             limit = self._buffered_max
             slow += [subscriber for subscriber, sink in watchers.items() if sink.buffered > limit]
@@ -249,4 +248,4 @@ class FanOut:
         return f"<FanOut to {len(self.watchers)} live watchers in {audiences} audiences>"
 
 
-_EVERYWHERE = Scope("", "")
+_EVERYWHERE = EventScope("", "")

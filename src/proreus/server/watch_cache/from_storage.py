@@ -6,23 +6,21 @@ Cost: every value read becomes a CachedObject (about 15 µs each), so this is th
 
 from __future__ import annotations
 
+from proreus.aio.turns import Turns
 from proreus.api.status import Expired, ResourceVersionTooLarge
-from proreus.server.storage.interface import (
-    Compacted,
-    FutureRevision,
-    Storage,
-    StoredValue,
-)
+from proreus.server.storage.interface import Compacted, FutureRevision, Storage, StoredValue
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
-from proreus.server.watch_cache.query import Exact, Listing, ListQuery
+from proreus.server.watch_cache.query import Exact, ListQuery, ListResult
 from proreus.server.watch_cache.selecting import key_range, matcher_in_range
 
 _PAGE_MAX = 10_000
+_SLICE = 250  # objects read between two turns
 
 
 class FromStorage:
-    def __init__(self, storage: Storage, reader: ObjectReader) -> None:
+    def __init__(self, storage: Storage, reader: ObjectReader, turns: Turns) -> None:
         self._storage = storage
+        self._turns = turns
         self._reader = reader
 
     async def get(self, key: str, at_least: int) -> CachedObject | None:
@@ -33,7 +31,7 @@ class FromStorage:
             raise too_large(future) from future
         return None if stored is None else self._reader.read(stored)
 
-    async def list(self, query: ListQuery) -> Listing:
+    async def list(self, query: ListQuery) -> ListResult:
         """The newest state, or the exact one asked for.
 
         Raises Expired for one that storage has compacted, ResourceVersionTooLarge.
@@ -46,7 +44,7 @@ class FromStorage:
         except FutureRevision as future:
             raise too_large(future) from future
 
-    async def _list(self, query: ListQuery, revision: int) -> Listing:
+    async def _list(self, query: ListQuery, revision: int) -> ListResult:
         selection = query.selection
         prefix = self._reader.prefix + (f"{selection.namespace}/" if selection.namespace else "")
         low, high = key_range(selection)
@@ -57,8 +55,10 @@ class FromStorage:
             page = await self._storage.list(prefix, start=start, limit=page_size, revision=revision)
             revision = page.revision
             for at, stored in enumerate(page.items):
+                if at and at % _SLICE == 0:
+                    await self._turns.wait()
                 if high and self._relative(stored) >= high:
-                    return Listing(found, revision)
+                    return ListResult(found, revision)
                 obj = self._reader.read(stored)
                 if matches is None or matches(obj):
                     found.append(obj)
@@ -66,7 +66,7 @@ class FromStorage:
                         remaining = page.remaining + len(page.items) - at - 1
                         return _page_of(found, revision, remaining, is_exact=matches is None)
             if not page.has_more:
-                return Listing(found, revision)
+                return ListResult(found, revision)
             start = page.items[-1].key + "\0"
             page_size = min(page_size * 2, _PAGE_MAX)
 
@@ -76,10 +76,10 @@ class FromStorage:
 
 def _page_of(
     found: list[CachedObject], revision: int, remaining: int, *, is_exact: bool
-) -> Listing:
+) -> ListResult:
     if not remaining:
-        return Listing(found, revision)
-    return Listing(found, revision, f"{found[-1].key}\0", remaining if is_exact else None)
+        return ListResult(found, revision)
+    return ListResult(found, revision, f"{found[-1].key}\0", remaining if is_exact else None)
 
 
 def too_large(future: FutureRevision) -> ResourceVersionTooLarge:

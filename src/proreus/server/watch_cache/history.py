@@ -2,16 +2,17 @@
 
 Receives: Transition, in revision order, from ``cache``.
 Hands on: transitions after a revision, to ``catch_up`` and ``past``.
-Invariant: positions only grow; a reader behind the oldest kept one is told so, never given a
+Invariant: positions only grow; a reader behind the oldest kept one gets Overtaken, never a
 reused slot. Everything after ``complete_after`` is here.
 
 Capacity starts at 100, doubles while a full ring spans less than the window, halves when a quarter
-of it would have been enough (spec/server §4.3). Cost: O(1) per change, O(log n) to find a revision.
+of it would have been enough (server.md §4.3). Cost: O(1) per change, O(log n) to find a revision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from proreus.api.status import Expired
 from proreus.server.watch_cache.object import CachedObject
@@ -21,25 +22,16 @@ CAPACITY_MAX = 100 * 1024
 WINDOW_S = 75.0
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Transition:
     """One change with both states as cached. Created: ``old`` is None. Deleted: ``new`` is."""
 
-    __slots__ = ("_deleted", "at_s", "key", "new", "old", "revision")
-
-    def __init__(
-        self,
-        revision: int,
-        key: str,
-        old: CachedObject | None,
-        new: CachedObject | None,
-        at_s: float,
-    ) -> None:
-        self.revision = revision
-        self.key = key
-        self.old = old
-        self.new = new
-        self.at_s = at_s
-        self._deleted: CachedObject | None = None
+    revision: int
+    key: str
+    old: CachedObject | None
+    new: CachedObject | None
+    at_s: float
+    _deleted: CachedObject | None = field(default=None, init=False)
 
     def deleted(self, old: CachedObject) -> CachedObject:
         """The previous content under this change's revision, made once for all watchers."""

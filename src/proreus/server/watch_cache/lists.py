@@ -1,4 +1,4 @@
-"""Answers to get and list: how fresh, from where, which page (spec/server §2.5).
+"""Answers to get and list: how fresh, from where, which page (server.md §2.5).
 
     latest          ask storage for its revision, wait for it, answer from the snapshot;
                     not confirmed in 3 s: storage itself answers
@@ -7,7 +7,8 @@
     exact           wait for the revision, then the snapshot with later changes undone;
                     older than history: storage at that revision
 
-Cost: a list without selectors copies pointers; a filter runs over precomputed labels and fields.
+Cost: a list without selectors copies pointers; a filter runs over precomputed labels and fields, in
+slices of some thousand objects between which others get their turn.
 """
 
 from __future__ import annotations
@@ -22,27 +23,29 @@ from proreus.server.watch_cache.from_storage import FromStorage
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.past import Past
 from proreus.server.watch_cache.query import (
-    Any,
+    AnyState,
     Exact,
     Latest,
-    Listing,
     ListQuery,
+    ListResult,
     NotOlderThan,
-    Selection,
     State,
 )
 from proreus.server.watch_cache.selecting import filtered, key_range, matcher_in_range
-from proreus.server.watch_cache.state import CacheState, Surroundings
+from proreus.server.watch_cache.state import CacheState, SharedParts
 
-Runs = Iterator[list[CachedObject]]
+Objects = list[CachedObject]
+Runs = Iterator[Objects]
+_SLICE = 4_000  # objects; testing so many takes one to four milliseconds
 
 
 class Lists:
-    def __init__(self, state: CacheState, shared: Surroundings, stored: FromStorage) -> None:
+    def __init__(self, state: CacheState, shared: SharedParts, stored: FromStorage) -> None:
         self._state = state
         self._storage = shared.storage
         self._freshness = shared.freshness
         self._metrics = shared.metrics
+        self._turns = shared.turns
         self._stored = stored
         resource = state.kind.resource
         self._labels = (resource.group, resource.resource)
@@ -53,12 +56,12 @@ class Lists:
     async def get(self, key: str, at_least: int) -> CachedObject | None:
         if not self._is_ready() or not self._state.kind.cached:
             return await self._stored.get(key, at_least)
-        await self._wait_for(at_least)
+        await self.wait_for(at_least)
         if not self._is_ready():
             return await self._stored.get(key, at_least)
         return self._state.snapshot.get(key)
 
-    async def list(self, query: ListQuery) -> Listing:
+    async def list(self, query: ListQuery) -> ListResult:
         if not self._is_ready():
             return await self._list_while_not_ready(query)
         generation = self._state.readiness.generation
@@ -68,11 +71,11 @@ class Lists:
             return await self._list_while_not_ready(query)
         if isinstance(query.state, Exact):
             return await self._list_exact(query, query.state.revision)
-        if isinstance(query.state, Any) and self._state.kind.cached:
+        if isinstance(query.state, AnyState) and self._state.kind.cached:
             query = ListQuery(query.selection, query.state, 0, query.start)
-        return self._page_of_present(query)
+        return await self._page_of_present(query)
 
-    async def _list_while_not_ready(self, query: ListQuery) -> Listing:
+    async def _list_while_not_ready(self, query: ListQuery) -> ListResult:
         is_cheap = query.limit > 0 and not query.selection.has_selectors
         if isinstance(query.state, Exact) or is_cheap or not self._state.kind.cached:
             return await self._stored.list(query)
@@ -82,9 +85,9 @@ class Lists:
     async def _is_fresh_enough(self, state: State) -> bool:
         """False: storage must answer. Raises ResourceVersionTooLarge."""
         match state:
-            case Any() if self._state.kind.cached:
+            case AnyState() if self._state.kind.cached:
                 return True
-            case Any() | Latest():
+            case AnyState() | Latest():
                 return await self._is_latest()
             case NotOlderThan(revision=revision) | Exact(revision=revision):
                 if not self._state.kind.cached:
@@ -93,7 +96,7 @@ class Lists:
                         raise ResourceVersionTooLarge.of(revision, current, retry_after_s=0)
                     if isinstance(state, NotOlderThan):
                         return await self._is_latest()
-                await self._wait_for(revision)
+                await self.wait_for(revision)
                 return True
             case other:
                 assert_never(other)
@@ -101,19 +104,19 @@ class Lists:
     async def _is_latest(self) -> bool:
         current = await self._storage.current_revision()
         try:
-            await self._wait_for(current)
+            await self.wait_for(current)
         except ResourceVersionTooLarge:
             self._metrics.consistent_reads.labels(*self._labels, "false", "true").inc()
             return False
         self._metrics.consistent_reads.labels(*self._labels, "true", "false").inc()
         return True
 
-    async def _wait_for(self, revision: int) -> None:
+    async def wait_for(self, revision: int) -> None:
         if revision > self._freshness.revision:
             waited_s = await self._freshness.wait_for(revision)
             self._metrics.read_wait_s.labels(*self._labels).observe(waited_s)
 
-    async def _list_exact(self, query: ListQuery, revision: int) -> Listing:
+    async def _list_exact(self, query: ListQuery, revision: int) -> ListResult:
         if revision < self._storage.compacted_revision:
             raise Expired("The resourceVersion for the provided list is too old.")
         history = self._state.history
@@ -122,28 +125,47 @@ class Lists:
         past = Past(self._state.snapshot, history, revision)
         low, high = key_range(query.selection)
         low = max(low, query.start)
-        page = self._page(past.runs(low, high), query)
+        page = await self._page(past.runs(low, high), query)
         return _listing(page, revision, query, lambda: past.count(low, high))
 
-    def _page_of_present(self, query: ListQuery) -> Listing:
-        page = self._page(self._state.present(query.selection, query.start), query)
+    async def _page_of_present(self, query: ListQuery) -> ListResult:
+        # What the page is of; while it is filtered, the present moves on.
+        revision, written_after = self._freshness.revision, self._state.written_after
+        page = await self._page(self._state.present(query.selection, query.start), query)
         low, high = key_range(query.selection)
         low = max(low, query.start)
         count = self._state.snapshot.count
-        found = _listing(page, self._freshness.revision, query, lambda: count(low, high))
-        return replace(found, written_after=self._state.written_after)
+        found = _listing(page, revision, query, lambda: count(low, high))
+        return replace(found, written_after=written_after)
 
-    def _page(self, runs: Runs, query: ListQuery) -> _Page:
-        if query.limit > 0:
-            page = _first(runs, query.selection, query.limit)
+    async def _page(self, runs: Runs, query: ListQuery) -> _Page:
+        """``runs`` are read before the first await. Without selectors there is none."""
+        if matcher_in_range(query.selection) is not None:
+            page = await self._filtered_page([*chain.from_iterable(runs)], query)
+        elif query.limit > 0:
+            page = _first(runs, query.limit)
         else:
             everything = [*chain.from_iterable(runs)]
-            page = _Page(filtered(everything, query.selection), len(everything), is_more=False)
+            page = _Page(everything, len(everything), is_more=False)
         counts = self._state.counts
         counts.lists += 1
         counts.fetched += page.fetched
         counts.returned += len(page.objects)
         return page
+
+    async def _filtered_page(self, everything: Objects, query: ListQuery) -> _Page:
+        objects: Objects = []
+        fetched = 0
+        while fetched < len(everything):
+            if fetched:
+                await self._turns.wait()
+            slice_ = everything[fetched : fetched + _SLICE]
+            fetched += len(slice_)
+            objects += filtered(slice_, query.selection)
+            if 0 < query.limit <= len(objects):
+                del objects[query.limit :]
+                return _Page(objects, fetched, is_more=objects[-1] is not everything[-1])
+        return _Page(objects, fetched, is_more=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +175,8 @@ class _Page:
     is_more: bool
 
 
-def _first(runs: Runs, selection: Selection, limit: int) -> _Page:
-    """The first ``limit`` objects that match, and whether any keys follow the last of them."""
+def _first(runs: Runs, limit: int) -> _Page:
+    """The first ``limit`` objects, and whether any keys follow the last of them."""
     objects: list[CachedObject] = []
     fetched = 0
     for run in runs:
@@ -162,18 +184,17 @@ def _first(runs: Runs, selection: Selection, limit: int) -> _Page:
         if not room:
             return _Page(objects, fetched, is_more=True)
         fetched += len(run)
-        found = filtered(run, selection)[:room]
-        objects += found
-        if len(found) == room and found[-1] is not run[-1]:
+        objects += run[:room]
+        if len(run) > room:
             return _Page(objects, fetched, is_more=True)
     return _Page(objects, fetched, is_more=False)
 
 
-def _listing(page: _Page, revision: int, query: ListQuery, count: Callable[[], int]) -> Listing:
-    """``count`` tells how many keys there are from the page's start on."""
+def _listing(page: _Page, revision: int, query: ListQuery, count: Callable[[], int]) -> ListResult:
+    """``count`` counts the keys from the page's start on."""
     if not page.is_more:
-        return Listing(page.objects, revision)
-    # Selectors decide what of the rest matches, and nobody asks them just to count.
+        return ListResult(page.objects, revision)
+    # Selectors decide what of the rest matches, and counting alone does not evaluate them.
     is_countable = matcher_in_range(query.selection) is None
     remaining = count() - len(page.objects) if is_countable else None
-    return Listing(page.objects, revision, f"{page.objects[-1].key}\0", remaining)
+    return ListResult(page.objects, revision, f"{page.objects[-1].key}\0", remaining)

@@ -1,13 +1,13 @@
-"""The caches' numbers under the names kube-apiserver gives them (spec/server §5.7).
+"""The caches' numbers under the names kube-apiserver gives them (server.md §5.7).
 
-Counters are plain integers on the parts that count, read when somebody scrapes: an event or a
+Counters are plain integers on the parts that count, read by a scrape: an event or a
 delivery pays for no metric. Only durations are observed as they happen.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
@@ -50,14 +50,14 @@ class WrittenEvents:
     def total(self) -> int:
         return sum(self.counts)
 
-    def add(self, frames: Sequence[bytes], readers: int = 1) -> None:
+    def add(self, frames: Sequence[Sized], readers: int = 1) -> None:
         for frame in frames:
             self.counts[bisect_left(_SIZES_B, len(frame))] += readers
             self.total_bytes += len(frame) * readers
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CacheReading:
     """One cache as it is at a scrape."""
 
     counts: Counts
@@ -75,7 +75,7 @@ class Reading:
 class ReadingSource(Protocol):
     """Anything that can be read at a scrape."""
 
-    def reading(self) -> Reading: ...
+    def reading(self) -> CacheReading: ...
 
 
 _COUNTERS = {
@@ -136,7 +136,7 @@ class WatchCacheMetrics(Collector):
         return ()
 
 
-def _counters(readings: list[Reading]) -> Iterator[Metric]:
+def _counters(readings: list[CacheReading]) -> Iterator[Metric]:
     families = {name: CounterMetricFamily(name, text, labels=_LABELS)
                 for name, text in _COUNTERS.items()}  # fmt: skip
     for reading in readings:
@@ -152,7 +152,7 @@ def _counters(readings: list[Reading]) -> Iterator[Metric]:
     yield from families.values()
 
 
-def _gauges(readings: list[Reading]) -> Iterator[Metric]:
+def _gauges(readings: list[CacheReading]) -> Iterator[Metric]:
     families = {name: GaugeMetricFamily(name, text, labels=_LABELS)
                 for name, text in _GAUGES.items()}  # fmt: skip
     for reading in readings:
@@ -163,7 +163,7 @@ def _gauges(readings: list[Reading]) -> Iterator[Metric]:
     yield from families.values()
 
 
-def _stored(readings: list[Reading]) -> Metric:
+def _stored(readings: list[CacheReading]) -> Metric:
     """The older name of the objects' number, where a resource and its group are one label."""
     family = GaugeMetricFamily(
         "apiserver_storage_objects", "Objects in the cache.", labels=("resource",)
@@ -173,7 +173,7 @@ def _stored(readings: list[Reading]) -> Metric:
     return family
 
 
-def _sizes(readings: list[Reading]) -> Metric:
+def _sizes(readings: list[CacheReading]) -> Metric:
     family = HistogramMetricFamily(
         "apiserver_watch_events_sizes", "Sizes of events written to watchers.", labels=_LABELS
     )

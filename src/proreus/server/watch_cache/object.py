@@ -1,4 +1,4 @@
-"""One object as the cache keeps it: its bytes, and beside them only what selecting needs.
+"""One object as its bytes, and as the cache keeps it: beside them only what selecting needs.
 
 Receives: StoredValue, from storage through ``ingest``.  Hands on: CachedObject, to everything else.
 Invariant: a CachedObject never changes; lists, history and all watchers share it.
@@ -20,45 +20,56 @@ from proreus.api.wire import json, splice
 from proreus.server.storage.interface import StoredValue
 
 
-class Attributes(msgspec.Struct, frozen=True, gc=False):
+class SelectableAttributes(msgspec.Struct, frozen=True, gc=False):
     """What selectors look at: the labels, and the kind's own selectable fields by name."""
 
     labels: Mapping[str, str]
     fields: Mapping[str, str]
 
 
-ReadAttributes = Callable[[bytes], Attributes]  # from the stored form
+ReadAttributes = Callable[[bytes], SelectableAttributes]  # from the stored form
 
 
-class CachedObject(msgspec.Struct, frozen=True, gc=False):
-    """``key`` is "namespace/name" or "name", relative to the resource's storage prefix.
+class EncodedObject(msgspec.Struct, frozen=True, gc=False):
+    """The bytes of an object, as views render them; of the cache, of storage or of a write.
 
-    ``item`` is the splice form with the revision inside and without kind and apiVersion.
-    ``fields`` has metadata.name and metadata.namespace besides the kind's own. ``version`` is the
-    one it was written in, if its bytes said so: those of custom objects do.
+    ``key`` is "namespace/name" or "name", relative to the resource's storage prefix. ``item`` is
+    the splice form with the revision inside and without kind and apiVersion. ``version`` is the one
+    it was written in, if its bytes said so: those of custom objects do.
     """
 
     key: str
+    revision: int  # 0: it is not stored
+    item: bytes
+    version: str = ""
+
+    @classmethod
+    def of_stored(cls, key: str, stored: bytes, revision: int) -> EncodedObject:
+        version, value = splice.split_version(stored)
+        item = splice.item_from_stored(value, revision) if revision else value[1:]
+        return EncodedObject(key, revision, item, version)
+
+
+class CachedObject(EncodedObject, frozen=True, gc=False, kw_only=True):
+    """``fields`` has metadata.name and metadata.namespace besides the kind's own."""
+
     namespace: str
     name: str
-    revision: int
-    item: bytes
     labels: Mapping[str, str]
     fields: Mapping[str, str]
-    version: str = ""
 
     def at_revision(self, revision: int) -> CachedObject:
         """The same content under another revision: what DELETED events carry."""
         item = splice.item_from_stored(splice.stored_from_item(self.item), revision)
         return CachedObject(
             self.key,
-            self.namespace,
-            self.name,
             revision,
             item,
-            self.labels,
-            self.fields,
             self.version,
+            namespace=self.namespace,
+            name=self.name,
+            labels=self.labels,
+            fields=self.fields,
         )
 
     def __repr__(self) -> str:
@@ -93,15 +104,15 @@ class FieldValues(Mapping[str, str]):
 
 _NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 _NO_LABELS: Mapping[str, str] = {}
-_NO_ATTRIBUTES = Attributes(_NO_LABELS, {})
+_NO_ATTRIBUTES = SelectableAttributes(_NO_LABELS, {})
 _log = logging.getLogger(__name__)
 _KNOWN_MAX = 1024
 
 
-def _nameplate(namespace: str, name: str, revision: int) -> bytes:
+def _identity_only(namespace: str, name: str, revision: int) -> bytes:
     """An item that says no more than which object it stands for."""
-    told = {"namespace": namespace, "name": name} if namespace else {"name": name}
-    return splice.item_from_stored(json.encode({"metadata": told}), revision)
+    metadata = {"namespace": namespace, "name": name} if namespace else {"name": name}
+    return splice.item_from_stored(json.encode({"metadata": metadata}), revision)
 
 
 class ObjectReader:
@@ -110,6 +121,7 @@ class ObjectReader:
     def __init__(self, prefix: str, read: ReadAttributes) -> None:
         self.prefix = prefix
         self.unreadable = 0  # how often a value was none that a server of this kind writes
+        self._unreadable: dict[str, int] = {}  # the last such revision by key
         self._read = read
         self._own: tuple[str, ...] = ()
         self._places: dict[str, int] = {_NAME: 0, _NAMESPACE: 1}
@@ -129,8 +141,9 @@ class ObjectReader:
             attributes = self._read(value)
         except Exception:  # what no server wrote; the others must still be served
             self.unreadable += 1
-            _log.exception("%s cannot be read and is shown empty", stored.key)
-            item, attributes = _nameplate(namespace, name, stored.revision), _NO_ATTRIBUTES
+            self._unreadable[key] = stored.revision
+            _log.exception("%s cannot be read and is served empty", stored.key)
+            item, attributes = _identity_only(namespace, name, stored.revision), _NO_ATTRIBUTES
         texts = self._texts
         if len(texts) > _KNOWN_MAX:
             texts.clear()
@@ -139,7 +152,19 @@ class ObjectReader:
         labels = self._known_labels(attributes.labels)
         if version:
             version = texts.setdefault(version, version)
-        return CachedObject(key, namespace, name, stored.revision, item, labels, fields, version)
+        return CachedObject(
+            key,
+            stored.revision,
+            item,
+            version,
+            namespace=namespace,
+            name=name,
+            labels=labels,
+            fields=fields,
+        )
+
+    def is_readable(self, found: CachedObject) -> bool:
+        return not self._unreadable or self._unreadable.get(found.key) != found.revision
 
     def _fields(self, name: str, namespace: str, own: Mapping[str, str]) -> FieldValues:
         if tuple(own) != self._own:

@@ -2,7 +2,7 @@
 
 Receives: Snapshot and History.  Hands on: runs of objects in key order, to ``cache``.
 Cost: O(later changes) for each question, about 0.15 µs per change; nothing is kept for it and
-nothing is paid while nobody asks. kube-apiserver keeps a tree per revision instead.
+nothing is paid without a request. kube-apiserver keeps a tree per revision instead.
 """
 
 from __future__ import annotations

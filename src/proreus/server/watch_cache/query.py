@@ -1,6 +1,6 @@
 """What a list or a watch asks for: which objects, and how fresh or how old a state.
 
-The registry translates ListOptions into these (spec/server §2.5, §2.8); the cache never sees text.
+The registry translates ListOptions into these (server.md §2.5, §2.8); the cache never sees text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Latest:
 
 
 @dataclass(frozen=True, slots=True)
-class Any:
+class AnyState:
     """Whatever is at hand, however stale. ``limit`` is ignored by cached resources."""
 
 
@@ -53,8 +53,8 @@ class Exact:
     revision: int
 
 
-State = Latest | Any | NotOlderThan | Exact
-WatchState = Latest | Any | NotOlderThan
+State = Latest | AnyState | NotOlderThan | Exact
+WatchState = Latest | AnyState | NotOlderThan
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class ListQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListResult:
     """Objects in key order. ``next_start`` "" means that no keys follow.
 
     ``remaining`` counts the keys that follow; None if there are none or selectors decide.

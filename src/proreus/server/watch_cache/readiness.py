@@ -1,4 +1,4 @@
-"""Whether a cache can be asked, and what to say if not (spec/server §4.2).
+"""Whether a cache can answer, and the error if not (server.md §4.2).
 
 Pending ⇄ Ready → Stopped;  each Pending → Ready begins a new generation
 """

@@ -17,19 +17,19 @@ _EQUALITY = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
 _AFTER_SLASH = "0"  # the character that follows "/"
 
 
-class Scope(NamedTuple):
+class EventScope(NamedTuple):
     """Where events can come from: "" means any. A tuple: looked up four times per change."""
 
     namespace: str
     name: str
 
 
-def scope_of(selection: Selection) -> Scope:
+def scope_of(selection: Selection) -> EventScope:
     """The namespace and name asked for, in the path or by a field pinned to one value."""
     fields = selection.fields
     namespace = selection.namespace or fields.pinned("metadata.namespace") or ""
     name = selection.name or fields.pinned("metadata.name") or ""
-    return Scope(namespace, name)
+    return EventScope(namespace, name)
 
 
 def key_range(selection: Selection) -> tuple[str, str]:

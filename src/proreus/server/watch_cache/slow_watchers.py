@@ -1,10 +1,10 @@
-"""Watchers whose readers do not keep up: a little shared time, then the end of that watch.
+"""Watchers whose readers do not keep up: a shared time budget, then the watch is closed.
 
 Receives: Subscriber, from ``fan_out``.  Promise: isolated.
-A slow watcher holds nobody up, since its frames are not queued here: it is taken out of the live
+A slow watcher delays no other, since its frames are not queued here: it is taken out of the live
 feed and reads history again once its buffer has emptied. If the buffer does not empty within the
 time that is left in the shared budget, its stream is ended, without an error event: the client
-resumes from the last revision it saw (spec/server §4.10).
+resumes from the last revision it saw (server.md §4.10).
 """
 
 from __future__ import annotations

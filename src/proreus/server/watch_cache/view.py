@@ -1,4 +1,4 @@
-"""What the cache needs from the outside: how an event looks, and where its bytes go.
+"""The cache's outward interfaces: how an event is encoded, and where its bytes go.
 
 Implementations of ``View`` live in ``server/views``, of ``Sink`` in ``server/http``. The cache asks
 a view for each frame once and gives the same bytes to every watcher of that view.
@@ -9,22 +9,39 @@ of the loop. So a handler can open its stream right after ``watch`` returned.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from proreus.server.watch_cache.object import CachedObject
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
 
+class DeferredFrame(ABC):
+    """Stands for a frame until a sink asks for its bytes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many bytes it counts as until then."""
+
+    @abstractmethod
+    def encoded(self) -> bytes: ...
+
+
+Frame = bytes | DeferredFrame
+
+
 class View(Protocol):
     """One way to write events. Hashable: equal views share their frames."""
 
-    def event(self, event_type: str, obj: CachedObject) -> bytes:
+    def event(self, event_type: str, obj: CachedObject) -> Frame:
         """One whole frame (JSON: a line with its line feed)."""
         ...
 
-    def first_event(self, event_type: str, obj: CachedObject) -> bytes:
+    def first_event(self, event_type: str, obj: CachedObject) -> Frame:
         """The first event of a stream. Table: with column definitions; others as ``event``."""
         ...
 
@@ -39,25 +56,41 @@ class View(Protocol):
     def __hash__(self) -> int: ...
 
 
+class EncodingView(View, Protocol):
+    """A view that defers no frame: every sink can write what it makes."""
+
+    def event(self, event_type: str, obj: CachedObject) -> bytes: ...
+
+    def first_event(self, event_type: str, obj: CachedObject) -> bytes: ...
+
+
+Encode = Callable[[bytes], bytes]  # how a transport marks where bytes end
+
+
 class Burst:
     """Frames that go out together; made once for all watchers that get them.
 
-    Each is the very object its view gave: it may stand for a frame that is still to come.
+    Each is the very object its view gave.
     """
 
-    __slots__ = ("_http_chunk", "frames")
+    __slots__ = ("_encode", "_encoded", "frames")
 
-    def __init__(self, frames: tuple[bytes, ...]) -> None:
+    def __init__(self, frames: tuple[Frame, ...]) -> None:
         self.frames = frames
-        self._http_chunk: bytes | None = None
+        self._encode: Encode | None = None
+        self._encoded = b""
 
     @property
-    def http_chunk(self) -> bytes:
-        """All frames as one chunk of HTTP's chunked coding, computed on first use."""
-        if self._http_chunk is None:
-            body = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
-            self._http_chunk = b"%x\r\n%b\r\n" % (len(body), body)
-        return self._http_chunk
+    def data(self) -> tuple[bytes, ...]:
+        """The frames of a burst that has no deferred ones."""
+        return cast(tuple[bytes, ...], self.frames)  # whose view defers some replaces them first
+
+    def encoded(self, encode: Encode) -> bytes:
+        """All frames as one transport sends them, made once for all sinks that use ``encode``."""
+        if self._encode is not encode:
+            body = self.data[0] if len(self.frames) == 1 else b"".join(self.data)
+            self._encode, self._encoded = encode, encode(body)
+        return self._encoded
 
     def __repr__(self) -> str:
         return f"<Burst of {len(self.frames)} frames, {sum(map(len, self.frames))} B>"

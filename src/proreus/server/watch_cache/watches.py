@@ -1,4 +1,4 @@
-"""How a watch begins, is marked and ends (spec/server §2.8, §4.11 to §4.14).
+"""Starting, bookmarking and ending watches (server.md §2.8, §4.11 to §4.14).
 
 Invariant: the state a watch starts from and its place in the feed of changes are fixed without an
 await between them. Waiting for freshness comes before, writing comes after.
@@ -6,27 +6,16 @@ await between them. Waiting for freshness comes before, writing comes after.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import assert_never
 
 from proreus.api.status import ApiError, Expired, InternalError, ResourceVersionTooLarge
 from proreus.server.storage.interface import StorageError
-from proreus.server.watch_cache.catch_up import CatchUp
-from proreus.server.watch_cache.fan_out import FanOut
-from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Any, Latest, NotOlderThan, WatchQuery
-from proreus.server.watch_cache.selecting import filtered
-from proreus.server.watch_cache.slow_watchers import SlowWatchers
-from proreus.server.watch_cache.state import CacheState, Surroundings
-from proreus.server.watch_cache.subscriber import (
-    Ending,
-    Parked,
-    Phase,
-    Replaying,
-    Starting,
-    Subscriber,
-)
+from proreus.server.watch_cache.phase import Ending, Parked, Phase, Replaying, Starting
+from proreus.server.watch_cache.query import AnyState, Latest, NotOlderThan, WatchQuery
+from proreus.server.watch_cache.state import CacheState, SharedParts
+from proreus.server.watch_cache.subscriber import Subscriber
 from proreus.server.watch_cache.view import Sink, View
+from proreus.server.watch_cache.watcher_phases import WatcherPhases
 
 BOOKMARK_EVERY_S = 60.0
 BOOKMARK_BEFORE_DEADLINE_S = 2.0
@@ -34,41 +23,35 @@ BOOKMARK_GRAIN_S = 1.0
 
 
 class Watches:
-    def __init__(
-        self,
-        state: CacheState,
-        shared: Surroundings,
-        fan_out: FanOut,
-        catch_up: CatchUp,
-        slow: SlowWatchers,
-    ) -> None:
+    def __init__(self, state: CacheState, shared: SharedParts, phases: WatcherPhases) -> None:
         self._state = state
         self._storage = shared.storage
         self._clock = shared.clock
         self._freshness = shared.freshness
-        self._agenda = shared.agenda
-        self._fan_out = fan_out
-        self._catch_up = catch_up
-        self._slow = slow
+        self._timers = shared.timers
+        self._phases = phases
 
     async def start(self, query: WatchQuery, view: View, sink: Sink) -> Subscriber:
         self._state.readiness.check()
         generation = self._state.readiness.generation
         began_s = self._clock.monotonic()
-        subscriber = Subscriber(query.selection, view, sink, bookmarks=query.bookmarks)
+        phase: Phase
+        floor = 0
         try:
             fresh_at = await self._wait_until_fresh(query)
         except ApiError as error:
-            subscriber.phase = Ending("not fresh enough", error.status)
+            phase = Ending("not fresh enough", error.status)
         except StorageError as error:
-            status = InternalError.of(str(error)).status
-            subscriber.phase = Ending("storage failed", status)
+            phase = Ending("storage failed", InternalError.of(str(error)).status)
         else:
             # From here to the end there is no await.
             if generation != self._state.readiness.generation or not self._state.readiness.is_ready:
-                subscriber.phase = Ending("reloaded meanwhile")
+                phase = Ending("reloaded meanwhile")
             else:
-                subscriber.phase = self._first_phase(query, subscriber, fresh_at)
+                phase, floor = self._first_phase(query, fresh_at)
+        subscriber = Subscriber(
+            query.selection, view, sink, phase, floor=floor, bookmarks=query.bookmarks
+        )
         self._register(subscriber, query, began_s)
         return subscriber
 
@@ -81,7 +64,7 @@ class Watches:
         match query.state:
             case Latest():
                 revision = await self._storage.current_revision()
-            case Any():
+            case AnyState():
                 revision = 0
             case NotOlderThan(revision=revision):
                 pass
@@ -99,63 +82,54 @@ class Watches:
         await self._freshness.wait_for(revision)
         return revision
 
-    def _first_phase(self, query: WatchQuery, subscriber: Subscriber, revision: int) -> Phase:
+    def _first_phase(self, query: WatchQuery, revision: int) -> tuple[Phase, int]:
+        """With the floor of the watch."""
         history, current = self._state.history, self._freshness.revision
         if query.after is None and query.send_initial:
-            subscriber.floor = current
             wants_mark = query.bookmarks and query.initial_events_end
-            objects = self._initial_objects(query)
-            return Starting(objects, history.end, end_mark=current if wants_mark else None)
-        subscriber.floor = revision or current
-        if subscriber.floor > current:
-            return Parked(subscriber.floor)
+            objects = self._state.initial_objects(query.selection)
+            end_mark = current if wants_mark else None
+            return Starting(objects, history.end, end_mark=end_mark), current
+        floor = revision or current
+        if floor > current:
+            return Parked(floor), floor
         try:
-            return Replaying(history.position_after(subscriber.floor))
+            return Replaying(history.position_after(floor)), floor
         except Expired as expired:
             if self._state.kind.cached:
-                return Ending("too old", expired.status)
+                return Ending("too old", expired.status), floor
             text = "The resourceVersion for the provided watch is too old."
-            return Ending("too old", Expired(text).status)
-
-    def _initial_objects(self, query: WatchQuery) -> list[CachedObject]:
-        runs = self._state.present(query.selection)
-        return filtered(list(chain.from_iterable(runs)), query.selection)
+            return Ending("too old", Expired(text).status), floor
 
     def _register(self, subscriber: Subscriber, query: WatchQuery, began_s: float) -> None:
-        subscriber.when_closed(lambda: self._forget(subscriber))
         # What is ending anyway keeps its last word, however long it waited to be fresh enough.
         if query.timeout_s is not None and not isinstance(subscriber.phase, Ending):
             subscriber.deadline_s = began_s + query.timeout_s
-            entry = self._agenda.at(subscriber.deadline_s, lambda: subscriber.end("deadline"))
+            entry = self._timers.at(subscriber.deadline_s, lambda: subscriber.end("deadline"))
             subscriber.when_closed(entry.cancel)
-        phase = subscriber.phase
-        if isinstance(phase, Replaying) and phase.position == self._state.history.end:
-            self._fan_out.join(subscriber)
-        else:
-            self._catch_up.add(subscriber)
+        self._phases.add(subscriber)
         if subscriber.bookmarks and self._state.kind.cached:
+            subscriber.when_closed(lambda: _cancel_bookmark(subscriber))
             self._schedule_bookmark(subscriber)
 
     def _schedule_bookmark(self, subscriber: Subscriber) -> None:
         due_s = next_bookmark_s(self._clock.monotonic(), subscriber.deadline_s)
         if due_s is not None:
-            subscriber.next_bookmark = self._agenda.at(
+            subscriber.next_bookmark = self._timers.at(
                 due_s, lambda: self._bookmark(subscriber), grain_s=BOOKMARK_GRAIN_S
             )
 
     def _bookmark(self, subscriber: Subscriber) -> None:
         revision = self._freshness.revision
         if revision > subscriber.floor:
-            self._fan_out.write_bookmark(subscriber, revision)
+            self._phases.fan_out.write_bookmark(subscriber, revision)
         if not subscriber.is_closed:
             self._schedule_bookmark(subscriber)
 
-    def _forget(self, subscriber: Subscriber) -> None:
-        self._fan_out.leave(subscriber)
-        self._catch_up.leave(subscriber)
-        self._slow.discard(subscriber)
-        if subscriber.next_bookmark is not None:
-            subscriber.next_bookmark.cancel()
+
+def _cancel_bookmark(subscriber: Subscriber) -> None:
+    if subscriber.next_bookmark is not None:
+        subscriber.next_bookmark.cancel()
 
 
 def next_bookmark_s(now_s: float, deadline_s: float | None) -> float | None:

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from proreus.api import status
 from proreus.api.patch import field_sets, managed_fields, ownership
-from proreus.api.patch.apply import server_side_apply, track_update, write_at
+from proreus.api.patch.apply import ownership_update, server_side_apply
 from proreus.api.patch.field_walk import compare, fields_of
 from proreus.api.patch.ownership import Endpoint
 from proreus.api.typed import ListType, Shape, TypeNode
 from proreus.api.wire.json import encode
+from tests.unit.api.patch.tracking import track_update
 
 TEXT: TypeNode = TypeNode(Shape.STRING)
 TEXTS = TypeNode(Shape.MAP, element=lambda: TEXT)
@@ -218,7 +219,7 @@ def test_owners_that_stay_are_those_the_long_way_finds(
     live = apply(update(None, first, "one"), second, "two", force=True)
     live = update(live, {**live, **third}, "three")
     after = ownership.without_owners(_with_other_words(live))
-    write = write_at(ROOT, "v1", "", 9.0, Endpoint())
+    write = ownership_update(ROOT, "v1", "", 9.0, Endpoint())
     before = ownership.without_owners(live)
     before["metadata"]["resourceVersion"] = "7"  # which the writer leaves out
     owners = managed_fields.decode(managed_fields.entries_of(live), stored=True)

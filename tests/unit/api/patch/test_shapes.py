@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from proreus.api.patch import field_sets, shapes
 from proreus.api.patch.field_walk import compare
 from proreus.api.patch.managed_fields import UNTRACKED
-from proreus.api.patch.ownership import Endpoint, Write
+from proreus.api.patch.ownership import Endpoint, OwnershipUpdate
 from proreus.api.patch.plans import plan_of
 from proreus.api.typed import ListType, Shape, TypeNode
 
@@ -78,14 +78,14 @@ OBJECTS = st.fixed_dictionaries(
 @given(st.lists(OBJECTS, min_size=1, max_size=5))
 def test_what_a_create_owns_does_not_depend_on_what_was_created_before(objects: list[Any]) -> None:
     endpoint = Endpoint(reset=(("status",),), empty=EMPTY)
-    write = Write(ROOT, "v1", "", "now", endpoint)
+    write = OwnershipUpdate(ROOT, "v1", "", "now", endpoint)
 
     for obj in [*objects, *objects]:
         owners = write.created(obj, "maker")
 
         change = compare(EMPTY, obj, ROOT)
         wanted = field_sets.union(change.added, change.modified)
-        wanted = field_sets.difference(field_sets.outside(wanted, write.reset), UNTRACKED)
+        wanted = field_sets.difference(field_sets.outside(wanted, endpoint.reset_fields), UNTRACKED)
         assert [owned.fields for owned in owners.values()] == ([wanted] if wanted else [])
 
 
@@ -112,7 +112,7 @@ def test_wide_objects_are_not_kept() -> None:
     tree = shapes.everything(wide, plan)
 
     assert len(tree["f:data"]) == 1001
-    assert not shapes.is_lasting(tree)
+    assert not shapes.is_cached(tree)
     assert not plan.shapes
 
 

@@ -1,4 +1,4 @@
-"""Results are those of a real server (compare spec/server §6.3.1 and §12)."""
+"""Results are those of a real server (compare server.md §6.3.1 and §12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Field selectors: grammar, meaning and the words of their errors (spec/server §2.6)."""
+"""Field selectors: grammar, meaning and the words of their errors (server.md §2.6)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.selectors.errors import SelectorError
-from proreus.api.selectors.fields import FieldSelector, Requirement
+from proreus.api.selectors.fields import FieldRequirement, FieldSelector
 
 FIELDS = {"metadata.name": "a", "spec.nodeName": "n1"}
 
@@ -71,6 +71,6 @@ def test_renaming_changes_the_names_and_nothing_else() -> None:
 def test_printing_and_reading_again_gives_an_equal_selector(
     terms: list[tuple[str, str, str]],
 ) -> None:
-    selector = FieldSelector(Requirement(*term) for term in terms)
+    selector = FieldSelector(FieldRequirement(*term) for term in terms)
 
     assert FieldSelector.parse(str(selector)) == selector

@@ -1,4 +1,4 @@
-"""Label selectors: grammar, meaning and the words of their errors (spec/server §2.6)."""
+"""Label selectors: grammar, meaning and the words of their errors (server.md §2.6)."""
 
 from __future__ import annotations
 
@@ -137,5 +137,5 @@ def test_all_that_is_wrong_with_one_key_or_value_is_told_in_one_sentence(text: s
     with pytest.raises(SelectorError) as refused:
         LabelSelector.parse(text)
 
-    told = str(refused.value)
-    assert (told.count("Invalid value: "), told.count("; ")) == (1, 1), told
+    truncated = str(refused.value)
+    assert (truncated.count("Invalid value: "), truncated.count("; ")) == (1, 1), truncated

@@ -13,9 +13,9 @@ from proreus.api.wire.channels import (
     V4,
     V4_BASE64,
     V5,
+    ChannelClosed,
     ChannelError,
-    Closed,
-    Message,
+    ChannelMessage,
 )
 
 
@@ -23,16 +23,16 @@ from proreus.api.wire.channels import (
 def test_a_message_comes_out_of_its_channel(
     protocol: channels.ChannelProtocol, channel: int, payload: bytes
 ) -> None:
-    assert protocol.decode(protocol.encode(channel, payload)) == Message(channel, payload)
+    assert protocol.decode(protocol.encode(channel, payload)) == ChannelMessage(channel, payload)
 
 
 def test_text_counts_like_bytes() -> None:
-    assert V4.decode("\0ls\n") == Message(0, b"ls\n")
+    assert V4.decode("\0ls\n") == ChannelMessage(0, b"ls\n")
 
 
 def test_only_the_fifth_version_closes_a_stream() -> None:
-    assert V5.decode(V5.encode_close(0)) == Closed(0)
-    assert V4.decode(b"\xff\0") == Message(255, b"\0")
+    assert V5.decode(V5.encode_close(0)) == ChannelClosed(0)
+    assert V4.decode(b"\xff\0") == ChannelMessage(255, b"\0")
 
 
 @pytest.mark.parametrize("message", [b"", b"x", b"9!"])

@@ -1,4 +1,4 @@
-"""Continue tokens (spec/server §2.7)."""
+"""Continue tokens (server.md §2.7)."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_unpinned_goes_on_at_the_same_key_in_the_newest_state() -> None:
     ],
 )
 def test_a_bad_token_is_told_in_kubernetes_words(bad: str, why: str) -> None:
-    with pytest.raises(ContinueError, match="continue key is not valid") as told:
+    with pytest.raises(ContinueError, match="continue key is not valid") as truncated:
         ContinueToken.decode(bad)
 
-    assert why in str(told.value)
+    assert why in str(truncated.value)
 
 
 @given(st.text(max_size=40))

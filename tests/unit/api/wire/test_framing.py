@@ -14,7 +14,6 @@ from proreus.api.wire.framing import (
     LineSplitter,
     WatchEvent,
     decode_event,
-    encode_event,
 )
 
 
@@ -35,6 +34,10 @@ def test_lines_are_the_same_wherever_the_stream_is_cut(lines: list[bytes], cuts:
 
     assert found == lines
     assert splitter.finish() == b""
+
+
+def encode_event(event: WatchEvent) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (event.type.encode(), event.object.raw)
 
 
 def test_a_two_megabyte_object_cut_inside_a_character_is_one_intact_event() -> None:

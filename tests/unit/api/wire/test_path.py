@@ -1,4 +1,4 @@
-"""Paths ⇄ what they name (spec/server §1.1, §12)."""
+"""Paths ⇄ what they name (server.md §1.1, §12)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proreus.api.group_version import GroupVersion
-from proreus.api.wire.path import ApiPath, BadPathEscape, OtherPath, object_path, split, unescape
+from proreus.api.wire.path import ApiPath, BadPathEscape, OtherPath, split, unescape
 
 
 @pytest.mark.parametrize(
@@ -61,15 +60,9 @@ _NAMES = st.text("abcxyz019-.", min_size=1, max_size=12).filter(lambda name: nam
 def test_what_a_client_asks_for_is_what_the_server_reads(
     namespace: str, name: str, subresource: str
 ) -> None:
-    asked = object_path(
-        GroupVersion("apps", "v1"),
-        "deployments",
-        namespace=namespace,
-        name=name,
-        subresource=subresource,
-    )
+    asked = ApiPath("apps", "v1", "deployments", namespace, name, subresource)
 
-    read = split(unescape(asked))
+    read = split(unescape(str(asked)))
 
     assert isinstance(read, ApiPath)
     assert (read.namespace, read.name, read.subresource) == (namespace, name, subresource)

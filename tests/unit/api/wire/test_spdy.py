@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.wire.spdy import (
+    DATA_PIECE_BYTES,
     Data,
     Frame,
     FrameReader,
@@ -100,3 +101,17 @@ def test_settings_and_windows_are_passed_over() -> None:
     window = b"\x80\x03\x00\x09\x00\x00\x00\x08\x00\x00\x00\x01\x00\x01\x00\x00"
 
     assert FrameReader().feed(settings + window + FrameWriter().encode(Ping(7))) == [Ping(7)]
+
+
+def test_long_data_is_handed_on_before_its_frame_is_complete() -> None:
+    content = bytes(number % 251 for number in range(2 * DATA_PIECE_BYTES + 5))
+    writer, reader = FrameWriter(), FrameReader()
+    wire = writer.encode(Data(3, content, is_last=True)) + writer.encode(Ping(1))
+
+    early = reader.feed(wire[: 8 + DATA_PIECE_BYTES + 20])
+    late = reader.feed(wire[8 + DATA_PIECE_BYTES + 20 :])
+
+    second, last, ping = late
+    assert early == [Data(3, content[:DATA_PIECE_BYTES])]
+    assert second == Data(3, content[DATA_PIECE_BYTES : 2 * DATA_PIECE_BYTES])
+    assert (last, ping) == (Data(3, content[-5:], is_last=True), Ping(1))

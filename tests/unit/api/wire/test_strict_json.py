@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proreus.api.field_error import FAULTS_MAX
 from proreus.api.wire import json, json_syntax, strict_json
-from proreus.api.wire.slow_json import holds_too_deep
+from proreus.api.wire.json_reader import holds_too_deep
 from proreus.api.wire.strict_json import JsonError, JsonTooDeep, decode_deep, decode_strict
 from tests.growth import grows_with_its_square
 

@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.client.client_config import ClientConfig, ConfigError, Impersonation
-from proreus.client.config.kubeconfig import Cluster, Context, Kubeconfig, User, parse_kubeconfig
+from proreus.client.config.kubeconfig import (
+    Cluster,
+    Context,
+    Kubeconfig,
+    KubeconfigUser,
+    parse_kubeconfig,
+)
 from proreus.client.config.loading import kubeconfig_paths, load_config, load_kubeconfig
 from proreus.client.config.merge import merge
 from proreus.client.config.overrides import Overrides
@@ -82,7 +88,7 @@ def test_the_first_file_to_define_an_entry_wins_it_whole(data: st.DataObject) ->
             st.builds(
                 Kubeconfig,
                 st.dictionaries(names, st.builds(Cluster, texts, texts)),
-                st.dictionaries(names, st.builds(User, token=texts, username=texts)),
+                st.dictionaries(names, st.builds(KubeconfigUser, token=texts, username=texts)),
                 st.dictionaries(names, st.builds(Context, texts, texts)),
                 texts,
             ),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from proreus.api.object import KubeObject
+from proreus.api.status import Conflict
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.controller import (
     Controller,
@@ -20,11 +21,13 @@ from proreus.client.controller import (
     Watch,
     changed_beside_status,
 )
-from proreus.client.informer import SharedInformer
+from proreus.client.informer import Notification, SharedInformer
 from proreus.client.workqueue import ExponentialPerItem, RateLimitedQueue
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.client.informer.harness import LISTS
 from tests.unit.client.informer.scripted import ScriptedListWatch, Stream, page
+
+PATIENCE_S = 10
 
 
 def thing(
@@ -118,6 +121,18 @@ async def test_every_object_and_every_change_is_reconciled_with_its_cached_state
         assert (worker.requests[0].namespace, worker.requests[0].name) == ("default", "a")
 
 
+async def test_a_controller_runs_once_and_refuses_to_run_again() -> None:
+    """Two runs would share one queue and its workers."""
+    world, worker = World(), Worker()
+    controller = Controller(worker, world.informer("widgets", thing("Widget", "a", 1)))
+    async with world.running(controller):
+        with pytest.raises(RuntimeError, match="runs already, or has run"):
+            async with asyncio.timeout(PATIENCE_S):
+                await controller.run()
+
+        assert worker.keys == ["default/a"]
+
+
 async def test_changes_of_owned_objects_concern_their_owner_told_by_uid() -> None:
     world, worker = World(), Worker()
     owner = thing("Widget", "a", 1)
@@ -161,6 +176,34 @@ async def test_a_predicate_lets_status_updates_of_the_primary_pass_by() -> None:
         await world.changed("widgets", "MODIFIED", both)
 
         assert [r.object.resource_version for r in worker.requests if r.object] == ["102"]
+
+
+async def test_a_predicate_that_raises_is_logged_and_the_change_is_reconciled(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def when(_: Notification) -> bool:
+        raise KeyError("no such field")
+
+    world, worker = World(), Worker()
+    primary = world.informer("widgets", thing("Widget", "a", 1))
+    async with world.running(Controller(worker, Watch(primary, when=when))):
+        await world.changed("widgets", "MODIFIED", thing("Widget", "a", 101))
+
+        assert worker.keys == ["default/a"] * 2
+    assert "user code failed: role=predicate failures=2" in caplog.text
+
+
+async def test_keys_that_can_be_told_of_one_state_only_are_reconciled() -> None:
+    def users(config: KubeObject) -> Iterable[str]:
+        return [f"default/{name}" for name in config["users"]]
+
+    world, worker = World(), Worker()
+    primary, maps = world.informer("widgets"), world.informer("configmaps")
+    async with world.running(Controller(worker, primary, watches=[Watch(maps, users)])):
+        await world.changed("configmaps", "ADDED", thing("ConfigMap", "c", 101))
+        await world.changed("configmaps", "MODIFIED", thing("ConfigMap", "c", 102, users=["x"]))
+
+        assert worker.keys == ["default/x"]
 
 
 async def test_a_failing_object_is_tried_again_later_and_later() -> None:
@@ -275,3 +318,23 @@ async def test_work_begins_only_when_all_informers_have_synced() -> None:
     async with world.running(controller):
         assert worker.keys == []
         assert repr(controller) == "<Controller widgets not working, 1 keys waiting>"
+
+
+async def test_expected_failures_leave_no_traceback_in_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    modified = Conflict("modified")
+    world, worker = World(), Worker(modified, modified, ValueError("a bug"), None)
+    primary = world.informer("widgets", thing("Widget", "a", 1))
+
+    with caplog.at_level("INFO", "proreus.client.controller"):
+        async with world.running(Controller(worker, primary)):
+            await world.clock.advance(60)
+
+    logged = [one for one in caplog.records if "reconcile" in one.message]
+    assert [(one.levelname, bool(one.exc_info)) for one in logged] == [
+        ("INFO", False),
+        ("INFO", False),
+        ("ERROR", True),
+    ]
+    assert "key=default/a" in logged[0].message

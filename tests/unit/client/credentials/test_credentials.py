@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from proreus.api.wire import json
 from proreus.client.client_config import (
     AuthSettings,
     ClientConfig,
+    ConfigError,
     ExecSettings,
     TlsSettings,
 )
@@ -23,6 +25,7 @@ from proreus.client.credentials.exec_plugin import (
     read_output,
 )
 from proreus.client.credentials.token_file import TokenFile
+from proreus.net.client.transport_error import ConnectFailed
 from proreus.testing.virtual_clock import VirtualClock
 
 V1 = "client.authentication.k8s.io/v1"
@@ -44,7 +47,7 @@ async def test_tokens_and_basic_become_headers() -> None:
     local = AuthSettings(token="t", over_loopback_http=True)
     assert await header(ClientConfig("http://127.0.0.1:1", auth=local)) == "Bearer t"
     assert await header(ClientConfig("http://10.0.0.1:1", auth=local)) == ""
-    with pytest.raises(CredentialError, match="both"):
+    with pytest.raises(ConfigError, match="both"):
         await header(config(token="t", username="u"))
 
 
@@ -249,3 +252,11 @@ def test_interaction_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_interactive(ExecSettings("x", V1, interactive_mode="IfAvailable"))
     with pytest.raises(CredentialError, match="needs a terminal"):
         is_interactive(ExecSettings("x", V1, interactive_mode="Always"))
+
+
+def test_a_credential_that_cannot_be_had_is_a_passing_trouble_not_a_wrong_configuration() -> None:
+    failed = CredentialError("plugin: exit code 1")
+
+    assert isinstance(failed, ConnectFailed)
+    assert not isinstance(failed, ConfigError)
+    assert str(failed) == str(pickle.loads(pickle.dumps(failed))) == "plugin: exit code 1"

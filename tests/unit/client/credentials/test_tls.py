@@ -14,12 +14,12 @@ import trustme
 from proreus.client.client_config import AuthSettings, ClientConfig, ConfigError, TlsSettings
 from proreus.client.credentials import Credential, TlsIdentity
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.request import Request
-from proreus.net.transport_error import TlsFailed
+from proreus.client.rest.request import RestRequest
+from proreus.net.client.transport_error import TlsFailed
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.client.scripted_server import Connection, Received, ScriptedServer, answer
 
-GET = Request("get", "GET", "/x")
+GET = RestRequest("get", "GET", "/x")
 
 
 def pem(ca: trustme.CA) -> bytes:

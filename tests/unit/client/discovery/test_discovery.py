@@ -15,7 +15,12 @@ from proreus.api.wire import json
 from proreus.client.client_config import ClientConfig
 from proreus.client.discovery.cache import CachedDiscovery
 from proreus.client.discovery.disk_cache import DiskCache, cache_root, host_folder
-from proreus.client.discovery.documents import AGGREGATED, Snapshot, from_aggregated, is_aggregated
+from proreus.client.discovery.documents import (
+    AGGREGATED,
+    DiscoverySnapshot,
+    from_aggregated,
+    is_aggregated,
+)
 from proreus.client.discovery.mapper import UnknownResource
 from proreus.client.rest.client import RestClient
 from proreus.testing.virtual_clock import VirtualClock
@@ -250,7 +255,7 @@ def test_files_are_good_for_six_hours(tmp_path: Path) -> None:
 
 def test_broken_missing_and_empty_files_count_as_absent(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, "h", _wall_clock())
-    cache.write(Snapshot({"groups": []}, {}))
+    cache.write(DiscoverySnapshot({"groups": []}, {}))
     assert cache.read() is None
     cache.write(from_aggregated(CORE, {}))
     (tmp_path / "discovery" / "h" / "v1" / "serverresources.json").write_text("{")
@@ -280,7 +285,7 @@ def test_the_answer_says_which_generation_it_is() -> None:
 
 
 def test_versions_come_in_order_of_preference() -> None:
-    snapshot = Snapshot(LEGACY["/apis"], {})
+    snapshot = DiscoverySnapshot(LEGACY["/apis"], {})
 
     assert snapshot.group_versions() == [
         GroupVersion("example.com", "v1"),

@@ -93,7 +93,7 @@ def test_a_deletion_of_an_unknown_object_is_dropped(fifo: DeltaFifo) -> None:
 def test_a_list_reports_what_vanished_unseen_before_its_own_objects(
     fifo: DeltaFifo, known: Indexer
 ) -> None:
-    """Case 28: a tombstone with the last cached object, before that relist's adds and updates."""
+    """client.md §14 case 28: a tombstone with the last cached object, before relisted changes."""
     remember(known, pod("gone", 1), pod("stays", 2))
 
     fifo.replace([pod("new", 7), pod("stays", 2)], "9")
@@ -137,7 +137,7 @@ def test_only_objects_of_the_first_list_are_initial(fifo: DeltaFifo) -> None:
 
 
 def test_an_empty_first_list_is_synced_at_once(fifo: DeltaFifo) -> None:
-    """Case 34, at the queue."""
+    """client.md §14 case 34, at the queue."""
     fifo.replace([], "3")
 
     assert fifo.has_synced

@@ -8,8 +8,9 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.api.status import Expired
+from proreus.api.wire.framing import WatchEvent
 from proreus.client.informer import InformerStopped, ReflectorConfig
-from proreus.net.transport_error import ConnectionLost
+from proreus.net.client.transport_error import ConnectionLost
 from tests.unit.client.informer.harness import Diary, informer_of, running, versions
 from tests.unit.client.informer.scripted import (
     Asked,
@@ -39,6 +40,19 @@ async def test_handlers_hear_of_the_collection_and_of_every_change() -> None:
         assert versions(bench.informer.lister.list()) == {"a": "9"}
 
 
+async def test_a_server_whose_versions_are_no_numbers_is_followed_too() -> None:
+    stream, diary = Stream(), Diary()
+    bench = informer_of(page(pod("a", "x1"), version="x7"), stream)
+    bench.informer.add_handler(on_notification=diary)
+    async with running(bench):
+        stream.send(WatchEvent("MODIFIED", pod("a", "x8")))
+        await bench.settle()
+
+        assert bench.informer.has_synced
+        assert diary.read() == ["add a x1 initial", "update a x1→x8"]
+        assert bench.informer.status().restarts == 0
+
+
 async def test_plain_and_async_functions_are_called_with_plain_arguments() -> None:
     heard: list[tuple[str, ...]] = []
 
@@ -57,6 +71,21 @@ async def test_plain_and_async_functions_are_called_with_plain_arguments() -> No
         assert heard == [("added", "a"), ("updated", "3", "8"), ("deleted", "9")]
 
 
+async def test_a_handler_need_not_listen_to_every_kind_of_change() -> None:
+    heard: list[str] = []
+    bench = informer_of(
+        page(pod("a", 3), version=7), Stream(added("b", 8), modified("a", 9), deleted("a", 10))
+    )
+    handlers = [
+        bench.informer.add_handler(on_add=lambda obj: heard.append(f"added {obj.name}")),
+        bench.informer.add_handler(on_update=lambda old, new: heard.append(f"updated {new.name}")),
+        bench.informer.add_handler(on_delete=lambda obj: heard.append(f"deleted {obj.name}")),
+    ]
+    async with running(bench):
+        assert sorted(heard) == ["added a", "added b", "deleted a", "updated a"]
+        assert [handler.failure_count for handler in handlers] == [0, 0, 0]
+
+
 async def test_the_cache_is_updated_before_a_handler_is_told() -> None:
     found: list[str] = []
     bench = informer_of(page(version=7), Stream(added("a", 8)))
@@ -68,7 +97,7 @@ async def test_the_cache_is_updated_before_a_handler_is_told() -> None:
 
 
 async def test_an_object_removed_while_disconnected_is_reported_with_its_last_state() -> None:
-    """Case 28."""
+    """client.md §14 case 28."""
     diary = Diary()
     stream = Stream(modified("gone", 8)).fail(EXPIRED)
     bench = informer_of(
@@ -85,7 +114,7 @@ async def test_an_object_removed_while_disconnected_is_reported_with_its_last_st
 
 
 async def test_deleted_and_made_again_while_disconnected_is_one_update_with_two_uids() -> None:
-    """Case 29."""
+    """client.md §14 case 29."""
     uids: list[tuple[str, str]] = []
     bench = informer_of(
         page(pod("a", 3, uid="first"), version=7),
@@ -100,7 +129,7 @@ async def test_deleted_and_made_again_while_disconnected_is_one_update_with_two_
 
 
 async def test_a_relist_that_changes_nothing_is_silent() -> None:
-    """Case 30: client-go may repeat unchanged objects; here nothing is told."""
+    """client.md §14 case 30: client-go may repeat unchanged objects; here nothing is told."""
     diary = Diary()
     bench = informer_of(
         page(pod("a", 3), version=7), Stream().fail(EXPIRED), page(pod("a", 3), version=9)
@@ -115,7 +144,7 @@ async def test_a_relist_that_changes_nothing_is_silent() -> None:
 
 
 async def test_a_late_handler_hears_of_each_object_once_and_of_every_later_change() -> None:
-    """Case 31."""
+    """client.md §14 case 31."""
     stream, early, late = Stream(), Diary(), Diary()
     bench = informer_of(page(pod("a", 3), pod("b", 4), version=7), stream)
     bench.informer.add_handler(on_notification=early)
@@ -138,7 +167,7 @@ async def test_a_late_handler_hears_of_each_object_once_and_of_every_later_chang
 
 
 async def test_a_blocked_handler_holds_up_neither_the_others_nor_the_cache() -> None:
-    """Case 32. Guarantee: nothing starves."""
+    """client.md §14 case 32. Guarantee: nothing starves."""
     stream, free, release = Stream(), Diary(), asyncio.Event()
 
     async def blocked(_: KubeObject) -> None:
@@ -158,7 +187,7 @@ async def test_a_blocked_handler_holds_up_neither_the_others_nor_the_cache() -> 
 
 
 async def test_a_handler_inside_its_last_initial_call_has_not_synced() -> None:
-    """Case 33."""
+    """client.md §14 case 33."""
     release = asyncio.Event()
 
     async def slow(_: KubeObject) -> None:
@@ -176,7 +205,7 @@ async def test_a_handler_inside_its_last_initial_call_has_not_synced() -> None:
 
 
 async def test_an_empty_collection_syncs() -> None:
-    """Case 34."""
+    """client.md §14 case 34."""
     listed = informer_of(page(version=7))
     streamed = informer_of(Stream(bookmark(7, end=True)), config=ReflectorConfig())
     for bench in (listed, streamed):
@@ -187,7 +216,7 @@ async def test_an_empty_collection_syncs() -> None:
 
 
 async def test_the_transform_sees_each_object_once_and_no_tombstones_or_resyncs() -> None:
-    """Case 35."""
+    """client.md §14 case 35."""
     calls: list[str] = []
 
     def count(obj: KubeObject) -> KubeObject:

@@ -6,7 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.object import KubeObject
+from proreus.api.status import Expired
+from proreus.api.wire.framing import WatchEvent
 from proreus.client.informer import chain, drop_fields, drop_managed_fields
+from tests.unit.client.informer.harness import informer_of, running
+from tests.unit.client.informer.scripted import Stream, page, pod
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -63,3 +67,28 @@ def test_transforms_can_be_chained() -> None:
     both = chain(drop_managed_fields, drop_fields("data"))
 
     assert "data" not in both(config_map(managedFields=[]))
+
+
+async def test_no_handler_sees_what_the_transform_dropped_of_any_state() -> None:
+    def secret(name: str, version: int) -> KubeObject:
+        content = pod(name, version).to_dict()
+        return KubeObject.from_dict({**content, "data": {"password": "hunter2"}})
+
+    stream = Stream()
+    bench = informer_of(
+        page(secret("a", 1), secret("b", 1), version=1),
+        stream,
+        page(version=5),
+        Stream(),
+        transform=drop_fields("data"),
+    )
+    seen: list[KubeObject | None] = []
+    bench.informer.add_handler(on_notification=lambda told: seen.extend((told.old, told.new)))
+    async with running(bench):
+        stream.send(WatchEvent("MODIFIED", secret("a", 2)), WatchEvent("DELETED", secret("a", 3)))
+        stream.fail(Expired("too old"))  # b is deleted unseen
+        await bench.clock.advance(5)
+
+        states = [state for state in seen if state is not None]
+        assert [state.name for state in states] == ["a", "b", "a", "a", "a", "b"]
+        assert not any(b"hunter2" in state.raw for state in states)

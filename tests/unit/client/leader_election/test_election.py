@@ -13,6 +13,7 @@ import pytest
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, Conflict, NotFound
+from proreus.client.credentials import CredentialError
 from proreus.client.leader_election import (
     ElectionTiming,
     LeaderElector,
@@ -20,7 +21,7 @@ from proreus.client.leader_election import (
     LeaseLock,
     LeaseRecord,
 )
-from proreus.net.transport_error import ConnectionRefused
+from proreus.net.client.transport_error import ConnectionRefused
 from proreus.testing.virtual_clock import VirtualClock
 
 LEASES = GroupResource("coordination.k8s.io", "leases")
@@ -33,6 +34,7 @@ class MemoryLeases:
         self.lease: KubeObject | None = None
         self.version = 0
         self.is_reachable = True
+        self.failure: Exception | None = None
 
     async def get(self, name: str, /) -> KubeObject:
         self._reach()
@@ -63,6 +65,8 @@ class MemoryLeases:
         return LeaseRecord.of(self.lease)
 
     def _reach(self) -> None:
+        if self.failure is not None:
+            raise self.failure
         if not self.is_reachable:
             raise ConnectionRefused("https://x", "refused")
 
@@ -152,7 +156,7 @@ async def test_the_first_candidate_creates_the_lease_and_leads(
 async def test_clocks_an_hour_apart_neither_steal_nor_block(
     leases: MemoryLeases, clock: VirtualClock
 ) -> None:
-    """Case 38."""
+    """client.md §14 case 38."""
     leader = Candidate(leases, clock, "one", release=False)
     ahead = Candidate(leases, SkewedClock(clock, 3600), "two")
     behind = Candidate(leases, SkewedClock(clock, -3600), "three")
@@ -220,6 +224,22 @@ async def test_a_short_outage_is_survived(leases: MemoryLeases, clock: VirtualCl
 
         assert leader.elector.is_leader
         assert leader.elector.is_healthy()
+
+
+async def test_a_credential_that_cannot_be_had_for_a_while_costs_no_leadership(
+    leases: MemoryLeases, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    leader = Candidate(leases, clock, "one")
+    async with standing(leader):
+        leases.failure = CredentialError("plugin: exit code 1")
+        await clock.advance(8)
+        leases.failure = None
+        await clock.advance(20)
+
+        assert len(leader.terms) == 1
+        assert leader.elector.is_leader
+    assert caplog.text.count("lease not reached") == 1
+    assert "plugin: exit code 1" in caplog.text
 
 
 async def test_a_lease_touched_by_someone_else_is_read_again_and_kept(

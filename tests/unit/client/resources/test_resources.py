@@ -14,7 +14,7 @@ from proreus.api.object import KubeObject
 from proreus.api.wire import json
 from proreus.client import Client, ClientConfig, InvalidRequest, PatchType, UnknownResource
 from proreus.client.resources.builtin import BUILTIN
-from proreus.server.registry.builtin import builtin_resources
+from proreus.server.kinds import builtin_resources
 from tests.unit.client.scripted_server import (
     HastyClock,
     Received,
@@ -325,7 +325,7 @@ async def test_the_client_says_what_it_does_not_know() -> None:
 
 def test_the_built_in_table_agrees_with_what_our_server_serves() -> None:
     served = {
-        (one.group, one.version, one.plural, one.kind, one.namespaced, one.short_names)
+        (one.group, one.version, one.plural, one.kind, one.namespaced, one.names.short_names)
         for one in builtin_resources()
     }
     known = {

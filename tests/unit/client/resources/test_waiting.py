@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,6 +13,7 @@ from proreus.api.object import KubeObject
 from proreus.api.wire import json
 from proreus.client import Client, ClientConfig, ConditionNotMet, Forbidden, InvalidRequest
 from proreus.client.resources.waiting import condition_from, has_condition
+from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.client.scripted_server import (
     HastyClock,
     ScriptedServer,
@@ -58,7 +60,7 @@ async def test_what_already_holds_needs_no_watch() -> None:
         found = await client.core_v1.pods("a").wait_for("p", "condition=Ready")
 
     assert found is not None and found.name == "p"
-    assert server.requests[0].query == {"fieldSelector=metadata.name%3Dp"}
+    assert server.requests[0].query == {"fieldSelector=metadata.name%3Dp", "limit=500"}
 
 
 async def test_the_end_of_a_watch_is_not_the_end_of_waiting() -> None:
@@ -76,12 +78,7 @@ async def test_the_end_of_a_watch_is_not_the_end_of_waiting() -> None:
     assert found is not None and found.resource_version == "8"
     watches = [one for one in server.requests if "watch=true" in one.query]
     versions = [next(q for q in one.query if q.startswith("resourceV")) for one in watches]
-    assert versions == [
-        "resourceVersion=5",
-        "resourceVersion=6",
-        "resourceVersion=6",
-        "resourceVersion=7",
-    ]
+    assert versions == ["resourceVersion=5", "resourceVersion=6", "resourceVersion=7"]
 
 
 async def test_an_expired_version_starts_over() -> None:
@@ -113,15 +110,65 @@ async def test_deletion_and_creation_can_be_waited_for() -> None:
 
 
 async def test_the_deadline_tells_the_last_state() -> None:
+    clock = VirtualClock()
     async with (
         ScriptedServer([listed(pod()), hang()]).running() as server,
-        Client(ClientConfig(server.url)) as client,
+        Client(ClientConfig(server.url), clock=clock) as client,
     ):
+        waiting = asyncio.ensure_future(client.core_v1.pods.wait_for("p", "condition=Ready"))
+        await server.wait_requests(2)
+        await clock.advance(30)
         with pytest.raises(ConditionNotMet, match="last seen: <Pod p") as caught:
-            await client.core_v1.pods.wait_for("p", "condition=Ready", timeout_s=0.05)
+            await waiting
 
     assert caught.value.last is not None
     assert isinstance(caught.value, TimeoutError)
+
+
+async def test_a_server_that_closes_every_watch_at_once_is_asked_ever_more_seldom() -> None:
+    async def list_or_close(received: Any, connection: Any) -> None:
+        step = stream([]) if "watch=true" in received.query else listed(pod())
+        await step(received, connection)
+
+    clock = HastyClock()
+    async with (
+        ScriptedServer([list_or_close], repeats=True).running() as server,
+        Client(ClientConfig(server.url, rate_limit=None), clock=clock) as client,
+    ):
+        waiting = asyncio.ensure_future(client.core_v1.pods("a").wait_for("p", "condition=Ready"))
+        await server.wait_requests(40)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+
+    watches = sum("watch=true" in one.query for one in server.requests)
+    assert len(clock.slept) >= watches - 1
+    assert max(clock.slept) >= 30, "the pauses grow to their limit"
+
+
+async def test_the_deadline_tells_why_the_object_could_not_be_looked_at(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = VirtualClock()
+    async with Client(ClientConfig("http://127.0.0.1:1"), clock=clock) as client:
+        waiting = asyncio.ensure_future(client.core_v1.pods("a").wait_for("p", "create"))
+        async with asyncio.timeout(30):
+            while "cannot be followed" not in caplog.text:  # noqa: ASYNC110  # its only sign
+                await asyncio.sleep(0.001)
+        await clock.advance(30)
+        with pytest.raises(ConditionNotMet, match="refused"):
+            await waiting
+
+
+@pytest.mark.parametrize("failure", [TimeoutError("mine"), KeyError("x"), Forbidden("no")])
+async def test_what_the_condition_raises_is_raised(failure: Exception) -> None:
+    def condition(_: KubeObject | None) -> bool:
+        raise failure
+
+    async with against(listed(pod())) as (client, _):
+        with pytest.raises(type(failure)) as caught:
+            await client.core_v1.pods("a").wait_for("p", condition)
+
+    assert caught.value is failure
 
 
 async def test_what_the_server_forbids_is_raised() -> None:

@@ -17,11 +17,11 @@ from proreus.client.client_config import (
     TlsSettings,
 )
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.request import Request
+from proreus.client.rest.request import RestRequest
 from proreus.client.rest.warning import WarnOnce, warnings_in
 from tests.unit.client.scripted_server import HastyClock, ScriptedServer, Step, answer
 
-GET = Request("get", "GET", "/api/v1/pods")
+GET = RestRequest("get", "GET", "/api/v1/pods")
 LIST = {
     "kind": "PodList",
     "apiVersion": "v1",
@@ -43,7 +43,7 @@ async def against(
 async def test_every_request_says_who_we_are_and_what_we_take() -> None:
     async with against(answer(200, b"{}"), user_agent="tester/1") as (rest, server):
         await rest.send(GET)
-        await rest.send(Request("create", "POST", "/x", body=b"{}"))
+        await rest.send(RestRequest("create", "POST", "/x", body=b"{}"))
 
     get, post = server.requests
     assert get.headers["user-agent"] == "tester/1"

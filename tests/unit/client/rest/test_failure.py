@@ -7,7 +7,7 @@ import pytest
 from proreus.api import status
 from proreus.api.status import ApiError
 from proreus.client.rest.failure import failure, raise_hidden_failure, status_in
-from proreus.net.http_client import Headers
+from proreus.net.client.http_client import Headers
 
 PLAIN = Headers([("Content-Type", "text/plain")])
 

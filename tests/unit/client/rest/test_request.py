@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.group_version import GroupVersion
+from proreus.api.patch.patch_type import PatchType
 from proreus.client.rest.request import (
     InvalidRequest,
-    PatchType,
-    Request,
+    RestRequest,
     list_query,
     path_segment,
     require_name,
@@ -79,7 +79,7 @@ def test_empty_options_are_left_out() -> None:
 
 
 def test_a_request_says_what_it_is() -> None:
-    request = Request("list", "GET", "/api/v1/pods", list_query(label_selector="a in (b,c)"))
+    request = RestRequest("list", "GET", "/api/v1/pods", list_query(label_selector="a in (b,c)"))
 
     assert request.target == "/api/v1/pods?labelSelector=a+in+%28b%2Cc%29"
     assert repr(request) == f"<list: GET {request.target}>"

@@ -16,9 +16,9 @@ from proreus.api.status import (
 )
 from proreus.client.client_config import ClientConfig, RateLimit
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.request import Request
+from proreus.client.rest.request import RestRequest
 from proreus.client.rest.retry import Mode, RetryPolicy
-from proreus.net.transport_error import (
+from proreus.net.client.transport_error import (
     ConnectionLost,
     ConnectionRefused,
     ProtocolError,
@@ -36,7 +36,7 @@ from tests.unit.client.scripted_server import (
     stream,
 )
 
-GET = Request("get", "GET", "/api/v1/namespaces/a/pods/b")
+GET = RestRequest("get", "GET", "/api/v1/namespaces/a/pods/b")
 POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "b"}}
 
 
@@ -64,7 +64,7 @@ async def test_an_error_without_retry_after_surfaces_after_one_request() -> None
 
 
 async def test_429_with_retry_after_is_repeated_for_any_verb() -> None:
-    post = Request("create", "POST", "/api/v1/namespaces/a/pods", body=b"{}")
+    post = RestRequest("create", "POST", "/api/v1/namespaces/a/pods", body=b"{}")
     async with against(answer(429, Retry_After="1"), answer(201, POD)) as (rest, server):
         assert (await rest.get_object(post)).name == "b"
 
@@ -109,7 +109,7 @@ async def test_a_reset_connection_is_repeated_for_a_get_after_a_second() -> None
 
 
 async def test_a_reset_connection_surfaces_for_a_put() -> None:
-    put = Request("update", "PUT", "/api/v1/namespaces/a/pods/b", body=b"{}")
+    put = RestRequest("update", "PUT", "/api/v1/namespaces/a/pods/b", body=b"{}")
     async with against(reset()) as (rest, server):
         with pytest.raises(ConnectionLost):
             await rest.get_object(put)

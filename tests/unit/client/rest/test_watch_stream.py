@@ -12,12 +12,19 @@ from proreus.api.status import ApiError, Expired, InternalError, Unauthorized
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.client_config import ClientConfig
 from proreus.client.rest.client import RestClient
-from proreus.client.rest.request import Request
+from proreus.client.rest.request import RestRequest
 from proreus.client.rest.watch_stream import open_watch
-from proreus.net.transport_error import ConnectionLost, ConnectionRefused, StreamSilent
+from proreus.net.client.transport_error import (
+    ConnectionLost,
+    ConnectionRefused,
+    ProtocolError,
+    StreamSilent,
+)
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.client.scripted_server import (
+    Connection,
     HastyClock,
+    Received,
     ScriptedServer,
     Step,
     answer,
@@ -26,7 +33,7 @@ from tests.unit.client.scripted_server import (
     stream,
 )
 
-WATCH = Request("watch", "GET", "/api/v1/pods", (("watch", "true"),))
+WATCH = RestRequest("watch", "GET", "/api/v1/pods", (("watch", "true"),))
 GONE = (
     b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
     b'"message":"too old","reason":"Expired","code":410}'
@@ -130,6 +137,28 @@ async def test_a_cut_connection_is_loud() -> None:
                     seen.append(event)
 
     assert [event.object.name for event in seen] == ["a"]
+
+
+@pytest.mark.parametrize("garbage", [b"no chunk\r\n", b"\0\xff\0", b"f" * 30 + b"\r\n", b"1\r\n{X"])
+async def test_bytes_that_are_not_http_end_the_stream_at_once(garbage: bytes) -> None:
+    """Over plain HTTP nothing else would notice them."""
+    first = line("ADDED", "a")
+
+    async def break_off(_: Received, connection: Connection) -> None:
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        await connection.send(head + b"%x\r\n%b\r\n" % (len(first), first))
+        await may_break.wait()
+        await connection.send(garbage)
+        await connection.reader.read()
+
+    may_break = asyncio.Event()
+    async with against(break_off) as (rest, _), open_watch(rest, WATCH) as events:
+        seen = (await anext(aiter(events))).object.name
+        may_break.set()
+        with pytest.raises(ProtocolError, match="not HTTP"):
+            await anext(aiter(events))
+
+    assert seen == "a"
 
 
 async def test_a_silent_stream_is_found_by_a_deadline() -> None:

@@ -30,7 +30,7 @@ async def take(queue: DelayingQueue[str]) -> list[str]:
 async def test_the_earliest_time_wins_and_an_add_now_is_one_more_run(
     queue: DelayingQueue[str], clock: VirtualClock
 ) -> None:
-    """Case 37: now, once at 1 s, and not at 10 s."""
+    """client.md §14 case 37: now, once at 1 s, and not at 10 s."""
     queue.add_after("k", 10)
     queue.add_after("k", 1)
     queue.add("k")

@@ -6,7 +6,7 @@ from typing import Any
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
-from proreus.cluster.controllers.job.tally import FINALIZER
+from proreus.cluster.controllers.job.pod_counts import FINALIZER
 
 NOW = 1_767_225_600.0
 PREFIX = "batch.kubernetes.io/"

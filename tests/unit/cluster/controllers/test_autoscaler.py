@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.autoscaler.decisions import at_once, decide, status_of
-from proreus.cluster.controllers.autoscaler.pace import Pace
-from proreus.cluster.controllers.autoscaler.proposal import (
-    NoMetric,
+from proreus.cluster.controllers.autoscaler.decisions import concurrently, decide, status_of
+from proreus.cluster.controllers.autoscaler.replica_calculator import (
+    MetricUnavailable,
     Proposal,
     propose,
     usage_by_pod,
 )
+from proreus.cluster.controllers.autoscaler.stabilization import Stabilizer
 
 NOW = 1_767_225_600.0
 HALF = {"type": "Utilization", "averageUtilization": 50}
@@ -78,9 +78,11 @@ def test_pods_that_are_not_ready_do_not_make_the_rest_grow() -> None:
 
 
 def test_without_requests_or_measurements_nothing_is_known() -> None:
-    with pytest.raises(NoMetric, match="missing request for cpu in container main of Pod a"):
+    with pytest.raises(
+        MetricUnavailable, match="missing request for cpu in container main of Pod a"
+    ):
         propose("cpu", HALF, [pod("a", cpu="")], {"a": Fraction(1)}, 1)
-    with pytest.raises(NoMetric, match="did not receive metrics"):
+    with pytest.raises(MetricUnavailable, match="did not receive metrics"):
         propose("cpu", HALF, [pod("a")], {}, 1)
 
 
@@ -98,37 +100,37 @@ def test_usage_is_that_of_all_containers() -> None:
 
 
 def test_growing_is_limited_per_period() -> None:
-    pace = Pace()
-    first = pace.limit("k", {}, 2, 50, NOW)
+    stabilizer = Stabilizer()
+    first = stabilizer.limit("k", {}, 2, 50, NOW)
     assert (first.replicas, first.is_limited) == (6, True)
-    pace.changed("k", 4, NOW)
-    assert pace.limit("k", {}, 6, 50, NOW + 5).replicas == 6
-    assert pace.limit("k", {}, 6, 50, NOW + 16).replicas == 12
+    stabilizer.changed("k", 4, NOW)
+    assert stabilizer.limit("k", {}, 6, 50, NOW + 5).replicas == 6
+    assert stabilizer.limit("k", {}, 6, 50, NOW + 16).replicas == 12
 
 
 def test_shrinking_waits_until_the_need_was_low_for_five_minutes() -> None:
-    pace = Pace()
-    assert pace.limit("k", {}, 8, 8, NOW).replicas == 8
-    early = pace.limit("k", {}, 8, 2, NOW + 200)
+    stabilizer = Stabilizer()
+    assert stabilizer.limit("k", {}, 8, 8, NOW).replicas == 8
+    early = stabilizer.limit("k", {}, 8, 2, NOW + 200)
     assert (early.replicas, early.is_stabilized) == (8, True)
-    assert pace.limit("k", {}, 8, 3, NOW + 301).replicas == 3
+    assert stabilizer.limit("k", {}, 8, 3, NOW + 301).replicas == 3
 
 
 def test_after_a_start_nothing_shrinks_at_once() -> None:
-    assert Pace().limit("k", {}, 8, 1, NOW).replicas == 8
+    assert Stabilizer().limit("k", {}, 8, 1, NOW).replicas == 8
 
 
 def test_behavior_says_how_fast() -> None:
     one_a_minute = {"type": "Pods", "value": 1, "periodSeconds": 60}
     half = {"type": "Percent", "value": 50, "periodSeconds": 60}
     down = {"stabilizationWindowSeconds": 0, "policies": [one_a_minute, half]}
-    assert Pace().limit("k", {"scaleDown": down}, 8, 1, NOW).replicas == 4
+    assert Stabilizer().limit("k", {"scaleDown": down}, 8, 1, NOW).replicas == 4
     slow = {**down, "selectPolicy": "Min"}
-    assert Pace().limit("k", {"scaleDown": slow}, 8, 1, NOW).replicas == 7
+    assert Stabilizer().limit("k", {"scaleDown": slow}, 8, 1, NOW).replicas == 7
     never = {**down, "selectPolicy": "Disabled"}
-    assert Pace().limit("k", {"scaleDown": never}, 8, 1, NOW).replicas == 8
+    assert Stabilizer().limit("k", {"scaleDown": never}, 8, 1, NOW).replicas == 8
     calm = {"stabilizationWindowSeconds": 60}
-    assert Pace().limit("k", {"scaleUp": calm}, 2, 9, NOW).replicas == 2
+    assert Stabilizer().limit("k", {"scaleUp": calm}, 2, 9, NOW).replicas == 2
 
 
 # What is decided
@@ -142,15 +144,15 @@ def autoscaler(**spec: Any) -> KubeObject:
 
 @pytest.mark.parametrize(("current", "replicas"), [(0, None), (1, 2), (9, 6)])
 def test_bounds_need_no_metrics(current: int, replicas: int | None) -> None:
-    found = at_once(autoscaler(), current)
+    found = concurrently(autoscaler(), current)
     assert found is not None
     assert found.replicas == replicas
-    assert at_once(autoscaler(), 4) is None
+    assert concurrently(autoscaler(), 4) is None
 
 
 def test_the_largest_proposal_wins_within_the_bounds() -> None:
     proposals = [Proposal(3, "cpu resource", {"a": 1}), Proposal(9, "memory resource", {"b": 1})]
-    found = decide(autoscaler(), Pace(), 4, proposals, NOW)
+    found = decide(autoscaler(), Stabilizer(), 4, proposals, NOW)
     assert (found.replicas, found.why) == (6, "memory resource above target")
 
     status = status_of(autoscaler(), 4, found, proposals, NOW)

@@ -17,11 +17,11 @@ from proreus.api.values.timestamp import format_time, parse_time
 from proreus.cluster.controllers.cron_job.decisions import (
     SCHEDULED,
     beyond_history,
+    job_events,
     job_for,
-    news,
     status_of,
 )
-from proreus.cluster.controllers.cron_job.moments import Due, due, moments_after
+from proreus.cluster.controllers.cron_job.schedule_times import Due, due, times_after
 
 NOW = parse_time("2026-03-10T12:00:30Z")
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -45,8 +45,8 @@ def cron_job(schedule: str, last: str = "", **spec: Any) -> KubeObject:
 
 
 def shown(found: Due) -> tuple[str, int, float | None]:
-    moment = "" if found.moment is None else format_time(found.moment)
-    return moment, found.missed, found.next_s
+    scheduled = "" if found.scheduled is None else format_time(found.scheduled)
+    return scheduled, found.missed, found.next_s
 
 
 # When
@@ -63,13 +63,13 @@ def test_of_missed_moments_the_latest_is_due() -> None:
 
 
 def test_a_new_cron_job_does_not_make_up_for_the_time_before_it() -> None:
-    assert due(cron_job("0 0 1 3 *"), NOW).moment is None
+    assert due(cron_job("0 0 1 3 *"), NOW).scheduled is None
     assert due(cron_job("0 0 2 3 *"), NOW).missed == 1
 
 
 def test_a_missed_moment_is_lost_after_the_deadline() -> None:
     wish = cron_job("0 * * * *", "2026-03-10T10:00:00Z", startingDeadlineSeconds=10)
-    assert due(wish, NOW).moment is None
+    assert due(wish, NOW).scheduled is None
     patient = cron_job("0 * * * *", "2026-03-10T10:00:00Z", startingDeadlineSeconds=60)
     assert shown(due(patient, NOW)) == ("2026-03-10T12:00:00Z", 1, 3570)
 
@@ -90,8 +90,8 @@ def test_after_years_of_absence_the_latest_moment_is_still_found(
 ) -> None:
     wish = cron_job(schedule, "2010-01-01T00:00:00Z")
     found = due(wish, NOW)
-    assert found.moment is not None
-    assert format_time(found.moment) == latest
+    assert found.scheduled is not None
+    assert format_time(found.scheduled) == latest
     assert found.missed <= 101
 
 
@@ -103,9 +103,9 @@ def test_an_interval_goes_on_from_its_last_moment() -> None:
 def test_a_schedule_may_be_that_of_another_place() -> None:
     wish = cron_job("0 9 * * *", "2026-03-09T08:00:00Z", timeZone="Europe/Berlin")
     found = due(wish, NOW)
-    assert found.moment is not None
-    assert format_time(found.moment) == "2026-03-10T08:00:00Z"
-    annotations = job_for(wish, found.moment)["metadata"]["annotations"]
+    assert found.scheduled is not None
+    assert format_time(found.scheduled) == "2026-03-10T08:00:00Z"
+    annotations = job_for(wish, found.scheduled)["metadata"]["annotations"]
     assert annotations == {SCHEDULED: "2026-03-10T09:00:00+01:00"}
 
 
@@ -115,10 +115,10 @@ def test_an_unknown_zone_is_said_to_be() -> None:
 
 
 def local(schedule: str, since: str, count: int) -> list[str]:
-    found = moments_after(parse_schedule(schedule), parse_time(since), BERLIN)
+    found = times_after(parse_schedule(schedule), parse_time(since), BERLIN)
     return [
-        datetime.fromtimestamp(moment, BERLIN).strftime("%d %H:%M %Z")
-        for moment in islice(found, count)
+        datetime.fromtimestamp(scheduled, BERLIN).strftime("%d %H:%M %Z")
+        for scheduled in islice(found, count)
     ]
 
 
@@ -144,20 +144,20 @@ def test_an_hour_that_the_clock_repeats_has_its_moments_twice() -> None:
 def test_moments_only_go_forward_and_match_the_clock(text: str, since: int, name: str) -> None:
     zone, schedule = ZoneInfo(name), parse_schedule(text)
     last: float = since
-    for moment in islice(moments_after(schedule, since, zone), 5):
-        assert moment > last
-        clock = datetime.fromtimestamp(moment, zone)
+    for scheduled in islice(times_after(schedule, since, zone), 5):
+        assert scheduled > last
+        clock = datetime.fromtimestamp(scheduled, zone)
         assert clock.second == 0
         assert clock.minute in schedule.minutes
         assert clock.hour in schedule.hours
-        last = moment
+        last = scheduled
 
 
 def test_without_a_zone_moments_are_those_of_the_schedule() -> None:
     schedule, start = parse_schedule("*/7 3 * * 1"), datetime(2026, 3, 10, tzinfo=UTC)
     expected = schedule.next_after(start)
     assert expected is not None
-    assert next(moments_after(schedule, start.timestamp(), UTC)) == expected.timestamp()
+    assert next(times_after(schedule, start.timestamp(), UTC)) == expected.timestamp()
 
 
 # What
@@ -173,9 +173,9 @@ def job(name: str, end: str = "", *, age: int = 0) -> KubeObject:
 
 
 def test_a_moment_gives_its_job_its_name() -> None:
-    moment = parse_time("2026-03-10T12:00:00Z")
-    made = job_for(cron_job("* * * * *"), moment)
-    assert made["metadata"]["name"] == f"tick-{int(moment) // 60}"
+    scheduled = parse_time("2026-03-10T12:00:00Z")
+    made = job_for(cron_job("* * * * *"), scheduled)
+    assert made["metadata"]["name"] == f"tick-{int(scheduled) // 60}"
     assert made["metadata"]["annotations"] == {SCHEDULED: "2026-03-10T12:00:00Z"}
 
 
@@ -199,8 +199,8 @@ def test_the_status_names_running_jobs_and_the_last_success() -> None:
 def test_jobs_that_ended_or_vanished_are_told_once() -> None:
     content = cron_job("* * * * *").to_dict()
     content["status"] = {"active": [{"name": n, "uid": n} for n in ("a", "b", "c")]}
-    told = news(KubeObject.from_dict(content), [job("a", "Failed"), job("b")])
-    assert [(one.reason, one.message) for one in told] == [
+    notification = job_events(KubeObject.from_dict(content), [job("a", "Failed"), job("b")])
+    assert [(one.reason, one.message) for one in notification] == [
         ("SawCompletedJob", "Saw completed job: a, condition: Failed"),
         ("MissingJob", "Active job went missing: c"),
     ]

@@ -8,9 +8,9 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
-from proreus.cluster.controllers.daemon_set.decisions import Moment, Plan, plan, status_of
-from proreus.cluster.controllers.daemon_set.failures import Failures
-from proreus.cluster.controllers.daemon_set.nodes import NOWHERE, Fit, fitting, node_of, pod_for
+from proreus.cluster.controllers.daemon_set.decisions import DaemonSetState, Plan, plan, status_of
+from proreus.cluster.controllers.daemon_set.failed_pod_backoff import FailedPodBackoff
+from proreus.cluster.controllers.daemon_set.nodes import NOWHERE, Fit, node_fit, node_of, pod_for
 
 NOW = 1_767_225_600.0
 ANYWHERE = Fit(may_begin=True, may_stay=True)
@@ -61,7 +61,7 @@ def decided(
     wish: KubeObject, *pods: KubeObject, fits: dict[str, Fit] = NODES
 ) -> tuple[list[str], list[str]]:
     """Nodes to start on, and names of pods to stop."""
-    found = plan(Moment(wish, fits, pods, "new", NOW))
+    found = plan(DaemonSetState(wish, fits, pods, "new", NOW))
     return list(found.start), [one.name for one in (*found.stop, *found.ended)]
 
 
@@ -160,15 +160,15 @@ def node(labels: dict[str, str], *taints: tuple[str, str]) -> KubeObject:
     ids=["fits", "label missing", "tainted", "evicting", "tolerated"],
 )
 def test_a_node_is_judged_by_its_labels_and_taints(found: KubeObject, expected: Fit) -> None:
-    assert fitting(daemon_set(pod={"nodeSelector": {"disk": "fast"}}))(found) == expected
+    assert node_fit(daemon_set(pod={"nodeSelector": {"disk": "fast"}}))(found) == expected
 
 
 def test_the_status_counts_what_is_where_it_should_be() -> None:
     fits = {**NODES, "n4": STAY}
     pods = [pod("n1"), pod("n2", "old"), pod("n3", ready_s=None), pod("n4")]
-    moment = Moment(daemon_set(), fits, pods, "new", NOW)
+    state = DaemonSetState(daemon_set(), fits, pods, "new", NOW)
 
-    assert status_of(moment, 0) == {
+    assert status_of(state, 0) == {
         "currentNumberScheduled": 3,
         "numberMisscheduled": 1,
         "desiredNumberScheduled": 3,
@@ -181,11 +181,11 @@ def test_the_status_counts_what_is_where_it_should_be() -> None:
 
 
 def test_nothing_is_planned_for_a_daemon_set_without_nodes() -> None:
-    assert plan(Moment(daemon_set(), {}, (), "new", NOW)) == Plan()
+    assert plan(DaemonSetState(daemon_set(), {}, (), "new", NOW)) == Plan()
 
 
 def test_a_node_whose_pods_keep_failing_waits_ever_longer() -> None:
-    failures = Failures()
+    failures = FailedPodBackoff()
     assert failures.wait_s("n1", NOW) == 0
     assert failures.wait_s("n1", NOW + 0.4) == pytest.approx(0.6)
     assert failures.wait_s("n1", NOW + 1) == 0

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from proreus.api.finalizers import FOREGROUND
 from proreus.client.discovery.api_resource import ApiResource
-from proreus.cluster.controllers.garbage_collector.graph import FOREGROUND, Graph, Node, Owner
+from proreus.cluster.controllers.garbage_collector.graph import (
+    Graph,
+    Node,
+    OwnerReference,
+)
 
 MAPS = ApiResource(group="", version="v1", name="configmaps", kind="ConfigMap", namespaced=True)
 
 
 def node(uid: str, *owners: str, deleting: bool = False, finalizers: str = "") -> Node:
-    references = tuple(Owner("v1", "ConfigMap", owner, owner, blocks=True) for owner in owners)
+    references = tuple(
+        OwnerReference("v1", "ConfigMap", owner, owner, blocks=True) for owner in owners
+    )
     held = frozenset(finalizers.split())
     return Node(MAPS, "default", uid, uid, references, deleting, held)
 

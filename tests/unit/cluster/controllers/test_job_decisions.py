@@ -12,14 +12,14 @@ from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.controllers.job.decisions import Plan, Start, backoff_s, plan
 from proreus.cluster.controllers.job.indexes import format_indexes, parse_indexes
-from proreus.cluster.controllers.job.moment import look
-from proreus.cluster.controllers.job.tally import tally
-from proreus.cluster.controllers.job.verdict import Verdict
+from proreus.cluster.controllers.job.outcome import JobOutcome
+from proreus.cluster.controllers.job.pod_counts import count_pods
+from proreus.cluster.controllers.job.state import observe
 from tests.unit.cluster.controllers.jobs import NOW, indexed, job, pod
 
 
-def judged(wish: KubeObject, *pods: KubeObject) -> Verdict | None:
-    return look(wish, pods, NOW).verdict
+def judged(wish: KubeObject, *pods: KubeObject) -> JobOutcome | None:
+    return observe(wish, pods, NOW).outcome
 
 
 def reason(wish: KubeObject, *pods: KubeObject) -> str:
@@ -28,7 +28,7 @@ def reason(wish: KubeObject, *pods: KubeObject) -> str:
 
 
 def planned(wish: KubeObject, *pods: KubeObject) -> Plan:
-    return plan(look(wish, pods, NOW))
+    return plan(observe(wish, pods, NOW))
 
 
 def started(wish: KubeObject, *pods: KubeObject) -> list[int | None]:
@@ -156,7 +156,7 @@ def on_condition(action: str, kind: str) -> dict[str, Any]:
 def test_some_failures_end_the_job_at_once(rule: dict[str, Any], message: str) -> None:
     wish = job(completions=1, podFailurePolicy={"rules": [rule]})
     found = judged(wish, pod("a", "Failed", code=42, condition="ConfigIssue"))
-    assert found == Verdict(False, "PodFailurePolicy", message)
+    assert found == JobOutcome(False, "PodFailurePolicy", message)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_ignored_failures_do_not_count() -> None:
     rules = [on_condition("Ignore", "DisruptionTarget"), on_codes("Count", "NotIn", 0)]
     wish = job(completions=1, backoffLimit=0, podFailurePolicy={"rules": rules})
     evicted = pod("a", "Failed", condition="DisruptionTarget")
-    assert tally(wish, [evicted]).failed == 0
+    assert count_pods(wish, [evicted]).failed == 0
     assert reason(wish, evicted) == ""
     assert reason(wish, pod("a", "Failed", code=1)) == "BackoffLimitExceeded"
 
@@ -197,7 +197,7 @@ def test_a_second_pod_of_an_index_and_one_beyond_the_last_are_stopped() -> None:
 
 def test_a_job_that_shrinks_forgets_the_indexes_beyond_its_end() -> None:
     wish = indexed(2, {"completedIndexes": "0,4,5"})
-    assert tally(wish, []).succeeded == 1
+    assert count_pods(wish, []).succeeded == 1
 
 
 def test_an_index_is_tried_again_after_its_own_delay_knowing_its_failures() -> None:
@@ -212,7 +212,7 @@ def test_an_index_is_tried_again_after_its_own_delay_knowing_its_failures() -> N
 def test_an_index_that_failed_too_often_is_not_tried_again() -> None:
     wish = indexed(2, backoffLimitPerIndex=1)
     failed = pod("a", "Failed", index=0, failures=1, age_s=900)
-    assert tally(wish, [failed]).failed_indexes == {0}
+    assert count_pods(wish, [failed]).failed_indexes == {0}
     assert started(wish, failed) == [1]
     assert reason(wish, failed, pod("b", "Succeeded", index=1)) == "FailedIndexes"
     strict = indexed(2, backoffLimitPerIndex=1, maxFailedIndexes=0)
@@ -222,7 +222,7 @@ def test_an_index_that_failed_too_often_is_not_tried_again() -> None:
 def test_a_rule_may_give_an_index_up_at_once_or_forgive_it() -> None:
     rules = [on_codes("FailIndex", "In", 42), on_condition("Ignore", "DisruptionTarget")]
     wish = indexed(1, backoffLimitPerIndex=3, podFailurePolicy={"rules": rules})
-    assert tally(wish, [pod("a", "Failed", index=0, code=42)]).failed_indexes == {0}
+    assert count_pods(wish, [pod("a", "Failed", index=0, code=42)]).failed_indexes == {0}
     evicted = pod("a", "Failed", index=0, failures=1, age_s=900, condition="DisruptionTarget")
     assert planned(wish, evicted).start == (Start(0, failures=1, ignored=1),)
 

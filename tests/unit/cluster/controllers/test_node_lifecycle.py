@@ -7,10 +7,10 @@ from typing import Any
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.controllers.node_lifecycle import (
-    evict_in_s,
     readiness,
-    silent_conditions,
     taints_for,
+    unknown_conditions,
+    until_eviction_s,
 )
 
 NOW = 1_767_225_600.0
@@ -56,7 +56,7 @@ def test_taints_say_what_is_wrong() -> None:
 
 
 def test_a_silent_node_is_unknown_in_everything() -> None:
-    found = silent_conditions(node("True"), NOW)
+    found = unknown_conditions(node("True"), NOW)
     assert {one["status"] for one in found} == {"Unknown"}
     assert readiness(KubeObject.from_dict({"status": {"conditions": found}})) == "Unknown"
 
@@ -66,7 +66,7 @@ def test_pods_leave_when_their_toleration_runs_out() -> None:
     brief = {"key": UNREACHABLE, "operator": "Exists", "tolerationSeconds": 30}
     always = {"operator": "Exists"}
 
-    assert evict_in_s(pod(brief), [taint], NOW) == 10
-    assert evict_in_s(pod(), [taint], NOW) == 280
-    assert evict_in_s(pod(always), [taint], NOW) is None
-    assert evict_in_s(pod(), [{"key": "drain", "effect": "NoExecute"}], NOW) == 0
+    assert until_eviction_s(pod(brief), [taint], NOW) == 10
+    assert until_eviction_s(pod(), [taint], NOW) == 280
+    assert until_eviction_s(pod(always), [taint], NOW) is None
+    assert until_eviction_s(pod(), [{"key": "drain", "effect": "NoExecute"}], NOW) == 0

@@ -24,22 +24,22 @@ def test_what_was_deleted_is_left_out_until_the_cache_agrees() -> None:
     writes, cached = OwnWrites(), [pod("a", 1), pod("b", 2)]
     writes.deleted(KEY, cached[0])
 
-    assert [one.name for one in writes.remaining(KEY, cached)] == ["b"]
+    assert [one.name for one in writes.without_deleted(KEY, cached)] == ["b"]
     going = pod("a", 3, deletionTimestamp="2026-01-01T00:00:00Z")
-    assert [one.name for one in writes.remaining(KEY, [going, cached[1]])] == ["a", "b"]
+    assert [one.name for one in writes.without_deleted(KEY, [going, cached[1]])] == ["a", "b"]
 
 
 async def test_a_doubt_ends_with_what_the_server_shows() -> None:
     clock, writes = VirtualClock(), OwnWrites()
     pods = SharedInformer(ScriptedListWatch(), "pods", clock=clock)
-    writes.doubt(KEY)
+    writes.mark_uncertain(KEY)
     cached = [pod("stays", 1), pod("gone", 2)]
-    assert writes.is_doubted(KEY)
+    assert writes.is_uncertain(KEY)
 
-    writes.settle(KEY, pods, live=[cached[0], pod("unknown", 9)], cached=cached)
+    writes.resolve(KEY, pods, live=[cached[0], pod("unknown", 9)], cached=cached)
 
-    assert not writes.is_doubted(KEY)
-    assert [one.name for one in writes.remaining(KEY, cached)] == ["stays"]
+    assert not writes.is_uncertain(KEY)
+    assert [one.name for one in writes.without_deleted(KEY, cached)] == ["stays"]
     # And the key waits until the cache shows the pod that nobody knew of.
     async with asyncio.TaskGroup() as group:
         waiting = group.create_task(_outcome(writes))
@@ -49,7 +49,7 @@ async def test_a_doubt_ends_with_what_the_server_shows() -> None:
 
 async def _outcome(writes: OwnWrites) -> str:
     try:
-        await writes.wait_seen(KEY)
+        await writes.wait_observed(KEY)
     except Timeout as late:
         return str(late)
     return "seen"

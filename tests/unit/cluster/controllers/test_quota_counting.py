@@ -9,12 +9,12 @@ import pytest
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
 from proreus.api.quota_usage import PODS
-from proreus.client.informer.handler import Change, Notification
+from proreus.client.informer.handler import ChangeType, Notification
 from proreus.cluster.controllers.resource_quota.counting import (
     count,
     counted_resources,
-    falls,
-    is_news,
+    is_above_count,
+    may_change_usage,
     status_of,
 )
 
@@ -53,7 +53,7 @@ def test_numbers_rise_at_once_but_fall_only_after_quiet() -> None:
     wish = quota({"pods": "5", "requests.cpu": "4"}, {"pods": "3", "requests.cpu": "1"})
     counted = count(wish, {PODS: [pod("1"), pod("2")]})
 
-    assert falls(wish, counted)
+    assert is_above_count(wish, counted)
     early = status_of(wish, counted, may_fall=False)["used"]
     late = status_of(wish, counted, may_fall=True)["used"]
 
@@ -91,4 +91,4 @@ def service(kind: str) -> KubeObject:
 def test_a_recount_is_asked_for_by_what_frees_or_takes(
     old: KubeObject | None, new: KubeObject | None, expected: bool
 ) -> None:
-    assert is_news(Notification(Change.UPDATE, old, new)) is expected
+    assert may_change_usage(Notification(ChangeType.UPDATE, old, new)) is expected

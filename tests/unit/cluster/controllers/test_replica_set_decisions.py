@@ -8,15 +8,16 @@ from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.controllers.ownership import claim
-from proreus.cluster.controllers.pod_owners import next_availability_s
-from proreus.cluster.controllers.pod_template import available_in_s, content_hash
+from proreus.cluster.controllers.pod_owners import until_next_available_s
+from proreus.cluster.controllers.pod_template import content_hash
 from proreus.cluster.controllers.replica_set.decisions import (
-    Trouble,
+    ReplicaFailure,
     plan,
     status_of,
 )
+from proreus.cluster.controllers.replica_set.pod_summaries import PodSummary
 from proreus.cluster.controllers.replica_set.ranking import first_to_delete
-from proreus.cluster.controllers.replica_set.seen import Seen
+from proreus.cluster.pod_status import until_available_s
 
 NOW = 1_767_225_600.0
 
@@ -100,7 +101,7 @@ def test_the_status_counts_what_is_ready_available_and_going() -> None:
         pod("failed", phase="Failed"),
     ]
     status = status_of(
-        replica_set(3, minReadySeconds=10), [Seen.of(one) for one in pods], None, NOW
+        replica_set(3, minReadySeconds=10), [PodSummary.of(one) for one in pods], None, NOW
     )
 
     assert status == {
@@ -111,19 +112,19 @@ def test_the_status_counts_what_is_ready_available_and_going() -> None:
         "terminatingReplicas": 1,
         "observedGeneration": 3,
     }
-    assert next_availability_s(replica_set(3, minReadySeconds=10), pods, NOW) == 5
+    assert until_next_available_s(replica_set(3, minReadySeconds=10), pods, NOW) == 5
 
 
 def test_trouble_becomes_a_condition() -> None:
-    status = status_of(replica_set(1), [], Trouble("FailedCreate", "no room"), NOW)
+    status = status_of(replica_set(1), [], ReplicaFailure("FailedCreate", "no room"), NOW)
     (condition,) = status["conditions"]
     assert (condition["type"], condition["message"]) == ("ReplicaFailure", "no room")
 
 
 def test_availability_waits_for_the_minimum_time() -> None:
-    assert available_in_s(pod("a", ready_s=4), 10, NOW) == 6
-    assert available_in_s(pod("a", ready_s=4), 0, NOW) == 0
-    assert available_in_s(pod("a", ready_s=None), 0, NOW) is None
+    assert until_available_s(pod("a", ready_s=4), 10, NOW) == 6
+    assert until_available_s(pod("a", ready_s=4), 0, NOW) == 0
+    assert until_available_s(pod("a", ready_s=None), 0, NOW) is None
 
 
 def test_claims_adopt_orphans_release_strangers_and_leave_others_alone() -> None:

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.deployment.replica_sets import Fences, fences
+from proreus.cluster.controllers.deployment.replica_sets import RolloutLimits, rollout_limits
 from proreus.cluster.controllers.deployment.rolling import (
-    first_size,
+    initial_size,
     proportional,
     scale_down,
     scale_up,
@@ -43,16 +43,16 @@ def deployment(replicas: int, surge: int | str, unavailable: int | str) -> KubeO
 
 
 def test_surge_rounds_up_and_unavailable_down() -> None:
-    assert fences(deployment(10, "25%", "25%")) == Fences(10, 3, 2)
-    assert fences(deployment(1, "25%", "25%")) == Fences(1, 1, 0)
+    assert rollout_limits(deployment(10, "25%", "25%")) == RolloutLimits(10, 3, 2)
+    assert rollout_limits(deployment(1, "25%", "25%")) == RolloutLimits(1, 1, 0)
 
 
 def test_without_any_room_one_pod_may_be_missing() -> None:
-    assert fences(deployment(3, 0, "10%")) == Fences(3, 0, 1)
+    assert rollout_limits(deployment(3, 0, "10%")) == RolloutLimits(3, 0, 1)
 
 
 def test_no_more_pods_are_unavailable_than_there_are() -> None:
-    assert fences(deployment(0, 1, 1)) == Fences(0, 1, 0)
+    assert rollout_limits(deployment(0, 1, 1)) == RolloutLimits(0, 1, 0)
 
 
 @given(
@@ -62,21 +62,21 @@ def test_no_more_pods_are_unavailable_than_there_are() -> None:
 def test_every_rollout_stays_inside_its_fences_and_ends(
     replicas: int, surge: int, unavailable: int, luck: list[int]
 ) -> None:
-    fence = fences(deployment(replicas, surge, unavailable))
+    limits = rollout_limits(deployment(replicas, surge, unavailable))
     old_size, new_size, new_ready = replicas, 0, 0
     old = replica_set("old", old_size, old_size)
-    new_size = first_size(fence, [old], recreate=False)
+    new_size = initial_size(limits, [old], recreate=False)
     for turn in range(400):
         old = replica_set("old", old_size, old_size)
         new = replica_set("new", new_size, new_ready)
-        steps = scale_up(fence, new, [old]) or scale_down(fence, new, [old])
+        steps = scale_up(limits, new, [old]) or scale_down(limits, new, [old])
         for step in steps:
             if step.replica_set.name == "old":
                 old_size = step.to
             else:
                 new_size = step.to
-        assert old_size + new_size <= fence.most
-        assert old_size + min(new_ready, new_size) >= fence.least_available
+        assert old_size + new_size <= limits.max_total
+        assert old_size + min(new_ready, new_size) >= limits.min_available
         if not steps:
             # Some of the new pods become ready, at least one.
             missing = new_size - new_ready
@@ -88,7 +88,7 @@ def test_every_rollout_stays_inside_its_fences_and_ends(
 
 def test_unhealthy_old_pods_go_first_whatever_their_age() -> None:
     healthy, broken = replica_set("a", 5, 5), replica_set("b", 3, 0)
-    steps = scale_down(Fences(8, 0, 3), replica_set("new", 0, 0), [healthy, broken])
+    steps = scale_down(RolloutLimits(8, 0, 3), replica_set("new", 0, 0), [healthy, broken])
 
     assert [(step.replica_set.name, step.to) for step in steps] == [("b", 0)]
 
@@ -98,7 +98,8 @@ def test_nothing_grows_before_a_resized_old_replica_set_has_settled() -> None:
     resized["metadata"]["generation"] = 2
 
     assert (
-        scale_up(Fences(10, 2, 0), replica_set("new", 1, 1), [KubeObject.from_dict(resized)]) == []
+        scale_up(RolloutLimits(10, 2, 0), replica_set("new", 1, 1), [KubeObject.from_dict(resized)])
+        == []
     )
 
 
@@ -106,20 +107,22 @@ def test_nothing_grows_before_a_resized_old_replica_set_has_settled() -> None:
 def test_another_wish_is_shared_among_the_replica_sets(
     replicas: int, surge: int, first: int, second: int
 ) -> None:
-    fence = Fences(replicas, surge, 0)
+    limits = RolloutLimits(replicas, surge, 0)
     whole = str(first + second)
     old = replica_set("old", first, first, max_replicas=whole)
     new = replica_set("new", second, 0, max_replicas=whole)
 
     sizes = {"old": first, "new": second}
-    for step in proportional(fence, new, [old]):
+    for step in proportional(limits, new, [old]):
         sizes[step.replica_set.name] = step.to
 
-    assert sum(sizes.values()) == fence.most
+    assert sum(sizes.values()) == limits.max_total
     assert min(sizes.values()) >= 0
 
 
 def test_a_single_active_replica_set_takes_the_whole_wish() -> None:
-    steps = proportional(Fences(7, 2, 0), replica_set("new", 4, 4), [replica_set("old", 0, 0)])
+    steps = proportional(
+        RolloutLimits(7, 2, 0), replica_set("new", 4, 4), [replica_set("old", 0, 0)]
+    )
 
     assert [(step.replica_set.name, step.to) for step in steps] == [("new", 7)]

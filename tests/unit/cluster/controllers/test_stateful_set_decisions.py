@@ -10,9 +10,9 @@ from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.controllers.stateful_set import claims
 from proreus.cluster.controllers.stateful_set.decisions import (
-    Moment,
     Plan,
-    is_kept_back,
+    StatefulSetState,
+    is_below_partition,
     members,
     plan,
     status_of,
@@ -56,12 +56,12 @@ def pod(
     return KubeObject.from_dict({"metadata": metadata, "status": status})
 
 
-def moment(wish: KubeObject, *pods: KubeObject) -> Moment:
-    return Moment(wish, members(wish, pods), "new", NOW)
+def state(wish: KubeObject, *pods: KubeObject) -> StatefulSetState:
+    return StatefulSetState(wish, members(wish, pods), "new", NOW)
 
 
 def decided(wish: KubeObject, *pods: KubeObject) -> Plan:
-    return plan(moment(wish, *pods))
+    return plan(state(wish, *pods))
 
 
 def numbers(pods: tuple[KubeObject, ...]) -> list[str]:
@@ -101,7 +101,7 @@ def test_a_gap_is_filled_before_anything_else_happens() -> None:
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 def test_a_pod_that_ended_is_deleted_to_be_made_again(phase: str) -> None:
-    assert numbers(decided(stateful_set(2), pod(0, phase), pod(1)).renew) == ["0"]
+    assert numbers(decided(stateful_set(2), pod(0, phase), pod(1)).recreate) == ["0"]
     assert decided(stateful_set(2), pod(0, phase, going=True), pod(1)) == Plan()
 
 
@@ -141,7 +141,7 @@ def test_in_parallel_all_missing_pods_are_created_and_all_condemned_ones_deleted
 def test_in_parallel_pods_that_ended_are_renewed_beside_the_others() -> None:
     wish = stateful_set(3, podManagementPolicy="Parallel")
     found = decided(wish, pod(0, "Failed"), pod(1))
-    assert (found.create, numbers(found.renew)) == ((2,), ["0"])
+    assert (found.create, numbers(found.recreate)) == ((2,), ["0"])
 
 
 # Updates
@@ -160,7 +160,7 @@ def test_pods_below_the_partition_stay_and_are_made_again_as_they_were() -> None
     old = [pod(n, revision="old") for n in range(3)]
     assert numbers(decided(wish, *old).delete) == ["2"]
     assert decided(wish, old[0], old[1], pod(2)) == Plan()
-    assert [is_kept_back(wish, n) for n in range(3)] == [True, True, False]
+    assert [is_below_partition(wish, n) for n in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(2, 2), ("50%", 2), ("70%", 3), ("1%", 1)])
@@ -181,7 +181,7 @@ def test_pods_that_are_down_use_up_the_room_and_are_renewed_for_free() -> None:
 def test_on_delete_leaves_pods_alone_until_they_are_deleted() -> None:
     wish = stateful_set(1, updateStrategy=ON_DELETE)
     assert decided(wish, pod(0, revision="old")) == Plan()
-    assert not is_kept_back(wish, 0)
+    assert not is_below_partition(wish, 0)
 
 
 # Identity
@@ -256,8 +256,8 @@ def test_a_claim_is_owned_by_what_it_shall_go_with(
 
 def test_the_current_revision_changes_when_all_pods_have() -> None:
     wish = stateful_set(2, **rolling())
-    half = status_of(moment(wish, pod(0, revision="old"), pod(1)), "old", 0)
-    whole = status_of(moment(wish, pod(0), pod(1)), "old", 0)
+    half = status_of(state(wish, pod(0, revision="old"), pod(1)), "old", 0)
+    whole = status_of(state(wish, pod(0), pod(1)), "old", 0)
 
     assert (half["currentRevision"], half["currentReplicas"], half["updatedReplicas"]) == (
         "old", 1, 1,
@@ -269,5 +269,5 @@ def test_the_current_revision_changes_when_all_pods_have() -> None:
 
 def test_ready_is_not_yet_available() -> None:
     wish = stateful_set(2, minReadySeconds=30)
-    status = status_of(moment(wish, pod(0, ready_s=29), pod(1)), "new", 0)
+    status = status_of(state(wish, pod(0, ready_s=29), pod(1)), "new", 0)
     assert (status["readyReplicas"], status["availableReplicas"]) == (2, 1)

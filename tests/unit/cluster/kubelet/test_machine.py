@@ -9,7 +9,7 @@ from pathlib import Path
 from proreus.api.object import KubeObject
 from proreus.api.values.quantity import amount
 from proreus.cluster.kubelet.machine import loopback_addresses, machine_capacity, machine_system
-from proreus.cluster.kubelet.node import Endpoint, NodeDescription, node_object, node_status
+from proreus.cluster.kubelet.node import KubeletEndpoint, NodeDescription, node_object, node_status
 
 
 def test_the_machine_is_measured(tmp_path: Path) -> None:
@@ -35,7 +35,9 @@ def test_pods_have_loopback_addresses_that_depend_on_the_folder(tmp_path: Path) 
 
 
 def test_a_node_says_where_its_kubelet_is() -> None:
-    node = NodeDescription("n", "10.64.0.0/24", "172.20.0.1", "v1", Endpoint("127.0.0.1", 10250))
+    node = NodeDescription(
+        "n", "10.64.0.0/24", "172.20.0.1", "v1", KubeletEndpoint("127.0.0.1", 10250)
+    )
 
     status = node_object(node, 0)["status"]
     quiet = node_status(NodeDescription("n", "c", "172.20.0.1", "v1"), None, 0)

@@ -9,13 +9,13 @@ from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.cluster.scheduler.cluster_state import ClusterState
 from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
+from proreus.cluster.scheduler.disruption_budget import DisruptionBudget
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 from proreus.cluster.scheduler.preemption import (
-    Budget,
-    MakeRoom,
-    NoRoom,
-    is_waiting_for_room,
+    NoPreemption,
+    Preemption,
+    is_waiting_for_victims,
     preempt,
 )
 
@@ -41,14 +41,16 @@ def node(name: str, *pods: PodView, cpu: str = "2", **spec: Any) -> NodeState:
     return state
 
 
-def room(wanted: PodView, *nodes: NodeState, budgets: tuple[Budget, ...] = ()) -> MakeRoom | NoRoom:
+def room(
+    wanted: PodView, *nodes: NodeState, budgets: tuple[DisruptionBudget, ...] = ()
+) -> Preemption | NoPreemption:
     decision = Cycle(random.Random(1)).decide(wanted, nodes)
     assert isinstance(decision, Unschedulable)
     return preempt(wanted, nodes, decision.refusals, budgets)
 
 
-def victims(made: MakeRoom | NoRoom) -> tuple[str, set[str]]:
-    assert isinstance(made, MakeRoom), made
+def victims(made: Preemption | NoPreemption) -> tuple[str, set[str]]:
+    assert isinstance(made, Preemption), made
     return made.node, {victim.name for victim in made.victims}
 
 
@@ -68,7 +70,7 @@ def test_only_as_many_go_as_must_and_the_least_important() -> None:
 def test_pods_as_important_stay() -> None:
     made = room(pod("new", 10), node("a", pod("x", 10), pod("y", 10)))
 
-    assert made == NoRoom(
+    assert made == NoPreemption(
         "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
     )
 
@@ -81,7 +83,7 @@ def test_a_node_that_refuses_for_good_is_left_alone() -> None:
     assert Cycle(random.Random(1)).decide(wanted, [tainted, small]) == Unschedulable(
         "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}."
     )
-    assert room(wanted, tainted, small) == NoRoom(
+    assert room(wanted, tainted, small) == NoPreemption(
         "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, "
         "1 Preemption is not helpful for scheduling."
     )
@@ -102,20 +104,20 @@ def test_fewer_victims_are_better_and_then_younger_ones() -> None:
 
 
 def test_budgets_are_kept_if_that_is_possible() -> None:
-    guarded = Budget("d", LabelSelector.from_object({"matchLabels": {"app": "x"}}), 0)
+    guarded = DisruptionBudget("d", LabelSelector.from_object({"matchLabels": {"app": "x"}}), 0)
 
     assert victims(
         room(pod("new", 10), node("a", pod("x", 0), pod("y", 5)), budgets=(guarded,))
     ) == ("a", {"y"})
     made = room(pod("new", 10, cpu="2"), node("a", pod("x"), pod("y")), budgets=(guarded,))
-    assert isinstance(made, MakeRoom)
+    assert isinstance(made, Preemption)
     assert made.broken_budgets == 1
 
 
 def test_a_pod_that_will_not_preempt_says_so() -> None:
     made = room(pod("new", 10, preemptionPolicy="Never"), node("a", pod("x"), pod("y")))
 
-    assert made == NoRoom("preemption: not eligible due to preemptionPolicy=Never.")
+    assert made == NoPreemption("preemption: not eligible due to preemptionPolicy=Never.")
 
 
 def test_room_that_is_being_made_is_not_given_to_others() -> None:
@@ -137,9 +139,9 @@ def test_room_that_is_being_made_is_not_given_to_others() -> None:
 def test_while_victims_are_leaving_no_more_are_chosen() -> None:
     leaving = node("a", pod("x", going=True), pod("y"))
 
-    assert is_waiting_for_room(pod("new", 10), leaving)
-    assert not is_waiting_for_room(pod("new", 10), node("a", pod("y")))
-    assert not is_waiting_for_room(pod("new", 10), None)
+    assert is_waiting_for_victims(pod("new", 10), leaving)
+    assert not is_waiting_for_victims(pod("new", 10), node("a", pod("y")))
+    assert not is_waiting_for_victims(pod("new", 10), None)
 
 
 def test_room_that_is_being_made_for_a_lesser_pod_is_taken_from_it() -> None:
@@ -149,5 +151,5 @@ def test_room_that_is_being_made_for_a_lesser_pod_is_taken_from_it() -> None:
 
     made = room(pod("new", 10, cpu="1"), full)
 
-    assert isinstance(made, MakeRoom)
+    assert isinstance(made, Preemption)
     assert [other.name for other in made.displaced] == ["lesser"]

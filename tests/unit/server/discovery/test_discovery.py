@@ -9,24 +9,19 @@ import pytest
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind, GroupVersionResource
 from proreus.api.wire import json
-from proreus.server.discovery.aggregated import Aggregated
-from proreus.server.discovery.legacy import Legacy
+from proreus.server.discovery.aggregated import AggregatedDiscovery
 from proreus.server.discovery.ordering import versions_in_order
 from proreus.server.discovery.storage_version import storage_version_hash
+from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
 from proreus.server.discovery.version import version_document
-from proreus.server.registry.builtin import builtin_resources
+from proreus.server.kinds import builtin_resources
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.resource import Resource, Subresource
-from proreus.server.schema.rules import Rules
+from proreus.server.resource import CustomVersion, Names, Resource, Subresource
 
 THING = Resource(
-    group="example.com",
-    version="v1beta1",
-    plural="things",
-    singular="thing",
-    kind="Thing",
+    names=Names.of("example.com", "v1beta1", "Thing", "things"),
     namespaced=True,
-    custom=True,
+    custom=CustomVersion(),
     subresources=(
         Subresource(
             name="status",
@@ -38,7 +33,7 @@ THING = Resource(
 
 
 def catalog() -> Catalog:
-    return Catalog(builtin_resources(lambda _: Rules()))
+    return Catalog(builtin_resources())
 
 
 def entry(document: Any, name: str) -> dict[str, Any]:
@@ -67,7 +62,7 @@ def test_the_storage_version_hash_names_the_stored_type(
 
 
 def test_api_tells_the_core_version_and_our_address() -> None:
-    assert Legacy(catalog()).api_versions("10.0.0.1:6443").decoded() == {
+    assert UnaggregatedDiscovery(catalog()).api_versions("10.0.0.1:6443").decoded() == {
         "kind": "APIVersions",
         "versions": ["v1"],
         "serverAddressByClientCIDRs": [
@@ -77,7 +72,7 @@ def test_api_tells_the_core_version_and_our_address() -> None:
 
 
 def test_apis_lists_every_group_but_the_core_one() -> None:
-    groups = Legacy(catalog()).groups().decoded()["groups"]
+    groups = UnaggregatedDiscovery(catalog()).groups().decoded()["groups"]
     names = [group["name"] for group in groups]
     assert "" not in names
     assert names.index("apps") < names.index("batch") < names.index("storage.k8s.io")
@@ -87,7 +82,7 @@ def test_apis_lists_every_group_but_the_core_one() -> None:
 
 
 def test_a_group_that_is_not_served_is_none() -> None:
-    legacy = Legacy(catalog())
+    legacy = UnaggregatedDiscovery(catalog())
     assert legacy.group("example.com") is None
     assert legacy.group("") is None
     assert legacy.resources(GroupVersion("apps", "v9")) is None
@@ -95,7 +90,7 @@ def test_a_group_that_is_not_served_is_none() -> None:
 
 
 def test_the_core_list_has_no_api_version() -> None:
-    legacy = Legacy(catalog())
+    legacy = UnaggregatedDiscovery(catalog())
     core, apps = (legacy.resources(GroupVersion(group, "v1")) for group in ("", "apps"))
     assert core is not None
     assert apps is not None
@@ -106,7 +101,7 @@ def test_the_core_list_has_no_api_version() -> None:
 
 
 def test_subresources_name_the_group_of_a_foreign_kind_only() -> None:
-    core = Legacy(catalog()).resources(GroupVersion("", "v1"))
+    core = UnaggregatedDiscovery(catalog()).resources(GroupVersion("", "v1"))
     assert entry(core, "pods/eviction") == {
         "name": "pods/eviction",
         "singularName": "",
@@ -120,7 +115,7 @@ def test_subresources_name_the_group_of_a_foreign_kind_only() -> None:
 
 
 def test_aggregated_discovery_has_the_core_group_apart() -> None:
-    aggregated = Aggregated(catalog())
+    aggregated = AggregatedDiscovery(catalog())
     (core,) = aggregated.core().decoded()["items"]
     assert core["metadata"] == {}
     names = [item["metadata"]["name"] for item in aggregated.groups().decoded()["items"]]
@@ -131,7 +126,7 @@ def test_aggregated_discovery_has_the_core_group_apart() -> None:
 
 def test_custom_resources_say_where_their_kinds_live() -> None:
     served = Catalog([THING])
-    (group,) = Aggregated(served).groups().decoded()["items"]
+    (group,) = AggregatedDiscovery(served).groups().decoded()["items"]
     (told,) = group["versions"][0]["resources"]
     kind = {"group": "example.com", "version": "v1beta1", "kind": "Thing"}
     assert told["responseKind"] == kind
@@ -140,7 +135,7 @@ def test_custom_resources_say_where_their_kinds_live() -> None:
 
 def test_documents_follow_the_catalog() -> None:
     served = catalog()
-    legacy, aggregated = Legacy(served), Aggregated(served)
+    legacy, aggregated = UnaggregatedDiscovery(served), AggregatedDiscovery(served)
     before = aggregated.groups()
     assert aggregated.groups() is before
     served.add(THING)
@@ -152,7 +147,7 @@ def test_documents_follow_the_catalog() -> None:
 
 
 def test_an_etag_is_a_quoted_hash() -> None:
-    tag = Aggregated(catalog()).core().etag
+    tag = AggregatedDiscovery(catalog()).core().etag
     assert len(tag) == 130
     assert tag == tag.upper()
     assert tag[0] == tag[-1] == '"'
@@ -174,7 +169,7 @@ def test_the_version_is_text_that_clients_can_parse() -> None:
 
 def test_replacing_a_resource_changes_what_is_told() -> None:
     served = Catalog([THING])
-    legacy = Legacy(served)
-    served.add(replace(THING, short_names=("th",)))
+    legacy = UnaggregatedDiscovery(served)
+    served.add(replace(THING, names=replace(THING.names, short_names=("th",))))
     told = legacy.resources(GroupVersion("example.com", "v1beta1"))
     assert entry(told, "things")["shortNames"] == ["th"]

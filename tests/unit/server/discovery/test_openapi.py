@@ -16,14 +16,13 @@ from proreus.server.discovery.openapi.operations import group_camel
 from proreus.server.discovery.openapi.schemas import references
 from proreus.server.discovery.openapi_v2 import OpenApiV2
 from proreus.server.discovery.openapi_v3 import OpenApiV3
-from proreus.server.registry.builtin import builtin_resources
+from proreus.server.kinds import builtin_resources
 from proreus.server.registry.catalog import Catalog
 from proreus.server.schema.definitions import Definitions
-from proreus.server.schema.rules import Rules
 
 
 def catalog() -> Catalog:
-    return Catalog(builtin_resources(lambda _: Rules()))
+    return Catalog(builtin_resources())
 
 
 @cache
@@ -62,7 +61,7 @@ def test_a_document_that_does_not_exist() -> None:
     assert served().hash_of("apis/nope/v1") is None
 
 
-@pytest.mark.parametrize("resource", builtin_resources(lambda _: Rules()), ids=repr)
+@pytest.mark.parametrize("resource", builtin_resources(), ids=repr)
 def test_kubectl_finds_how_to_patch_and_explain_every_kind(resource: Any) -> None:
     found = document(resource.group_version.path.lstrip("/"))
     kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
@@ -119,10 +118,10 @@ def test_defaults_and_enumerations_are_shown() -> None:
     assert container["imagePullPolicy"]["enum"] == ["Always", "IfNotPresent", "Never"]
     port = schemas["io.k8s.api.core.v1.ContainerPort"]["properties"]
     assert port["protocol"]["default"] == "TCP"
-    assert (
-        "default"
-        not in Definitions.load().raw("io.k8s.api.core.v1.Container")["properties"]["name"]
-    )
+    spec = schemas["io.k8s.api.core.v1.PersistentVolumeSpec"]["properties"]
+    assert spec["accessModes"]["items"]["enum"][0] == "ReadOnlyMany", "of elements of a list"
+    controller = schemas["io.k8s.api.core.v1.ReplicationControllerSpec"]["properties"]
+    assert controller["replicas"]["default"] == 1
 
 
 def test_schemas_of_all_groups_name_only_the_one_at_hand() -> None:

@@ -6,15 +6,15 @@ import pytest
 
 from proreus.api.group_version import GroupResource
 from proreus.api.status import PlainError
-from proreus.net.transport_error import (
+from proreus.net.client.transport_error import (
     ConnectFailed,
     ConnectionRefused,
     TransportError,
     TransportTimeout,
 )
-from proreus.server.http.kubelets import Kubelet, locate, told
+from proreus.server.http.kubelets import KubeletAddress, error_of, locate
 
-AT = Kubelet("n", "10.0.0.1:10250")
+AT = KubeletAddress("n", "10.0.0.1:10250")
 URL = "https://10.0.0.1:10250/x"
 LOG = GroupResource("", "pods/log")
 
@@ -84,6 +84,6 @@ def test_failures_are_worded_like_go_s(error: TransportError, said: str) -> None
 def test_a_kubelet_s_refusal_is_told_to_the_user(
     code: int, said: str, told_as: tuple[int, str | None, str]
 ) -> None:
-    status = told(code, said, LOG, "p").status
+    status = error_of(code, said, LOG, "p").status
 
     assert (status["code"], status.get("reason"), status["message"]) == told_as

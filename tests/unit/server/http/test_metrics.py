@@ -43,7 +43,7 @@ async def counted(ask: Asking, **labels: str) -> float:
         ("GET", "configmaps/none", "application/json", {"verb": "GET", "code": "404"}),
         ("PATCH", "configmaps/none", MERGE, {"verb": "PATCH", "scope": "resource"}),
         ("PATCH", "configmaps/a?fieldManager=m", APPLY, {"verb": "APPLY", "code": "201"}),
-        ("DELETE", "configmaps", "application/json", {"verb": "DELETECOLLECTION", "dry_run": ""}),
+        ("DELETE", "configmaps", "application/json", {"verb": "DELETE", "dry_run": ""}),
     ],
 )
 async def test_requests_are_counted_under_the_labels_of_kubernetes(
@@ -63,17 +63,19 @@ async def test_rules_find_the_buckets_and_the_numbers_they_name(ask: Asking) -> 
     text = (await ask("GET", "/metrics")).body.decode()
 
     for line in (
-        'apiserver_request_sli_duration_seconds_bucket{component="apiserver",group="",le="1",',
+        'apiserver_request_sli_duration_seconds_bucket{component="apiserver",group="",resource="',
         'apiserver_request_duration_seconds_bucket{component="apiserver",dry_run="",',
         'apiserver_storage_objects{resource="configmaps"} ',
-        'apiserver_storage_objects{resource="deployments.apps"} 0.0',
-        'apiserver_resource_objects{group="apps",resource="deployments"} 0.0',
+        'apiserver_storage_objects{resource="deployments.apps"} 0',
+        'apiserver_resource_objects{group="apps",resource="deployments"} 0',
         'apiserver_current_inflight_requests{request_kind="readOnly"} ',
+        'apiserver_current_inqueue_requests{request_kind="mutating"} ',
         "process_resident_memory_bytes ",
         "process_cpu_seconds_total ",
         'kubernetes_build_info{build_date="',
     ):
         assert f"\n{line}" in text
+    assert 'version="v1",le="1"} 1\n' in text
 
 
 def test_the_version_is_a_metric_too() -> None:

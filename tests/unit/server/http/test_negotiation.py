@@ -1,4 +1,4 @@
-"""Accept → what is shown (spec/server §8.1, §12)."""
+"""Accept → what is shown (server.md §8.1, §12)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from hypothesis import strategies as st
 from proreus.api.status import NotAcceptable, UnsupportedMediaType
 from proreus.server.http.negotiation import (
     Choice,
-    Endpoint,
+    Form,
     Media,
+    Offer,
     accepted_type,
     aggregated_media,
     check_routed,
     negotiate,
-    negotiate_stream,
     patch_type,
+    stream_media,
 )
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Names, Resource
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-PODS = Resource(group="", version="v1", plural="pods", singular="pod", kind="Pod", namespaced=True)
+PODS = Resource(names=Names.of("", "v1", "Pod", "pods"), namespaced=True)
 AGGREGATED = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -47,10 +48,10 @@ def test_which_encoding_wins(accept: str, media: Media) -> None:
 
 
 def test_a_table_is_chosen_where_it_can_be_made() -> None:
-    assert negotiate(TABLE) == Choice(Media.JSON, "Table", "v1")
-    assert negotiate(f"{TABLE},application/json", Endpoint(has_table=False)) == Choice()
+    assert negotiate(TABLE) == Choice(Media.JSON, Form.TABLE, "v1")
+    assert negotiate(f"{TABLE},application/json", Offer(has_table=False)) == Choice()
     with pytest.raises(NotAcceptable):
-        negotiate(TABLE, Endpoint(has_table=False))
+        negotiate(TABLE, Offer(has_table=False))
 
 
 @pytest.mark.parametrize(
@@ -78,11 +79,11 @@ def test_the_router_knows_whole_types_only(accept: str) -> None:
 
 def test_yaml_cannot_be_streamed() -> None:
     with pytest.raises(NotAcceptable, match="stream=watch"):
-        negotiate_stream(Choice(Media.YAML))
+        stream_media(Choice(Media.YAML))
 
 
 def test_custom_resources_have_no_protobuf_but_of_their_metadata() -> None:
-    custom = Endpoint(is_custom=True)
+    custom = Offer(is_custom=True)
     metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
     assert negotiate(metadata, custom).media is Media.PROTOBUF

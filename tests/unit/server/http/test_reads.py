@@ -1,4 +1,4 @@
-"""What a read answers where Kubernetes has an order of its own (spec/server §2.2, §8.1, §12)."""
+"""What a read answers where Kubernetes has an order of its own (server.md §2.2, §8.1, §12)."""
 
 from __future__ import annotations
 
@@ -72,6 +72,21 @@ async def test_component_statuses_are_selected_like_anything_else(
     found = await ask("GET", f"/api/v1/componentstatuses?{query}")
 
     assert [item["metadata"]["name"] for item in found.body["items"]] == names
+
+
+@pytest.mark.parametrize("accept", ["*/*", TABLE])
+async def test_component_statuses_are_of_no_stored_state(ask: Asking, accept: str) -> None:
+    listed = await ask("GET", "/api/v1/componentstatuses", accept=accept)
+    one = await ask("GET", "/api/v1/componentstatuses/etcd-0", accept=accept)
+
+    assert listed.body["metadata"] == {}
+    assert "resourceVersion" not in one.body["metadata"]
+
+
+async def test_a_dry_run_in_a_table_has_no_version(ask: Asking) -> None:
+    made = await ask("POST", "pods?dryRun=All", POD, accept=TABLE)
+
+    assert (made.status, made.body["kind"], made.body["metadata"]) == (201, "Table", {})
 
 
 async def test_a_component_that_is_not_there_is_a_failure_without_a_reason(ask: Asking) -> None:

@@ -1,4 +1,4 @@
-"""Path and method → verb (spec/server §1.1)."""
+"""Path and method → verb (server.md §1.1)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ import pytest
 from proreus.api.status import MethodNotAllowed, NotFound
 from proreus.api.wire.path import ApiPath, split
 from proreus.server.http.router import PageNotFound, ResourceRoute, Router
-from proreus.server.registry.builtin import builtin_resources
+from proreus.server.kinds import builtin_resources
 from proreus.server.registry.catalog import Catalog
-from proreus.server.registry.resource import Resource
-from proreus.server.schema.rules import PLAIN
+from proreus.server.resource import CustomVersion, Names, Resource
 
 
 @pytest.fixture(scope="module")
 def router() -> Router:
-    return Router(Catalog(builtin_resources(lambda _: PLAIN)))
+    return Router(Catalog(builtin_resources()))
 
 
 @pytest.fixture(scope="module")
 def custom() -> Router:
     things = Resource(
-        group="x.io", version="v1", plural="things", singular="thing", kind="Thing",
-        namespaced=True, custom=True,
-    )  # fmt: skip
+        names=Names.of("x.io", "v1", "Thing", "things"), namespaced=True, custom=CustomVersion()
+    )
     return Router(Catalog([things]))
 
 
@@ -79,6 +77,11 @@ def routed(router: Router, method: str, path: str) -> str:
         ("GET", "/api/v1/watch/namespaces/n/pods/p", "list pods (watch)"),
         ("POST", "/api/v1/watch/pods", "405"),
         ("GET", "/api/v1/watch/componentstatuses", "404"),
+        ("GET", "/api/v1/bindings", "404"),
+        ("POST", "/api/v1/bindings", "404"),
+        ("POST", "/apis/authorization.k8s.io/v1/localsubjectaccessreviews", "404"),
+        ("GET", "/apis/authorization.k8s.io/v1/namespaces/a/localsubjectaccessreviews", "405"),
+        ("POST", "/api/v1/pods", "405"),
     ],
 )
 def test_what_a_request_means(router: Router, method: str, path: str, expected: str) -> None:

@@ -1,4 +1,4 @@
-"""Warning headers (spec/server §1.1)."""
+"""Warning headers (server.md §1.1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from proreus.net.http_request import Request
+from proreus.net.http1.messages import Request
 from proreus.server.http.exchange import Exchange
 from tests.unit.server.registry.server_under_test import Asked, asking
 

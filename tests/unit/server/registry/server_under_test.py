@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 
 from proreus.aio.clock import Clock
 from proreus.api.wire import json
-from proreus.net.http_request import Request, Response
+from proreus.net.http1.messages import Chunks, Pieces, Request, Response
 from proreus.server.app import ApiServer
 
 MERGE = "application/merge-patch+json"
@@ -26,6 +26,8 @@ class Asked:
         self.headers = CIMultiDict(headers)
         self.peer_certificate = None
         self._body = body
+
+    has_arrived = True
 
     async def read_body(self, limit: int) -> bytes:
         return self._body
@@ -50,10 +52,11 @@ class Asking:
         *,
         kind: str = "application/json",
         accept: str = "*/*",
+        token: str = "",
     ) -> Answered:
         """``path`` without ``/api/v1/namespaces/default`` unless it begins with a slash."""
         target = path if path.startswith("/") else f"/api/v1/namespaces/default/{path}"
-        headers = {"Authorization": f"Bearer {self.server.token}", "User-Agent": "test/1"}
+        headers = {"Authorization": f"Bearer {token or self.server.token}", "User-Agent": "test/1"}
         headers["Accept"] = accept
         data = b""
         if body is not None:
@@ -63,7 +66,13 @@ class Asking:
         assert self.server._pipeline is not None
         answer = await self.server._pipeline.handle(asked)
         assert isinstance(answer, Response), "streams need a real connection"
-        sent = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body.pieces)
+        match answer.body:
+            case bytes() as sent:
+                pass
+            case Pieces(pieces=pieces):
+                sent = b"".join(pieces)
+            case Chunks(pieces=chunks):
+                sent = b"".join([piece async for piece in chunks])
         found = json.decode(sent) if sent[:1] in (b"{", b"[") else sent
         return Answered(answer.status, found, dict(answer.headers))
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from tests.unit.server.kinds.signing import signing_request
 from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
 
-PEM = b"-----BEGIN CERTIFICATE REQUEST-----\nMIIB\n-----END CERTIFICATE REQUEST-----\n"
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
@@ -34,6 +34,16 @@ async def test_priority_classes_stay_at_their_first_generation(ask: Asking) -> N
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
     assert await generations(ask, path, body, {"description": "x"}) == [1, 1]
+
+
+async def test_classes_of_the_system_say_whether_their_pods_may_move(ask: Asking) -> None:
+    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    node = await ask("GET", f"{path}/system-node-critical")
+    cluster = await ask("GET", f"{path}/system-cluster-critical")
+
+    assert "must not be moved" in node.body["description"]
+    assert cluster.body["description"].endswith("can be moved to another node if necessary.")
 
 
 async def test_storage_drivers_have_a_generation_once_they_are_changed(ask: Asking) -> None:
@@ -80,7 +90,7 @@ async def test_a_status_needs_a_revision_where_the_object_does(ask: Asking) -> N
 
 async def test_a_signing_request_says_who_asked_and_when_it_was_decided(ask: Asking) -> None:
     spec = {
-        "request": base64.b64encode(PEM).decode(),
+        "request": base64.b64encode(signing_request()).decode(),
         "signerName": "example.com/x",
         "usages": ["client auth"],
     }
@@ -128,7 +138,7 @@ async def test_an_evicted_pod_says_so_while_it_ends(ask: Asking) -> None:
     refused = await ask("POST", "pods/p/eviction", other)
     await ask("POST", "pods/p/eviction", {"metadata": {"name": "p"}})
 
-    assert (refused.status, refused.body["details"]["kind"]) == (409, "pods")
+    assert (refused.status, refused.body["details"]["kind"]) == (409, "Pod")
     ending = (await ask("GET", "pods/p")).body
     assert ending["metadata"]["deletionTimestamp"]
     [condition] = ending["status"]["conditions"]
@@ -182,13 +192,19 @@ async def test_a_claim_that_wants_no_device_shows_that_it_wants_none(ask: Asking
     [
         (
             {"apiVersion": "a/b/c", "kind": "A", "name": "a", "uid": "u"},
-            "metadata.ownerReferences[0].apiVersion",
+            "metadata.ownerReferences.apiVersion",
             'Invalid value: "a/b/c": version must not be empty',
         ),
         (
             {"apiVersion": "v1", "kind": "Event", "name": "a", "uid": "u"},
-            "metadata.ownerReferences[0]",
+            "metadata.ownerReferences",
+            'Invalid value: {"apiVersion":"v1","kind":"Event","name":"a","uid":"u"}: '
             "/v1, Kind=Event is disallowed from being an owner",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "A", "name": "a"},
+            "metadata.ownerReferences.uid",
+            'Invalid value: "": must not be empty',
         ),
     ],
 )
@@ -200,6 +216,20 @@ async def test_owners_that_cannot_be(ask: Asking, owner: Any, field: str, text: 
     [cause] = refused.body["details"]["causes"]
     assert cause["field"] == field
     assert cause["message"].endswith(text)
+
+
+async def test_only_one_owner_controls_an_object(ask: Asking) -> None:
+    owners = [
+        {"uid": uid, "apiVersion": "v1", "kind": kind, "name": "x", "controller": True}
+        for uid, kind in (("1", "A"), ("2", "B"))
+    ]
+
+    refused = await ask(
+        "POST", "configmaps", {"metadata": {"name": "a", "ownerReferences": owners}}
+    )
+
+    assert refused.status == 422
+    assert refused.body["message"].endswith('Found "true" in references for A/x and B/x')
 
 
 async def test_the_first_precedence_belongs_to_the_exempt_schema(ask: Asking) -> None:

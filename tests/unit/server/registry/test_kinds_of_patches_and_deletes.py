@@ -50,13 +50,60 @@ async def test_deleting_what_cannot_be_read_is_refused_for_what_can(ask: Asking)
     assert (await ask("GET", "configmaps/a")).status == 200
 
 
-async def test_deleting_what_cannot_be_read_goes_with_no_other_option(ask: Asking) -> None:
-    answer = await ask("DELETE", "configmaps/a", {OPTION: True, "gracePeriodSeconds": 1})
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ({"gracePeriodSeconds": 0}, ["gracePeriodSeconds"]),
+        ({"propagationPolicy": "Orphan"}, ["propagationPolicy"]),
+        ({"orphanDependents": False}, ["orphanDependents"]),
+        ({"preconditions": {"uid": "u"}}, ["preconditions"]),
+        ({"preconditions": {"resourceVersion": "1"}}, ["preconditions"]),
+        ({"preconditions": {}}, ["preconditions"]),
+        (
+            {"gracePeriodSeconds": 1, "preconditions": {}, "propagationPolicy": "Background"},
+            ["propagationPolicy", "gracePeriodSeconds", "preconditions"],
+        ),
+    ],
+)
+async def test_deleting_what_cannot_be_read_goes_with_no_other_option(
+    ask: Asking, other: dict[str, Any], named: list[str]
+) -> None:
+    answer = await ask("DELETE", "configmaps/a", {OPTION: True, **other})
+    harmless = await ask("DELETE", "configmaps/none", {OPTION: False, **other})
 
-    assert answer.body["message"] == (
-        f'DeleteOptions.meta.k8s.io "" is invalid: {OPTION}: Invalid value: true: cannot be set '
-        "together with .gracePeriodSeconds"
-    )
+    causes = answer.body["details"]["causes"]
+    assert [cause["message"] for cause in causes] == [
+        f"Invalid value: true: cannot be set together with .{name}" for name in named
+    ]
+    assert {cause["field"] for cause in causes} == {OPTION}
+    assert answer.body["message"].startswith('DeleteOptions.meta.k8s.io "" is invalid: ')
+    assert harmless.status == 404
+
+
+ONLY_CORRUPT = "is exclusively used to delete corrupt object(s), try again by removing this option"
+
+
+@pytest.mark.parametrize(
+    ("query", "end"),
+    [
+        (f"{OPTION}=true", ONLY_CORRUPT),
+        (f"{OPTION}=true&dryRun=All", ONLY_CORRUPT),
+        (f"{OPTION}=true&gracePeriodSeconds=5", "cannot be set together with .gracePeriodSeconds"),
+        (f"{OPTION}=true&uid=x", "cannot be set together with .preconditions"),
+    ],
+)
+async def test_the_option_counts_in_the_query_too(ask: Asking, query: str, end: str) -> None:
+    answer = await ask("DELETE", f"configmaps/a?{query}")
+
+    assert answer.status == 422
+    assert answer.body["message"].endswith(f"{OPTION}: Invalid value: true: {end}")
+
+
+async def test_what_is_not_there_cannot_be_unreadable(ask: Asking) -> None:
+    answer = await ask("DELETE", "configmaps/none", {OPTION: True})
+
+    assert answer.status == 422
+    assert answer.body["message"].startswith(f'configmaps "none" is invalid: {OPTION}: ')
 
 
 async def test_a_collection_is_not_deleted_blindly(ask: Asking) -> None:

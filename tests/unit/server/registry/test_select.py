@@ -1,4 +1,4 @@
-"""Which state a list or a watch is answered from: the tables of spec/server §2.5 and §2.8."""
+"""Which state a list or a watch is answered from: the tables of server.md §2.5 and §2.8."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from proreus.api.status import BadRequest, PlainError
 from proreus.api.wire.continue_token import ContinueToken
 from proreus.api.wire.options import decode_list_options
 from proreus.api.wire.query import parse_query
-from proreus.server.registry.builtin import builtin_resources
-from proreus.server.registry.resource import Resource
+from proreus.server.kinds import builtin_resources
 from proreus.server.registry.verbs.select import (
     Scope,
     known_fields,
@@ -19,10 +18,17 @@ from proreus.server.registry.verbs.select import (
     selection_of,
     watch_query,
 )
-from proreus.server.schema.rules import PLAIN
-from proreus.server.watch_cache.query import Any, Exact, Latest, ListQuery, NotOlderThan, WatchQuery
+from proreus.server.resource import Resource
+from proreus.server.watch_cache.query import (
+    AnyState,
+    Exact,
+    Latest,
+    ListQuery,
+    NotOlderThan,
+    WatchQuery,
+)
 
-RESOURCES = {(r.group, r.plural): r for r in builtin_resources(lambda _: PLAIN)}
+RESOURCES = {(r.group, r.plural): r for r in builtin_resources()}
 PINNED = ContinueToken(9, "b\0").encode()
 UNPINNED = ContinueToken(-1, "b\0").encode()
 
@@ -49,7 +55,7 @@ def watched(query: str, *, is_legacy: bool = False) -> WatchQuery:
         ("", Latest(), 0),
         ("limit=5", Latest(), 5),
         ("limit=-5", Latest(), 0),
-        ("resourceVersion=0&limit=5", Any(), 5),
+        ("resourceVersion=0&limit=5", AnyState(), 5),
         ("resourceVersion=7", NotOlderThan(7), 0),
         ("resourceVersion=7&limit=5", Exact(7), 5),
         ("resourceVersion=7&limit=5&fieldSelector=metadata.name%3Dx", NotOlderThan(7), 5),
@@ -91,7 +97,7 @@ def test_a_token_is_relative_to_what_was_asked_for() -> None:
     ("query", "after", "state", "initial", "end"),
     [
         ("watch=1", None, Latest(), True, True),
-        ("watch=1&resourceVersion=0", None, Any(), True, True),
+        ("watch=1&resourceVersion=0", None, AnyState(), True, True),
         ("watch=1&resourceVersion=7", 7, Latest(), False, False),
         (
             "watch=1&resourceVersion=7&sendInitialEvents=1&resourceVersionMatch=NotOlderThan",
@@ -119,7 +125,7 @@ def test_where_a_watch_begins(
 def test_the_old_watch_path_begins_with_any_state_and_has_no_end_mark() -> None:
     found = watched("", is_legacy=True)
 
-    assert (found.state, found.send_initial, found.initial_events_end) == (Any(), True, False)
+    assert (found.state, found.send_initial, found.initial_events_end) == (AnyState(), True, False)
 
 
 def test_a_watch_ends_when_asked_or_after_half_an_hour_to_an_hour() -> None:

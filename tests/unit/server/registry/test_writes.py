@@ -1,4 +1,4 @@
-"""Create, update and delete, whatever the kind (spec/server §6)."""
+"""Create, update and delete, whatever the kind (server.md §6)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proreus.server.storage.change_log import ChangeLog, Position, Watch
+from proreus.server.storage.change_log import ChangeLog, LogWatch, Position
 from proreus.server.storage.interface import Change, ChangeBatch, StoredValue
 
 
@@ -53,13 +53,13 @@ async def test_a_lagging_watch_reads_the_past_then_the_log_without_a_gap() -> No
         following = next(item for item in history if item.revision > position.after)
         return ChangeBatch((following,), following.revision)
 
-    watch = Watch(log, position, read_past)
+    watch = LogWatch(log, position, read_past)
     found: list[Change] = []
     while len(found) < 10:
         found += (await anext(watch)).changes
 
     assert found == history
-    assert repr(watch) == "<Watch of /r/ after 11>"
+    assert repr(watch) == "<LogWatch of /r/ after 11>"
 
 
 def test_progress_is_told_once_per_request_and_not_before_a_watch_from_the_future() -> None:

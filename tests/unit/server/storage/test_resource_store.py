@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from proreus.api.status import BadRequest
-from proreus.server.storage.factory import StorageFactory
 from proreus.server.storage.interface import (
     InvalidKey,
     KeyExists,
@@ -16,7 +15,8 @@ from proreus.server.storage.interface import (
     StoredValue,
 )
 from proreus.server.storage.memory import MemoryStorage
-from proreus.server.storage.resource_store import Preconditions, ResourceStore, Update
+from proreus.server.storage.resource_store import NewValue, Preconditions, Removal, ResourceStore
+from proreus.server.storage.resource_stores import ResourceStores
 from proreus.testing.virtual_clock import VirtualClock
 
 POD = b'{"metadata":{"name":"a","uid":"u1"},"spec":{}}'
@@ -30,7 +30,7 @@ async def storage() -> AsyncIterator[MemoryStorage]:
 
 @pytest.fixture
 def pods(storage: MemoryStorage) -> ResourceStore:
-    return StorageFactory(storage).store("pods")
+    return ResourceStores(storage).store("pods")
 
 
 class Recorded:
@@ -41,12 +41,12 @@ class Recorded:
         self.refuse = refuse
         self.seen: list[int] = []
 
-    def __call__(self, current: StoredValue | None) -> Update:
+    async def __call__(self, current: StoredValue | None) -> NewValue:
         self.seen.append(current.revision if current else 0)
         value = current.value if current else b""
         if value == self.refuse:
             raise BadRequest("refused")
-        return Update(value + self.suffix)
+        return NewValue(value + self.suffix)
 
 
 async def test_keys_are_relative_to_the_prefix(pods: ResourceStore, storage: MemoryStorage) -> None:
@@ -82,17 +82,24 @@ async def test_an_update_changes_what_is_stored(pods: ResourceStore) -> None:
 
     result = await pods.guaranteed_update("a", Recorded())
 
-    assert (result.old, result.is_written) == (created, True)
+    assert result.old == created
     assert result.new == await pods.get("a") == StoredValue("a", b"1+", result.new.revision)
 
 
-async def test_an_update_may_be_async(pods: ResourceStore) -> None:
-    await pods.create("a", b"1")
+async def test_a_dry_run_checks_everything_and_writes_nothing(pods: ResourceStore) -> None:
+    kept = await pods.create("a", b"1")
 
-    async def update(current: StoredValue | None) -> Update:
-        return Update(b"2")
+    updated = await pods.guaranteed_update("a", Recorded(), dry_run=True)
+    created = await pods.create("b", b"2", dry_run=True)
+    deleted = await pods.delete("a", dry_run=True)
 
-    assert (await pods.guaranteed_update("a", update)).new.value == b"2"
+    assert (updated.new.value, updated.new.revision) == (b"1+", kept.revision)
+    assert (created.revision, deleted) == (0, kept)
+    assert (await pods.list()).items == (kept,)
+    with pytest.raises(KeyExists):
+        await pods.create("a", b"2", dry_run=True)
+    with pytest.raises(KeyNotFound):
+        await pods.delete("b", dry_run=True)
 
 
 async def test_an_update_of_a_missing_object_is_not_found_unless_ignored(
@@ -112,7 +119,7 @@ async def test_a_no_op_is_silent(pods: ResourceStore, storage: MemoryStorage) ->
 
     result = await pods.guaranteed_update("a", Recorded(suffix=b""))
 
-    assert (result.new, result.is_written) == (created, False)
+    assert result.new == result.old == created
     assert await storage.current_revision() == created.revision
 
 
@@ -124,7 +131,7 @@ async def test_a_no_op_on_a_stale_copy_is_tried_on_the_stored_value(pods: Resour
 
     result = await pods.guaranteed_update("a", update, cached=cached)
 
-    assert (result.new, result.is_written) == (newer, False)
+    assert result.new == result.old == newer
     assert update.seen == [cached.revision, newer.revision]
 
 
@@ -178,22 +185,22 @@ async def test_losing_a_race_starts_over_from_the_winner(pods: ResourceStore) ->
     await pods.create("a", b"1")
     raced = False
 
-    async def update(current: StoredValue | None) -> Update:
+    async def update(current: StoredValue | None) -> NewValue:
         nonlocal raced
         assert current is not None
         if not raced:
             raced = True
             await pods.guaranteed_update("a", Recorded(suffix=b"!"))
-        return Update(current.value + b"+")
+        return NewValue(current.value + b"+")
 
     assert (await pods.guaranteed_update("a", update)).new.value == b"1!+"
 
 
 async def test_a_creating_update_that_loses_starts_over(pods: ResourceStore) -> None:
-    async def update(current: StoredValue | None) -> Update:
+    async def update(current: StoredValue | None) -> NewValue:
         if current is None:
             await pods.create("a", b"first")
-        return Update((current.value if current else b"") + b"+")
+        return NewValue((current.value if current else b"") + b"+")
 
     result = await pods.guaranteed_update("a", update, ignore_not_found=True)
 
@@ -203,9 +210,9 @@ async def test_a_creating_update_that_loses_starts_over(pods: ResourceStore) -> 
 async def test_an_object_deleted_during_an_update_is_not_found(pods: ResourceStore) -> None:
     await pods.create("a", b"1")
 
-    async def update(current: StoredValue | None) -> Update:
+    async def update(current: StoredValue | None) -> NewValue:
         await pods.delete("a")
-        return Update(b"2")
+        return NewValue(b"2")
 
     with pytest.raises(KeyNotFound):
         await pods.guaranteed_update("a", update)
@@ -235,7 +242,27 @@ async def test_preconditions_that_hold_let_pass(pods: ResourceStore) -> None:
     created = await pods.create("a", POD)
     exact = Preconditions(uid="u1", resource_version=str(created.revision))
 
-    assert (await pods.guaranteed_update("a", Recorded(), preconditions=exact)).is_written
+    result = await pods.guaranteed_update("a", Recorded(), preconditions=exact)
+
+    assert result.new.value == POD + b"+"
+
+
+@pytest.mark.parametrize("missing_ok", [False, True])
+async def test_a_removal_that_another_writer_did_first_is_an_error_unless_that_is_as_well(
+    pods: ResourceStore, missing_ok: bool
+) -> None:
+    await pods.create("a", b"1")
+
+    async def update(current: StoredValue | None) -> Removal:
+        await pods.delete("a")
+        return Removal(b"last", missing_ok)
+
+    if missing_ok:
+        done = await pods.guaranteed_update("a", update)
+        assert (done.new.value, done.is_removed) == (b"last", True)
+    else:
+        with pytest.raises(KeyNotFound):
+            await pods.guaranteed_update("a", update)
 
 
 async def test_preconditions_failing_on_a_stale_copy_are_checked_on_the_stored_value(
@@ -293,11 +320,11 @@ async def test_a_delete_by_a_stale_copy_removes_the_newest(pods: ResourceStore) 
 
 
 async def test_a_factory_makes_one_store_per_resource(storage: MemoryStorage) -> None:
-    factory = StorageFactory(storage)
+    factory = ResourceStores(storage)
 
     assert factory.store("pods") is factory.store("pods")
     assert factory.store("secrets").prefix == "/registry/secrets/"
     assert repr(factory) == (
-        "<StorageFactory of 2 resources over "
+        "<ResourceStores of 2 resources over "
         "<MemoryStorage with 0 keys at revision 1, readable since 0>>"
     )

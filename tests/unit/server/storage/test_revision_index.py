@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 from hypothesis import given
 
-from proreus.server.storage.revision_index import Entry, RevisionIndex, Span
+from proreus.server.storage.revision_index import KeyRevision, RevisionIndex, Span
 
 STEPS = st.lists(st.tuples(st.sampled_from(["/a/x", "/a/y", "/b/x"]), st.booleans()), max_size=40)
 
@@ -61,7 +61,7 @@ def test_compaction_by_steps_changes_no_readable_state(
 def test_a_span_counts_what_follows_it() -> None:
     index, _ = written([("/a/x", False), ("/a/y", False), ("/b/x", False)])
 
-    assert index.at("/a/", "", 1, None) == Span((Entry("/a/x", 2),), 1)
-    assert index.at("/a/", "/a/y", 1, None) == Span((Entry("/a/y", 3),), 0)
+    assert index.at("/a/", "", 1, None) == Span((KeyRevision("/a/x", 2),), 1)
+    assert index.at("/a/", "/a/y", 1, None) == Span((KeyRevision("/a/y", 3),), 0)
     assert index.count("/a/") == 2
     assert repr(index) == "<RevisionIndex: 3 live keys, 0 with a past>"

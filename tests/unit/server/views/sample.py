@@ -7,9 +7,8 @@ from typing import Any
 
 from proreus.aio.clock import Timer
 from proreus.api.wire import splice
-from proreus.server.registry.builtin import builtin_resources
-from proreus.server.registry.resource import Resource
-from proreus.server.schema.rules import Rules
+from proreus.server.kinds import builtin_resources
+from proreus.server.resource import Resource
 from proreus.server.watch_cache.object import CachedObject
 
 NOW = 1_800_000_000.0  # 2027-01-15T08:00:00Z
@@ -31,7 +30,7 @@ class StandingClock:
 
 
 def resource(plural: str, group: str = "", version: str = "v1") -> Resource:
-    found = builtin_resources(lambda _: Rules())
+    found = builtin_resources()
     return next(r for r in found if (r.group, r.version, r.plural) == (group, version, plural))
 
 
@@ -39,4 +38,6 @@ def cached(name: str, revision: int, body: dict[str, Any] | None = None) -> Cach
     metadata = {"name": name, "namespace": "ns", "creationTimestamp": MINUTE_AGO}
     stored = splice.stored_from_object({"metadata": metadata, **(body or {})})
     item = splice.item_from_stored(stored, revision)
-    return CachedObject(f"ns/{name}", "ns", name, revision, item, {}, {})
+    return CachedObject(
+        f"ns/{name}", revision, item, namespace="ns", name=name, labels={}, fields={}
+    )

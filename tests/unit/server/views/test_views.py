@@ -9,20 +9,22 @@ import pytest
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.wire import json, protobuf, splice
+from proreus.server.resource import CustomVersion
 from proreus.server.views import (
     ConvertedView,
     IncludeObject,
     JsonView,
     MetadataView,
     ProtobufView,
+    ResponseView,
     TableView,
     indented,
     to_protobuf,
     to_yaml,
 )
-from proreus.server.views.columns import printer_for
-from proreus.server.views.zero import zero_body
-from proreus.server.watch_cache.query import Listing
+from proreus.server.views.list_encodings import json_pieces
+from proreus.server.views.zero_values import zero_body
+from proreus.server.watch_cache.query import ListResult
 from tests.unit.server.views.sample import StandingClock, cached, resource
 
 CONFIG_MAPS = resource("configmaps")
@@ -33,12 +35,15 @@ GONE = {"kind": "Status", "code": 410}
 
 
 def table(include: IncludeObject = IncludeObject.METADATA, version: str = "v1") -> TableView:
-    printer = printer_for(CONFIG_MAPS.group_kind)
     view = JsonView(CONFIG_MAPS)
-    return TableView(printer, view, StandingClock(), include=include, version=version)
+    return TableView(CONFIG_MAPS.printer, view, StandingClock(), include=include, version=version)
 
 
 ALL_VIEWS = [JsonView(CONFIG_MAPS), MetadataView(), table()]
+
+
+def listed_by(view: ResponseView, listing: ListResult, *, continue_token: str = "") -> bytes:
+    return b"".join(json_pieces(view.parts(listing, continue_token=continue_token)))
 
 
 def decoded(body: bytes) -> Any:
@@ -62,43 +67,45 @@ def test_an_object_of_a_group_names_it() -> None:
 @pytest.mark.parametrize("is_custom", [False, True])
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 200])
 def test_a_list_in_pieces_is_the_list(count: int, is_custom: bool) -> None:
-    view = JsonView(replace(CONFIG_MAPS, custom=is_custom))
-    listing = Listing([(A, B)[n % 2] for n in range(count)], 9)
+    view = JsonView(replace(CONFIG_MAPS, custom=CustomVersion() if is_custom else None))
+    listing = ListResult([(A, B)[n % 2] for n in range(count)], 9)
 
     size, pieces = view.listing_pieces(listing, continue_token="more")
     whole = b"".join(pieces)
 
-    assert whole == view.listing(listing, continue_token="more")
+    assert whole == listed_by(view, listing, continue_token="more")
     assert len(whole) == size
 
 
 def test_list_items_have_no_kind_unless_the_kind_is_custom() -> None:
-    plain = decoded(JsonView(CONFIG_MAPS).listing(Listing([A, B], 9)))
+    plain = decoded(listed_by(JsonView(CONFIG_MAPS), ListResult([A, B], 9)))
     assert plain == {
         "kind": "ConfigMapList",
         "apiVersion": "v1",
         "metadata": {"resourceVersion": "9"},
         "items": [splice.decode_item(A.item), splice.decode_item(B.item)],
     }
-    custom = decoded(JsonView(replace(CONFIG_MAPS, custom=True)).listing(Listing([A, B], 9)))
+    custom = decoded(
+        listed_by(JsonView(replace(CONFIG_MAPS, custom=CustomVersion())), ListResult([A, B], 9))
+    )
     assert [item["kind"] for item in custom["items"]] == ["ConfigMap", "ConfigMap"]
 
 
 @pytest.mark.parametrize("objects", [[], [A], [A, B], [A, B, A]], ids=len)
 def test_a_list_has_all_its_items_in_order(objects: list[Any]) -> None:
-    body = decoded(JsonView(CONFIG_MAPS).listing(Listing(objects, 9)))
+    body = decoded(listed_by(JsonView(CONFIG_MAPS), ListResult(objects, 9)))
     assert body["items"] == [splice.decode_item(obj.item) for obj in objects]
 
 
 @pytest.mark.parametrize("view", ALL_VIEWS, ids=repr)
 def test_a_page_tells_how_to_go_on_and_how_much_is_left(view: Any) -> None:
-    page = Listing([A], 9, next_start="ns/b", remaining=4)
-    assert decoded(view.listing(page, continue_token="more"))["metadata"] == {
+    page = ListResult([A], 9, next_start="ns/b", remaining=4)
+    assert decoded(listed_by(view, page, continue_token="more"))["metadata"] == {
         "resourceVersion": "9",
         "continue": "more",
         "remainingItemCount": 4,
     }
-    assert decoded(view.listing(page))["metadata"] == {"resourceVersion": "9"}
+    assert decoded(listed_by(view, page))["metadata"] == {"resourceVersion": "9"}
 
 
 @pytest.mark.parametrize("view", ALL_VIEWS, ids=repr)
@@ -117,8 +124,8 @@ def test_a_bookmark_of_a_typed_kind_shows_its_zero_fields() -> None:
             "status": {},
         },
     }
-    definition = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-    assert b'"versions":null}' in zero_body(definition)
+    definitions = resource("customresourcedefinitions", "apiextensions.k8s.io")
+    assert b'"versions":null}' in JsonView(definitions).bookmark(5, initial_events_end=False)
 
 
 def test_the_bookmark_that_ends_initial_events_is_marked() -> None:
@@ -143,9 +150,9 @@ def test_metadata_is_cut_out_of_the_object() -> None:
 
 
 def test_a_metadata_list_of_nothing_has_null_items() -> None:
-    empty = decoded(MetadataView("v1beta1").listing(Listing([], 9)))
+    empty = decoded(listed_by(MetadataView("v1beta1"), ListResult([], 9)))
     assert empty["items"] is None
-    full = decoded(MetadataView("v1beta1").listing(Listing([A, B], 9)))
+    full = decoded(listed_by(MetadataView("v1beta1"), ListResult([A, B], 9)))
     assert [item["apiVersion"] for item in full["items"]] == ["meta.k8s.io/v1beta1"] * 2
 
 
@@ -176,7 +183,7 @@ def test_a_table_bookmark_has_a_row_of_nothing() -> None:
 
 def test_rows_carry_nothing_metadata_or_the_object() -> None:
     rows = {
-        include: decoded(table(include).listing(Listing([A], 9)))["rows"][0]["object"]
+        include: decoded(listed_by(table(include), ListResult([A], 9)))["rows"][0]["object"]
         for include in IncludeObject
     }
     assert rows[IncludeObject.NONE] is None
@@ -198,10 +205,10 @@ def test_a_review_shows_no_metadata_where_it_has_none() -> None:
 
 
 def test_a_table_of_no_rows_is_an_empty_list_or_null_for_definitions() -> None:
-    assert decoded(table().listing(Listing([], 9)))["rows"] == []
+    assert decoded(listed_by(table(), ListResult([], 9)))["rows"] == []
     definitions = resource("customresourcedefinitions", "apiextensions.k8s.io")
-    view = TableView(printer_for(definitions.group_kind), JsonView(definitions), StandingClock())
-    assert decoded(view.listing(Listing([], 9)))["rows"] is None
+    view = TableView(definitions.printer, JsonView(definitions), StandingClock())
+    assert decoded(listed_by(view, ListResult([], 9)))["rows"] is None
 
 
 def test_equal_views_are_equal_and_different_ones_are_not() -> None:
@@ -230,11 +237,9 @@ def test_a_resource_stored_in_another_version_is_converted() -> None:
     assert (event["apiVersion"], event["spec"]) == ("autoscaling/v1", {"old": True})
     assert event["metadata"]["resourceVersion"] == "4"
     assert decoded(view.object(scaler)) == event
-    listed = decoded(view.listing(Listing([scaler], 9), continue_token="t"))
+    listed = decoded(listed_by(view, ListResult([scaler], 9), continue_token="t"))
     assert listed["items"][0]["spec"] == {"old": True}
-    rows = TableView(
-        printer_for(scalers.group_kind), view, StandingClock(), include=IncludeObject.OBJECT
-    )
+    rows = TableView(scalers.printer, view, StandingClock(), include=IncludeObject.OBJECT)
     assert decoded(rows.object(scaler))["rows"][0]["object"] == event
     assert view == ConvertedView(scalers, JsonView(scalers), swapped)
 
@@ -249,14 +254,11 @@ def test_answers_can_be_indented_or_written_as_yaml() -> None:
 def test_protobuf_says_what_the_json_view_says() -> None:
     whole = JsonView(CONFIG_MAPS)
     view = ProtobufView(whole)
-    assert protobuf.decode(view.object(A)) == decoded(whole.object(A))
-    assert protobuf.decode(view.document(GONE))["code"] == 410
-    page = Listing([A, B], 9)
-    listed = protobuf.decode(view.listing(page, continue_token="t"))
-    assert listed["metadata"]["continue"] == "t"
-    assert [item["metadata"]["name"] for item in listed["items"]] == ["a", "b"]
+    assert protobuf.decode(to_protobuf(whole.object(A))) == decoded(whole.object(A))
+    assert protobuf.decode(to_protobuf(whole.document(GONE)))["code"] == 410
     metadata = ProtobufView(MetadataView())
-    assert protobuf.decode(metadata.object(A)) == decoded(MetadataView().object(A))
+    shown = MetadataView().object(A)
+    assert protobuf.decode(to_protobuf(shown)) == decoded(shown)
     assert view == ProtobufView(whole)
     assert len({view, metadata, whole}) == 3
 
@@ -270,7 +272,7 @@ def test_protobuf_frames_carry_their_length() -> None:
     }
     for event_type, frame in frames.items():
         assert int.from_bytes(frame[:4], "big") == len(frame) - 4
-        assert protobuf.decode_watch_event(frame[4:])[0] == event_type
+        assert frame[4:].startswith(b"\n%c%b\x12" % (len(event_type), event_type.encode()))
     assert view.first_event("ADDED", A) == frames["ADDED"]
 
 

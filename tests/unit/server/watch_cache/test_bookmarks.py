@@ -1,15 +1,15 @@
-"""When a watch is told how far it is (spec/server §4.12)."""
+"""When a watch is told how far it is (server.md §4.12)."""
 
 from __future__ import annotations
 
 from proreus.server.storage.interface import Change, StoredValue
-from proreus.server.watch_cache.query import Any, WatchQuery
+from proreus.server.watch_cache.query import AnyState, WatchQuery
 from proreus.server.watch_cache.watches import next_bookmark_s
 from tests.watching import PREFIX, Cluster, RecordingSink, from_start, put, selection, stored_object
 
 
 async def test_a_quiet_watch_gets_none_until_the_revision_has_moved(cluster: Cluster) -> None:
-    watch = await cluster.watch(WatchQuery(state=Any(), bookmarks=True))
+    watch = await cluster.watch(WatchQuery(state=AnyState(), bookmarks=True))
     await cluster.clock.advance(130)
     assert watch.told == []
 
@@ -32,7 +32,7 @@ async def test_it_comes_about_every_minute_to_those_who_allow_it(cluster: Cluste
 
 
 async def test_the_last_one_comes_two_seconds_before_the_deadline(cluster: Cluster) -> None:
-    watch = await cluster.watch(WatchQuery(state=Any(), bookmarks=True, timeout_s=30))
+    watch = await cluster.watch(WatchQuery(state=AnyState(), bookmarks=True, timeout_s=30))
     revision = await cluster.write("a/x")
 
     await cluster.clock.advance(27.5)
@@ -52,7 +52,7 @@ def test_a_slot_that_is_missed_gives_none() -> None:
 
 
 async def test_watchers_of_one_view_share_its_bytes(cluster: Cluster) -> None:
-    watches = [await cluster.watch(WatchQuery(state=Any(), bookmarks=True)) for _ in range(3)]
+    watches = [await cluster.watch(WatchQuery(state=AnyState(), bookmarks=True)) for _ in range(3)]
     await cluster.write("a/x")
 
     await cluster.clock.advance(61)
@@ -62,7 +62,7 @@ async def test_watchers_of_one_view_share_its_bytes(cluster: Cluster) -> None:
 
 
 async def test_a_bookmark_that_is_first_in_its_stream_is_made_so(cluster: Cluster) -> None:
-    watch = await cluster.watch(WatchQuery(selection("no=match"), state=Any(), bookmarks=True))
+    watch = await cluster.watch(WatchQuery(selection("no=match"), state=AnyState(), bookmarks=True))
     await cluster.write("a/x")
 
     await cluster.clock.advance(121)
@@ -92,8 +92,8 @@ async def test_what_waits_for_the_end_of_the_turn_goes_out_before_it(cluster: Cl
         cluster.cache.apply(Change(2, stored.key, None, stored))
         cluster.caches._freshness.reached(2)
 
-    cluster.caches._agenda.at(59.9, change, grain_s=1.0)
-    watch = await cluster.watch(WatchQuery(state=Any(), bookmarks=True))
+    cluster.caches._timers.at(59.9, change, grain_s=1.0)
+    watch = await cluster.watch(WatchQuery(state=AnyState(), bookmarks=True))
     await cluster.clock.advance(61)
 
     assert watch.told == ["ADDED a/x 2", "BOOKMARK 2"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from proreus.net.http1.messages import chunk_of
 from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Any, ListQuery, WatchQuery
+from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 from proreus.server.watch_cache.selecting import Matches
 from proreus.server.watch_cache.view import Burst
 from tests.watching import Cluster, LinesView, selection
@@ -30,7 +31,7 @@ async def test_a_frame_is_made_once_per_view_for_all_watchers(cluster: Cluster) 
 async def test_frames_are_shared_between_different_selections(cluster: Cluster) -> None:
     view = LinesView()
     for select in (selection(), selection(namespace="a"), selection("app=web")):
-        await cluster.watch(WatchQuery(select, state=Any()), view=view)
+        await cluster.watch(WatchQuery(select, state=AnyState()), view=view)
     await cluster.write("a/first", labels={"app": "web"})
     await cluster.settle()
     view.made.clear()
@@ -56,7 +57,7 @@ async def test_one_who_joins_between_two_flushes_gets_nothing_twice(cluster: Clu
     early = await cluster.watch()
     await cluster.write("a/x")
     await cluster.cache.list(ListQuery())  # applied, and perhaps not yet flushed
-    late = await cluster.watch(WatchQuery(state=Any(), send_initial=True))
+    late = await cluster.watch(WatchQuery(state=AnyState(), send_initial=True))
     joined = await cluster.watch()
     await cluster.write("a/y")
     await cluster.settle()
@@ -75,10 +76,10 @@ async def test_an_event_looks_only_at_the_watchers_it_can_concern(cluster: Clust
 
     for n in range(100):
         on_node = selection(fields=f"spec.nodeName=n{n}")
-        watch = await cluster.watch(WatchQuery(on_node, state=Any()))
+        watch = await cluster.watch(WatchQuery(on_node, state=AnyState()))
         audience = cluster.cache._fan_out._by_exact[f"n{n}"][on_node]
         audience.matches = partial(look, f"n{n}", watch.subscriber.matches)
-        await cluster.watch(WatchQuery(selection(namespace=f"ns{n}"), state=Any()))
+        await cluster.watch(WatchQuery(selection(namespace=f"ns{n}"), state=AnyState()))
 
     await cluster.write("a/x", node="n7")
     await cluster.write("a/x", node="n8")
@@ -90,7 +91,7 @@ async def test_an_event_looks_only_at_the_watchers_it_can_concern(cluster: Clust
 
 async def test_an_audience_nobody_is_left_in_is_forgotten(cluster: Cluster) -> None:
     watches = [
-        await cluster.watch(WatchQuery(selection(fields=f"spec.nodeName=n{n}"), state=Any()))
+        await cluster.watch(WatchQuery(selection(fields=f"spec.nodeName=n{n}"), state=AnyState()))
         for n in range(10)
     ]
     watches.append(await cluster.watch())
@@ -102,10 +103,10 @@ async def test_an_audience_nobody_is_left_in_is_forgotten(cluster: Cluster) -> N
     assert not cluster.cache._fan_out._by_exact
 
 
-def test_a_burst_is_one_http_chunk() -> None:
+def test_a_burst_is_encoded_once_for_all_watchers() -> None:
     burst = Burst((b"one\n", b"three\n"))
 
-    assert burst.http_chunk == b"a\r\none\nthree\n\r\n"
-    assert burst.http_chunk is burst.http_chunk
-    assert Burst((b"one\n",)).http_chunk == b"4\r\none\n\r\n"
+    assert burst.encoded(chunk_of) == b"a\r\none\nthree\n\r\n"
+    assert burst.encoded(chunk_of) is burst.encoded(chunk_of)
+    assert Burst((b"one\n",)).encoded(chunk_of) == b"4\r\none\n\r\n"
     assert repr(burst) == "<Burst of 2 frames, 10 B>"

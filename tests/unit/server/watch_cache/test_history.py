@@ -1,4 +1,4 @@
-"""The ring of recent changes: how it grows, shrinks and forgets (spec/server §4.3, §4.4)."""
+"""The ring of recent changes: how it grows, shrinks and forgets (server.md §4.3, §4.4)."""
 
 from __future__ import annotations
 

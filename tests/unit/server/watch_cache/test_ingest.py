@@ -7,10 +7,17 @@ import asyncio
 import pytest
 
 from proreus.api.status import TooManyRequests
-from proreus.server.storage.interface import Compacted, FutureRevision, Unavailable
+from proreus.server.storage.interface import (
+    Compacted,
+    FutureRevision,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    Unavailable,
+)
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.watch_cache.caches import WatchCaches
-from proreus.server.watch_cache.query import Any, Exact, ListQuery, NotOlderThan, WatchQuery
+from proreus.server.watch_cache.query import AnyState, Exact, ListQuery, NotOlderThan, WatchQuery
 from proreus.server.watch_cache.readiness import retry_after_s
 from proreus.testing.virtual_clock import VirtualClock
 from tests.watching import (
@@ -25,6 +32,8 @@ from tests.watching import (
 
 SPECS, ENDPOINTS = "/registry/services/specs/", "/registry/services/endpoints/"
 THINGS = "/registry/example.com/things/"
+PATIENCE_S = 30
+LATE = (THINGS, SPECS)
 
 
 async def test_changes_go_to_the_resource_with_the_longest_prefix(cluster: Cluster) -> None:
@@ -57,6 +66,22 @@ async def test_what_is_stored_before_the_start_is_listed_in_pages() -> None:
     assert listing.revision == 2501
 
 
+@pytest.mark.parametrize(("count", "size"), [(1000, 1), (4, 600_000)], ids=["many", "large ones"])
+async def test_others_get_their_turn_while_a_burst_of_changes_is_applied(
+    cluster: Cluster, count: int, size: int
+) -> None:
+    for n in range(count):
+        await cluster.write(f"a/{n:04}", labels={"text": "x" * size})
+
+    seen = set()
+    async with asyncio.timeout(PATIENCE_S):
+        while count not in seen:
+            seen.add(len(await cluster.keys(ListQuery(state=AnyState()))))
+            await asyncio.sleep(0)
+
+    assert len(seen) > 3, "between the turns, part of the burst is there"
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -71,7 +96,7 @@ async def test_what_is_stored_before_the_start_is_listed_in_pages() -> None:
 async def test_a_value_that_cannot_be_read_ends_neither_the_server_nor_any_watch(
     cluster: Cluster, value: bytes
 ) -> None:
-    watch = await cluster.watch(WatchQuery(state=Any()))
+    watch = await cluster.watch(WatchQuery(state=AnyState()))
 
     await cluster.storage.create(PREFIX + "a/b", value)
     last = await cluster.write("a/c")
@@ -105,7 +130,7 @@ async def test_a_resource_added_later_has_its_past_and_misses_nothing(cluster: C
     await put(cluster.storage, THINGS, "a/during")
     await remove(cluster.storage, THINGS, "a/0")
     await things.wait_ready()
-    watch = await cluster.watch(WatchQuery(state=Any(), send_initial=True), cache=things)
+    watch = await cluster.watch(WatchQuery(state=AnyState(), send_initial=True), cache=things)
     last = await put(cluster.storage, THINGS, "a/after")
     await cluster.settle()
 
@@ -113,6 +138,33 @@ async def test_a_resource_added_later_has_its_past_and_misses_nothing(cluster: C
     assert keys == ["a/1", "a/2", "a/3", "a/4", "a/after", "a/during"]
     assert {event.key for event in watch.events} == set(keys)
     assert watch.told[-1] == f"ADDED a/after {last}"
+
+
+async def test_resources_added_later_remember_as_many_writes_as_the_others() -> None:
+    """Guarantee: resumable"""
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        for n in range(5):
+            await put(storage, THINGS, f"a/{n}")
+            await put(storage, SPECS, f"a/{n}")
+        async with cluster_on(storage, clock, remembered=4) as cluster:
+            storage.hold_lists()
+            added = {prefix: cluster.caches.add(prefix, read_attributes) for prefix in LATE}
+            during = await put(storage, THINGS, "a/during")
+            await cluster.reached(during)
+            storage.release_lists()
+            for cache in added.values():
+                await cache.wait_ready()
+            asked = WatchQuery(state=NotOlderThan(during - 4))
+            things, specs = [await cluster.watch(asked, cache=cache) for cache in added.values()]
+            too_early = WatchQuery(state=NotOlderThan(during - 5))
+            refused = await cluster.watch(too_early, cache=added[SPECS])
+            await cluster.settle()
+
+    assert things.told == ["ADDED a/4 10", "ADDED a/during 12"]
+    assert specs.told == ["ADDED a/3 9", "ADDED a/4 11"]
+    assert "too old" in refused.told[0]
 
 
 async def test_a_resource_removed_ends_its_watches_without_an_error(cluster: Cluster) -> None:
@@ -134,7 +186,12 @@ async def test_a_resource_removed_ends_its_watches_without_an_error(cluster: Clu
     assert again.peek("a/x") is not None
 
 
-async def test_a_lost_stream_is_resumed_and_watchers_notice_nothing() -> None:
+@pytest.mark.parametrize(
+    "why",
+    [Unavailable("connection lost"), StorageCorrupt("a page is damaged"), StorageFull("no space")],
+    ids=lambda why: type(why).__name__,
+)
+async def test_a_lost_stream_is_resumed_and_watchers_notice_nothing(why: StorageError) -> None:
     clock = VirtualClock()
     async with MemoryStorage.open(clock) as memory:
         storage = InterruptibleStorage(memory)
@@ -143,7 +200,7 @@ async def test_a_lost_stream_is_resumed_and_watchers_notice_nothing() -> None:
             await cluster.write("a/1")
             await cluster.settle()
 
-            storage.interrupt(Unavailable("connection lost"))
+            storage.interrupt(why)
             await cluster.write("a/2")
             await cluster.settle()
             assert watch.told == ["ADDED a/1 2"]
@@ -151,6 +208,24 @@ async def test_a_lost_stream_is_resumed_and_watchers_notice_nothing() -> None:
 
             assert watch.told == ["ADDED a/1 2", "ADDED a/2 3"]
             assert not watch.is_closed()
+
+
+async def test_a_store_that_cannot_tell_how_far_it_is_ends_nothing() -> None:
+    """An etcd without space may refuse the write by which progress is learned."""
+    clock = VirtualClock()
+    async with MemoryStorage.open(clock) as memory:
+        storage = InterruptibleStorage(memory)
+        async with cluster_on(storage, clock) as cluster:
+            storage.progress_error = StorageFull("no space")
+            waiting = asyncio.create_task(cluster.caches.wait_for(3))
+            await cluster.clock.advance(1)
+            assert storage.progress_requests
+
+            await cluster.write("a/1")
+            last = await cluster.write("a/2")
+            await cluster.settle()
+
+            assert waiting.done() and cluster.cache.revision == last
 
 
 async def test_after_a_gap_every_watcher_is_closed_before_the_new_list_is_seen() -> None:

@@ -1,4 +1,4 @@
-"""get and list: how fresh, how old, which page (spec/server §2.5, cases of §10)."""
+"""get and list: how fresh, how old, which page (server.md §2.5, cases of §10)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from proreus.api.status import Expired, ResourceVersionTooLarge
-from proreus.server.watch_cache.query import Any, Exact, Latest, ListQuery, NotOlderThan
+from proreus.server.watch_cache.query import AnyState, Exact, Latest, ListQuery, NotOlderThan
 from tests.watching import PREFIX, Cluster, cluster_on, put, selection
 
 
@@ -115,7 +115,7 @@ async def test_any_state_ignores_the_limit(cluster: Cluster) -> None:
         await cluster.write(f"a/{n}")
     await cluster.settle()
 
-    listing = await cluster.cache.list(ListQuery(state=Any(), limit=2))
+    listing = await cluster.cache.list(ListQuery(state=AnyState(), limit=2))
 
     assert len(listing.objects) == 5
     assert listing.next_start == ""
@@ -145,6 +145,20 @@ async def test_a_revision_to_come_is_waited_for_three_seconds(
     assert isinstance(error, ResourceVersionTooLarge)
     assert error.message == "Timeout: Too large resource version: 99, current: 1"
     assert error.retry_after_s == 1
+
+
+async def test_a_wait_that_succeeded_leaves_the_next_one_its_deadline(cluster: Cluster) -> None:
+    waiting = asyncio.ensure_future(cluster.cache.list(ListQuery(state=NotOlderThan(2))))
+    await cluster.settle()
+    await cluster.write("a/x")
+    await waiting
+
+    asking = asyncio.ensure_future(cluster.cache.list(ListQuery(state=NotOlderThan(99))))
+    await cluster.clock.advance(3.1)
+
+    assert asking.done()
+    with pytest.raises(ResourceVersionTooLarge):
+        await asking
 
 
 async def test_a_reader_that_waits_goes_on_when_its_revision_comes(cluster: Cluster) -> None:
@@ -256,3 +270,50 @@ async def test_a_list_says_what_all_its_objects_were_written_after(cluster: Clus
     assert empty.written_after <= grown.written_after < first
     assert loaded.written_after == min(obj.revision for obj in loaded.objects) - 1
     assert past.written_after == 0  # objects of the past may be of any age
+
+
+async def test_others_get_their_turn_while_a_selector_is_tested_on_many_objects(
+    cluster: Cluster,
+) -> None:
+    """And the list is of the state it began with, whatever is written meanwhile."""
+    for n in range(9_000):
+        await cluster.write(f"a/{n:04}", labels={"odd": str(n % 2)})
+    revision = await cluster.write("b/last", labels={"odd": "2"})
+    await cluster.reached(revision)
+    turns = 0
+
+    def count() -> None:
+        nonlocal turns
+        turns += 1
+        if not listing.done():
+            asyncio.get_running_loop().call_soon(count)
+
+    listing = asyncio.ensure_future(
+        cluster.cache.list(ListQuery(selection(labels="odd!=0"), NotOlderThan(revision)))
+    )
+    asyncio.get_running_loop().call_soon(count)
+    await asyncio.sleep(0)
+    turns_before = turns
+    later = await cluster.write("a/0001", labels={"odd": "0"})
+    found = await listing
+
+    assert turns > turns_before + 2
+    assert found.revision == revision < later
+    assert [obj.key for obj in found.objects] == [
+        *(f"a/{n:04}" for n in range(1, 9_000, 2)),
+        "b/last",
+    ]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4_500, 4_501])
+async def test_pages_of_a_selector_end_where_the_last_match_is(
+    cluster: Cluster, limit: int
+) -> None:
+    for n in range(9_000):
+        await cluster.write(f"a/{n:04}", labels={"odd": str(n % 2)})
+
+    listing = await cluster.cache.list(ListQuery(selection(labels="odd=1"), limit=limit))
+
+    assert [obj.key for obj in listing.objects] == [f"a/{n:04}" for n in range(1, 9_000, 2)[:limit]]
+    assert listing.remaining is None
+    assert bool(listing.next_start) is (limit < 4_500)

@@ -8,7 +8,7 @@ from proreus.aio.tasks import background
 from proreus.api.group_version import GroupResource
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.watch_cache.caches import WatchCaches
-from proreus.server.watch_cache.query import Any, ListQuery, WatchQuery
+from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 from proreus.testing.virtual_clock import VirtualClock
 from tests.watching import PREFIX, LinesView, RecordingSink, put, read_attributes, selection
 
@@ -20,12 +20,12 @@ async def test_a_scrape_tells_what_the_caches_have_done() -> None:
         cache = caches.add(PREFIX, read_attributes, resource=GroupResource("apps", "things"))
         async with background(caches.run()):
             await caches.wait_ready()
-            await cache.watch(WatchQuery(state=Any()), LinesView(), RecordingSink())
+            await cache.watch(WatchQuery(state=AnyState()), LinesView(), RecordingSink())
             for n in range(3):
                 await put(storage, PREFIX, f"a/{n}", labels={"n": str(n)})
             await cache.list(ListQuery(selection("n=1")))
             await cache.watch(
-                WatchQuery(state=Any(), send_initial=True), LinesView(), RecordingSink()
+                WatchQuery(state=AnyState(), send_initial=True), LinesView(), RecordingSink()
             )
             await clock.settle()
 
@@ -53,6 +53,25 @@ async def test_a_scrape_tells_what_the_caches_have_done() -> None:
 
             caches.remove(PREFIX)
             assert b'apiserver_resource_objects{group="apps"' not in generate_latest(registry)
+
+
+async def test_a_list_without_a_selector_counts_what_it_looked_at() -> None:
+    clock, registry = VirtualClock(), CollectorRegistry()
+    async with MemoryStorage.open(clock) as storage:
+        caches = WatchCaches(storage, clock, registry)
+        cache = caches.add(PREFIX, read_attributes, resource=GroupResource("apps", "things"))
+        async with background(caches.run()):
+            await caches.wait_ready()
+            for n in range(3):
+                await put(storage, PREFIX, f"a/{n}")
+            await cache.list(ListQuery())
+            await cache.list(ListQuery(limit=5))
+
+            labels = {"group": "apps", "resource": "things"}
+            assert [
+                registry.get_sample_value(f"apiserver_cache_list_{what}_total", labels)
+                for what in ("fetched_objects", "returned_objects")
+            ] == [6, 6]
 
 
 def test_two_servers_in_one_process_count_apart() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proreus.server.storage.interface import StoredValue
-from proreus.server.watch_cache.object import Attributes, CachedObject, ObjectReader
+from proreus.server.watch_cache.object import CachedObject, ObjectReader, SelectableAttributes
 from tests.watching import NODE, PREFIX, read_attributes, stored_object
 
 
@@ -40,7 +40,9 @@ def test_equal_labels_and_texts_are_kept_once() -> None:
 
 
 def test_thousands_of_different_values_do_not_pile_up() -> None:
-    reader = ObjectReader(PREFIX, lambda item: Attributes({"k": item.hex()}, {"f": item.hex()}))
+    reader = ObjectReader(
+        PREFIX, lambda item: SelectableAttributes({"k": item.hex()}, {"f": item.hex()})
+    )
 
     for n in range(3000):
         reader.read(StoredValue(f"{PREFIX}a/{n}", stored_object(f"a/{n}"), n))
@@ -61,7 +63,7 @@ def test_a_deleted_object_carries_the_revision_of_its_deletion() -> None:
 def test_a_kind_whose_fields_change_is_read_as_it_is_now() -> None:
     """A custom resource gets another version of its definition."""
     names = ["one"]
-    reader = ObjectReader(PREFIX, lambda _: Attributes({}, dict.fromkeys(names, "v")))
+    reader = ObjectReader(PREFIX, lambda _: SelectableAttributes({}, dict.fromkeys(names, "v")))
     before = made(reader, "a/x")
 
     names[:] = ["two", "three"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proreus.server.watch_cache.query import Any, WatchQuery
+from proreus.server.watch_cache.query import AnyState, WatchQuery
 from proreus.server.watch_cache.slow_watchers import TimeBudget
 from tests.watching import Cluster, RecordingSink
 
@@ -64,7 +64,7 @@ async def test_a_reader_overtaken_by_history_is_closed_not_skipped(cluster: Clus
     sink = RecordingSink(is_reading=False)
     for n in range(1000):
         await cluster.write(f"a/{n:04}")
-    watch = await cluster.watch(WatchQuery(state=Any(), send_initial=True), sink=sink)
+    watch = await cluster.watch(WatchQuery(state=AnyState(), send_initial=True), sink=sink)
     await cluster.settle()
     for n in range(1200):
         revision = await cluster.write("b/x", n=n)
@@ -104,3 +104,13 @@ def test_the_budget_refills_slowly_and_is_capped() -> None:
     budget.spend(101.0, is_spent=False)
     assert budget.left_s(102.0) == pytest.approx(0.05)
     assert budget.left_s(200.0) == pytest.approx(0.1)
+
+
+def test_the_time_slow_readers_took_is_gone_once_they_have_caught_up() -> None:
+    budget = TimeBudget(100.0)
+
+    budget.spend(100.0, is_spent=True)
+    budget.spend(100.06, is_spent=False)
+
+    assert budget.left_s(100.06) == pytest.approx(0.04)
+    assert budget.left_s(101.06) == pytest.approx(0.09)

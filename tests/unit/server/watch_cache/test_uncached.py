@@ -1,4 +1,4 @@
-"""Resources that Kubernetes serves without a watch cache: events (spec/server §2.8, §12)."""
+"""Resources that Kubernetes serves without a watch cache: events (server.md §2.8, §12)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import pytest_asyncio
 
 from proreus.api.status import ResourceVersionTooLarge
 from proreus.server.storage.memory import MemoryStorage
-from proreus.server.watch_cache.query import Any, Exact, ListQuery, NotOlderThan, State, WatchQuery
+from proreus.server.watch_cache.query import (
+    AnyState,
+    Exact,
+    ListQuery,
+    NotOlderThan,
+    State,
+    WatchQuery,
+)
 from proreus.testing.virtual_clock import VirtualClock
 from tests.watching import Cluster, cluster_on, from_start
 
@@ -42,14 +49,14 @@ async def test_the_limit_holds_for_any_state(cluster: Cluster) -> None:
     for n in range(3):
         await cluster.write(f"a/{n}")
 
-    page = await cluster.cache.list(ListQuery(state=Any(), limit=2))
+    page = await cluster.cache.list(ListQuery(state=AnyState(), limit=2))
 
     assert [obj.key for obj in page.objects] == ["a/0", "a/1"]
     assert page.remaining == 1
 
 
 async def test_any_and_not_older_than_see_the_newest(cluster: Cluster) -> None:
-    for state in (Any(), NotOlderThan(1)):
+    for state in (AnyState(), NotOlderThan(1)):
         revision = await cluster.write("a/x", n=1)
         listing = await cluster.cache.list(ListQuery(state=state))
         assert [obj.revision for obj in listing.objects] == [revision]

@@ -1,10 +1,10 @@
-"""Starting a watch, and what it is told (spec/server §2.8, §3.4, §4.11, cases of §10)."""
+"""Starting a watch, and what it is told (server.md §2.8, §3.4, §4.11, cases of §10)."""
 
 from __future__ import annotations
 
 import asyncio
 
-from proreus.server.watch_cache.query import Any, Latest, NotOlderThan, WatchQuery
+from proreus.server.watch_cache.query import AnyState, Latest, NotOlderThan, WatchQuery
 from tests.watching import Cluster, RecordingSink, Watch, from_start, selection
 
 
@@ -31,7 +31,7 @@ async def test_nothing_is_written_before_the_watch_has_been_handed_over(cluster:
     await cluster.write("a/x")
     await cluster.settle()
 
-    watch = await cluster.watch(WatchQuery(state=Any(), send_initial=True))
+    watch = await cluster.watch(WatchQuery(state=AnyState(), send_initial=True))
 
     assert watch.told == []
     await cluster.settle()
@@ -106,7 +106,7 @@ async def test_a_watch_without_initial_events_starts_now(cluster: Cluster) -> No
     latest = await cluster.watch(WatchQuery(state=Latest()))
     revision = await cluster.write("a/new")
     await cluster.settle()
-    current = await cluster.watch(WatchQuery(state=Any()))
+    current = await cluster.watch(WatchQuery(state=AnyState()))
     await cluster.delete("a/new")
     await cluster.settle()
 
@@ -130,7 +130,7 @@ async def test_a_watch_older_than_history_is_told_so_and_ended(cluster: Cluster)
 
 
 async def test_an_object_that_stops_matching_is_deleted_as_it_was(cluster: Cluster) -> None:
-    watch = await cluster.watch(WatchQuery(selection("app=web"), state=Any()))
+    watch = await cluster.watch(WatchQuery(selection("app=web"), state=AnyState()))
 
     await cluster.write("a/x", labels={"app": "web"}, n=1)
     left = await cluster.write("a/x", labels={"app": "db"}, n=2)
@@ -150,9 +150,9 @@ async def test_an_object_that_stops_matching_is_deleted_as_it_was(cluster: Clust
 
 
 async def test_a_pod_that_is_bound_moves_from_one_node_watch_to_another(cluster: Cluster) -> None:
-    pending = await cluster.watch(WatchQuery(selection(fields="spec.nodeName="), state=Any()))
-    node = await cluster.watch(WatchQuery(selection(fields="spec.nodeName=n1"), state=Any()))
-    other = await cluster.watch(WatchQuery(selection(fields="spec.nodeName=n2"), state=Any()))
+    pending = await cluster.watch(WatchQuery(selection(fields="spec.nodeName="), state=AnyState()))
+    node = await cluster.watch(WatchQuery(selection(fields="spec.nodeName=n1"), state=AnyState()))
+    other = await cluster.watch(WatchQuery(selection(fields="spec.nodeName=n2"), state=AnyState()))
 
     created = await cluster.write("a/x")
     bound = await cluster.write("a/x", node="n1")
@@ -177,11 +177,11 @@ async def test_watches_of_a_namespace_and_of_a_name_get_only_theirs(cluster: Clu
 
 
 async def watching(cluster: Cluster, **wanted: str) -> Watch:
-    return await cluster.watch(WatchQuery(selection(**wanted), state=Any()))
+    return await cluster.watch(WatchQuery(selection(**wanted), state=AnyState()))
 
 
 async def test_the_deadline_ends_the_stream_without_an_error(cluster: Cluster) -> None:
-    watch = await cluster.watch(WatchQuery(state=Any(), timeout_s=5))
+    watch = await cluster.watch(WatchQuery(state=AnyState(), timeout_s=5))
 
     await cluster.clock.advance(4.9)
     assert not watch.is_closed()
@@ -205,7 +205,7 @@ async def test_a_state_that_does_not_come_is_told_even_after_the_deadline(cluste
 
 
 async def test_a_negative_timeout_ends_it_at_once(cluster: Cluster) -> None:
-    watch = await cluster.watch(WatchQuery(state=Any(), timeout_s=-1))
+    watch = await cluster.watch(WatchQuery(state=AnyState(), timeout_s=-1))
 
     await cluster.clock.advance(0)
 
@@ -213,7 +213,7 @@ async def test_a_negative_timeout_ends_it_at_once(cluster: Cluster) -> None:
 
 
 async def test_a_reader_that_leaves_is_forgotten(cluster: Cluster) -> None:
-    watch = await cluster.watch(WatchQuery(state=Any(), timeout_s=3600, bookmarks=True))
+    watch = await cluster.watch(WatchQuery(state=AnyState(), timeout_s=3600, bookmarks=True))
     assert len(cluster.cache.subscribers) == 1
 
     watch.subscriber.close()
@@ -251,7 +251,7 @@ async def test_a_large_initial_state_is_written_as_fast_as_it_is_read(cluster: C
     watch = await cluster.watch(from_start(bookmarks=True), sink=sink)
     await cluster.clock.advance(1)
     assert 0 < sink.buffered < 100_000
-    assert "initial events written" in repr(watch.subscriber)
+    assert "objects read" in repr(watch.subscriber)
     revision = await cluster.write("a/0500", n=1)
     for _ in range(40):
         sink.read()

@@ -1,4 +1,4 @@
-"""Horizontal pod autoscalers: as many replicas as the load needs."""
+"""Horizontal pod autoscalers: the replicas that the metrics ask for."""
 
 from proreus.cluster.controllers.autoscaler.controller import autoscaler_controller
 

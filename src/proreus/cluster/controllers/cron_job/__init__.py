@@ -1,4 +1,4 @@
-"""CronJobs: a Job at each moment of a schedule, as far as the last ones allow."""
+"""CronJobs: a Job at each time of a schedule, as the concurrency policy allows."""
 
 from proreus.cluster.controllers.cron_job.controller import cron_job_controller
 

@@ -5,68 +5,73 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.cron_job.moments import zone_of
-from proreus.cluster.controllers.job.verdict import is_complete, is_over
-from proreus.cluster.controllers.ownership import reference_to
-from proreus.cluster.controllers.pod_template import created_at
+from proreus.cluster.controllers.cron_job.schedule_times import zone_of
+from proreus.cluster.controllers.job.outcome import is_complete, is_job_finished
+from proreus.cluster.controllers.ownership import controller_reference
+from proreus.cluster.pod_status import created_at
 
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
-def job_for(cron_job: KubeObject, moment: float) -> dict[str, Any]:
-    """Its name tells the minute, so that no moment gets two Jobs."""
-    template: dict[str, Any] = thaw(cron_job.spec.jobTemplate)
+def job_for(cron_job: KubeObject, scheduled: float) -> JsonObject:
+    """Its name has the scheduled minute, so that no time gets two Jobs."""
+    template: JsonObject = thaw(cron_job.spec.jobTemplate)
     own = template.get("metadata") or {}
-    annotations = {**(own.get("annotations") or {}), SCHEDULED: _told(cron_job, moment)}
+    annotations = {
+        **(own.get("annotations") or {}),
+        SCHEDULED: _scheduled_timestamp(cron_job, scheduled),
+    }
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
-            "name": f"{cron_job.name}-{int(moment) // 60}",
+            "name": f"{cron_job.name}-{int(scheduled) // 60}",
             "namespace": cron_job.namespace,
             "labels": own.get("labels") or {},
             "annotations": annotations,
-            "ownerReferences": [reference_to(cron_job)],
+            "ownerReferences": [controller_reference(cron_job)],
         },
         "spec": template.get("spec") or {},
     }
 
 
-def _told(cron_job: KubeObject, moment: float) -> str:
-    """A moment as the clock of the CronJob's zone shows it."""
-    return datetime.fromtimestamp(int(moment), zone_of(cron_job)).isoformat().replace("+00:00", "Z")
+def _scheduled_timestamp(cron_job: KubeObject, scheduled: float) -> str:
+    """The scheduled time in the CronJob's time zone."""
+    return (
+        datetime.fromtimestamp(int(scheduled), zone_of(cron_job)).isoformat().replace("+00:00", "Z")
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """What happened to a Job since the last look."""
+class JobEvent:
+    """An event about a Job that changed since the last reconcile."""
 
     reason: str
     message: str
 
 
-def news(cron_job: KubeObject, jobs: Sequence[KubeObject]) -> list[News]:
+def job_events(cron_job: KubeObject, jobs: Sequence[KubeObject]) -> list[JobEvent]:
     """About Jobs that ran when the status was written."""
     known, found = {job.uid: job for job in jobs}, []
     for reference in (cron_job.status or {}).get("active") or ():
         job = known.get(reference["uid"])
         if job is None:
             message = f"Active job went missing: {reference['name']}"
-            found.append(News("MissingJob", message))
-        elif is_over(job):
+            found.append(JobEvent("MissingJob", message))
+        elif is_job_finished(job):
             end = "Complete" if is_complete(job) else "Failed"
             message = f"Saw completed job: {job.name}, condition: {end}"
-            found.append(News("SawCompletedJob", message))
+            found.append(JobEvent("SawCompletedJob", message))
     return found
 
 
 def beyond_history(cron_job: KubeObject, jobs: Sequence[KubeObject]) -> list[KubeObject]:
     """Jobs that are over and need not be kept, oldest first."""
-    over = sorted((job for job in jobs if is_over(job)), key=created_at)
+    over = sorted((job for job in jobs if is_job_finished(job)), key=created_at)
     good = [job for job in over if is_complete(job)]
     bad = [job for job in over if not is_complete(job)]
     limits = (
@@ -82,8 +87,8 @@ def beyond_history(cron_job: KubeObject, jobs: Sequence[KubeObject]) -> list[Kub
 
 def status_of(
     cron_job: KubeObject, active: Sequence[KubeObject], jobs: Sequence[KubeObject], at: str
-) -> dict[str, Any]:
-    status: dict[str, Any] = {}
+) -> JsonObject:
+    status: JsonObject = {}
     if active:
         status["active"] = [
             {

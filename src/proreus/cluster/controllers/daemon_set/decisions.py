@@ -1,22 +1,17 @@
-"""Which nodes get a pod of a DaemonSet, which pods go, in which order they are renewed. Pure."""
+"""On which nodes pods of a DaemonSet are created, deleted or updated next. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.int_or_string import scaled
+from proreus.cluster import conditions
 from proreus.cluster.controllers.controller_revisions import POD_LABEL
 from proreus.cluster.controllers.daemon_set.nodes import NOWHERE, Fit, node_of
-from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.pod_template import (
-    created_at,
-    is_available,
-    is_finished,
-    is_ready,
-)
+from proreus.cluster.pod_status import created_at, is_available, is_deleting, is_finished, is_ready
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +24,8 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """A DaemonSet, its nodes and its pods as they stand. ``update``: the hash pods should have."""
+class DaemonSetState:
+    """``update``: the template hash that pods should have."""
 
     daemon_set: KubeObject
     fits: Mapping[str, Fit]
@@ -61,91 +56,93 @@ class _Pair:
         return [pod for pod in (self.old, self.new) if pod is not None]
 
 
-def plan(moment: Moment) -> Plan:
-    """Missing pods begin and wrong ones go at once; outdated ones a few at a time, after that."""
+def plan(state: DaemonSetState) -> Plan:
+    """Missing pods are created and misplaced ones deleted at once; then outdated ones are updated,
+    within the limits."""
     start: list[str] = []
     stop: list[KubeObject] = []
     ended: list[KubeObject] = []
     settled: dict[str, _Pair] = {}
     by_node: dict[str, list[KubeObject]] = {}
-    for pod in moment.pods:
+    for pod in state.pods:
         by_node.setdefault(node_of(pod), []).append(pod)
-    for node in sorted({*moment.fits, *by_node}):
-        decided = moment.fits.get(node, NOWHERE)
+    for node in sorted({*state.fits, *by_node}):
+        decided = state.fits.get(node, NOWHERE)
         there = [pod for pod in by_node.get(node, []) if not is_deleting(pod)]
         ended += (pod for pod in there if is_finished(pod))
         running = sorted((p for p in there if not is_finished(p)), key=created_at)
         if not decided.may_stay:
             stop += running
         elif running:
-            settled[node] = pair = _kept(moment, running)
+            settled[node] = pair = _kept(state, running)
             stop += (pod for pod in running if pod not in pair.present)
         elif decided.may_begin and not by_node.get(node):
             start.append(node)
     if not start and not stop:
-        return replace(_update(moment, settled), ended=tuple(ended))
+        return replace(_update(state, settled), ended=tuple(ended))
     return Plan(tuple(start), tuple(stop), tuple(ended))
 
 
-def _kept(moment: Moment, running: list[KubeObject]) -> _Pair:
+def _kept(state: DaemonSetState, running: list[KubeObject]) -> _Pair:
     """Without surge the oldest pod of a node; with it the oldest of either template, until the new
     one can do the work or the old one does not."""
-    if not _limits(moment)[0]:
+    if not _limits(state)[0]:
         running = running[:1]
-    new = next((pod for pod in running if moment.is_new(pod)), None)
-    old = next((pod for pod in running if not moment.is_new(pod)), None)
-    if old is not None and new is not None and (moment.is_up(new) or not is_ready(old)):
+    new = next((pod for pod in running if state.is_new(pod)), None)
+    old = next((pod for pod in running if not state.is_new(pod)), None)
+    if old is not None and new is not None and (state.is_up(new) or not is_ready(old)):
         old = None
     return _Pair(old, new)
 
 
-def _limits(moment: Moment) -> tuple[int, int]:
+def _limits(state: DaemonSetState) -> tuple[int, int]:
     """maxSurge and maxUnavailable as numbers; never both 0."""
-    strategy = moment.daemon_set.spec.updateStrategy or {}
+    strategy = state.daemon_set.spec.updateStrategy or {}
     if strategy.get("type") == "OnDelete":
         return 0, 0
-    rolling, desired = strategy.get("rollingUpdate") or {}, len(moment.wanted)
+    rolling, desired = strategy.get("rollingUpdate") or {}, len(state.wanted)
     surge = scaled(rolling.get("maxSurge") or 0, desired, round_up=True)
     limit = rolling.get("maxUnavailable")
     unavailable = scaled(1 if limit is None else limit, desired, round_up=True)
     return surge, unavailable if surge else max(1, unavailable)
 
 
-def _update(moment: Moment, settled: Mapping[str, _Pair]) -> Plan:
-    """The next outdated pods. What does not work anyway is replaced without asking."""
-    if (moment.daemon_set.spec.updateStrategy or {}).get("type") == "OnDelete":
+def _update(state: DaemonSetState, settled: Mapping[str, _Pair]) -> Plan:
+    """The next outdated pods; those that are unavailable do not count against the limits."""
+    if (state.daemon_set.spec.updateStrategy or {}).get("type") == "OnDelete":
         return Plan()
     old = {node: pair.old for node, pair in settled.items() if pair.old and not pair.new}
-    lame = [node for node, pod in old.items() if not moment.is_up(pod)]
-    sound = [node for node in old if node not in lame]
-    surge, unavailable = _limits(moment)
+    unavailable_nodes = [node for node, pod in old.items() if not state.is_up(pod)]
+    available_nodes = [node for node in old if node not in unavailable_nodes]
+    surge, unavailable = _limits(state)
     if surge:
         rising = sum(pair.old is not None and pair.new is not None for pair in settled.values())
-        return Plan(start=(*lame, *sound[: max(0, surge - rising)]))
-    up = sum(any(map(moment.is_up, pair.present)) for pair in settled.values())
-    room = max(0, unavailable - max(0, len(moment.wanted) - up))
-    return Plan(stop=tuple(old[node] for node in (*lame, *sound[:room])))
+        return Plan(start=(*unavailable_nodes, *available_nodes[: max(0, surge - rising)]))
+    up = sum(any(map(state.is_up, pair.present)) for pair in settled.values())
+    room = max(0, unavailable - max(0, len(state.wanted) - up))
+    return Plan(stop=tuple(old[node] for node in (*unavailable_nodes, *available_nodes[:room])))
 
 
-def status_of(moment: Moment, collisions: int) -> dict[str, Any]:
+def status_of(state: DaemonSetState, collisions: int) -> JsonObject:
     there: dict[str, KubeObject] = {}
-    for pod in sorted(moment.pods, key=created_at, reverse=True):
+    for pod in sorted(state.pods, key=created_at, reverse=True):
         if not is_deleting(pod) and not is_finished(pod):
             there[node_of(pod)] = pod
-    wanted = moment.wanted
+    wanted = state.wanted
     right = [pod for node, pod in there.items() if node in wanted]
-    available = sum(map(moment.is_up, right))
-    status: dict[str, Any] = {
+    available = sum(map(state.is_up, right))
+    status: JsonObject = {
         "currentNumberScheduled": len(right),
         "numberMisscheduled": len(there) - len(right),
         "desiredNumberScheduled": len(wanted),
         "numberReady": sum(is_ready(pod) for pod in right),
-        "observedGeneration": moment.daemon_set.metadata.generation or 0,
+        "observedGeneration": state.daemon_set.metadata.generation or 0,
     }
     more = {
-        "updatedNumberScheduled": sum(map(moment.is_new, right)),
+        "updatedNumberScheduled": sum(map(state.is_new, right)),
         "numberAvailable": available,
         "numberUnavailable": len(wanted) - available,
         "collisionCount": collisions,
     }
-    return {**status, **{field: number for field, number in more.items() if number}}
+    status |= {field: number for field, number in more.items() if number}
+    return {**status, **conditions.foreign_conditions(state.daemon_set)}

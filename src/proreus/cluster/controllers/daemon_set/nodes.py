@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from proreus.api.affinity import REQUIRED
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.cluster.controllers.controller_revisions import POD_LABEL
 from proreus.cluster.controllers.pod_template import pod_from_template
@@ -15,7 +16,6 @@ from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
 _NAME = "metadata.name"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -38,19 +38,19 @@ class Fit:
 NOWHERE = Fit(may_begin=False, may_stay=False)
 
 
-def pod_for(daemon_set: KubeObject, revision_hash: str, node: str) -> dict[str, Any]:
+def pod_for(daemon_set: KubeObject, revision_hash: str, node: str) -> JsonObject:
     """A pod that fits one node only; the scheduler binds it like any other."""
     pod = pod_from_template(daemon_set.spec.template, daemon_set)
     pod["metadata"].setdefault("labels", {})[POD_LABEL] = revision_hash
     spec = _tolerant(pod["spec"])
     here = {"matchFields": [{"key": _NAME, "operator": "In", "values": [node]}]}
     affinity = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
-    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
-    affinity[_REQUIRED] = {"nodeSelectorTerms": [{**term, **here} for term in terms]}
+    terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or [{}]
+    affinity[REQUIRED] = {"nodeSelectorTerms": [{**term, **here} for term in terms]}
     return pod
 
 
-def _tolerant(spec: dict[str, Any]) -> dict[str, Any]:
+def _tolerant(spec: JsonObject) -> JsonObject:
     """A daemon runs also where other pods would not: that is what it is for."""
     present = spec.get("tolerations") or []
     pairs = _TOLERATED + (_TOLERATED_ON_HOST_NETWORK if spec.get("hostNetwork") else ())
@@ -59,18 +59,18 @@ def _tolerant(spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def fitting(daemon_set: KubeObject) -> Callable[[KubeObject], Fit]:
-    """How one node after the other is judged; the template is read once."""
+def node_fit(daemon_set: KubeObject) -> Callable[[KubeObject], Fit]:
+    """A function from node to fit; the template is read once."""
     pod = pod_from_template(daemon_set.spec.template, daemon_set)
     spec = _tolerant(pod["spec"])
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+    terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
     # The node's name is put in the place of these fields, so they exclude nothing.
     asked = [{k: v for k, v in term.items() if k != "matchFields"} for term in terms]
     if all(asked) and asked:
-        affinity[_REQUIRED] = {"nodeSelectorTerms": asked}
+        affinity[REQUIRED] = {"nodeSelectorTerms": asked}
     else:
-        affinity.pop(_REQUIRED, None)
+        affinity.pop(REQUIRED, None)
     view = PodView.read(KubeObject.from_dict(pod))
     refuse = node_affinity.node_filter(view)
 
@@ -87,10 +87,10 @@ def fitting(daemon_set: KubeObject) -> Callable[[KubeObject], Fit]:
 
 
 def node_of(pod: KubeObject) -> str:
-    """Where a pod is, or the only place it may go."""
+    """The node a pod is bound to, or the only one its affinity allows."""
     if pod.spec.nodeName:
         return str(pod.spec.nodeName)
-    affinity = ((pod.spec.affinity or {}).get("nodeAffinity") or {}).get(_REQUIRED) or {}
+    affinity = ((pod.spec.affinity or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
     for term in affinity.get("nodeSelectorTerms") or ():
         for one in term.get("matchFields") or ():
             if one.get("key") == _NAME and one.get("values"):

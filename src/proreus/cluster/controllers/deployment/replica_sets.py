@@ -1,4 +1,4 @@
-"""What a Deployment knows of its ReplicaSets: sizes, revisions, which one is the new one. Pure.
+"""A Deployment's ReplicaSets: sizes, revisions, which one is the new one. Pure.
 
 The bookkeeping lives in annotations, under Kubernetes' names, so that kubectl reads it.
 """
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.int_or_string import scaled
-from proreus.cluster.controllers.ownership import reference_to
-from proreus.cluster.controllers.pod_template import HASH_LABEL, created_at
+from proreus.cluster.controllers.ownership import controller_reference
+from proreus.cluster.controllers.pod_template import HASH_LABEL, desired_replicas
+from proreus.cluster.pod_status import created_at
 
 _PREFIX = "deployment.kubernetes.io/"
 REVISION = _PREFIX + "revision"
@@ -28,53 +30,42 @@ _NOT_COPIED = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Fences:
-    """How far a rollout may stray from ``replicas`` pods."""
+class RolloutLimits:
+    """maxSurge and maxUnavailable, as numbers of pods."""
 
     replicas: int
     surge: int
     unavailable: int
 
     @property
-    def most(self) -> int:
+    def max_total(self) -> int:
         return self.replicas + self.surge if self.replicas else 0
 
     @property
-    def least_available(self) -> int:
+    def min_available(self) -> int:
         return self.replicas - self.unavailable
 
 
-def fences(deployment: KubeObject) -> Fences:
+def rollout_limits(deployment: KubeObject) -> RolloutLimits:
     """Surge rounds up, unavailable down; if both are nothing, one pod may be missing, else no
     rollout could begin."""
-    replicas = desired(deployment)
+    replicas = desired_replicas(deployment)
     if is_recreate(deployment):
-        return Fences(replicas, 0, 0)
+        return RolloutLimits(replicas, 0, 0)
     rolling = (deployment.spec.strategy or {}).get("rollingUpdate") or {}
     surge = scaled(rolling.get("maxSurge", "25%"), replicas, round_up=True)
     unavailable = scaled(rolling.get("maxUnavailable", "25%"), replicas, round_up=False)
     if not surge and not unavailable:
         unavailable = 1
-    return Fences(replicas, surge, min(unavailable, replicas))
+    return RolloutLimits(replicas, surge, min(unavailable, replicas))
 
 
 def is_recreate(deployment: KubeObject) -> bool:
     return (deployment.spec.strategy or {}).get("type") == "Recreate"
 
 
-def desired(deployment: KubeObject) -> int:
-    replicas = deployment.spec.replicas
-    return 1 if replicas is None else int(replicas)
-
-
-def size(replica_set: KubeObject) -> int:
-    """How many pods it is asked for."""
-    replicas = replica_set.spec.replicas
-    return 1 if replicas is None else int(replicas)
-
-
 def total(replica_sets: Iterable[KubeObject]) -> int:
-    return sum(size(one) for one in replica_sets)
+    return sum(desired_replicas(one) for one in replica_sets)
 
 
 def reported(replica_set: KubeObject, field: str) -> int:
@@ -90,7 +81,7 @@ def is_settled(replica_set: KubeObject) -> bool:
 def available(replica_set: KubeObject) -> int:
     """Pods that are available and will stay: a ReplicaSet that has just been shrunk still reports
     those that it is about to delete."""
-    return min(reported(replica_set, "availableReplicas"), size(replica_set))
+    return min(reported(replica_set, "availableReplicas"), desired_replicas(replica_set))
 
 
 def revision(obj: KubeObject) -> int:
@@ -98,7 +89,7 @@ def revision(obj: KubeObject) -> int:
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
-def new_one(deployment: KubeObject, replica_sets: Iterable[KubeObject]) -> KubeObject | None:
+def find_new(deployment: KubeObject, replica_sets: Iterable[KubeObject]) -> KubeObject | None:
     """The ReplicaSet of the present template; the oldest, if a race has made several."""
     template = _comparable(deployment.spec.template)
     for one in sorted(replica_sets, key=_by_age):
@@ -115,9 +106,9 @@ def _by_age(obj: KubeObject) -> tuple[float, str]:
     return created_at(obj), obj.name
 
 
-def _comparable(template: Any) -> dict[str, Any]:
+def _comparable(template: Any) -> JsonObject:
     """Without the hash, and without the difference between an empty field and none."""
-    plain: dict[str, Any] = thaw(template)
+    plain: JsonObject = thaw(template)
     metadata = dict(plain.get("metadata") or {})
     labels = {key: value for key, value in (metadata.get("labels") or {}).items()
               if key != HASH_LABEL}  # fmt: skip
@@ -126,9 +117,9 @@ def _comparable(template: Any) -> dict[str, Any]:
     return {**plain, "metadata": kept}
 
 
-def made_for(
+def new_replica_set(
     deployment: KubeObject, template_hash: str, replicas: int, annotations: Mapping[str, str]
-) -> dict[str, Any]:
+) -> JsonObject:
     """A ReplicaSet of the present template."""
     template = thaw(deployment.spec.template)
     hashed = {HASH_LABEL: template_hash}
@@ -144,7 +135,7 @@ def made_for(
             "namespace": deployment.namespace,
             "labels": metadata["labels"],
             "annotations": dict(annotations),
-            "ownerReferences": [reference_to(deployment)],
+            "ownerReferences": [controller_reference(deployment)],
         },
         "spec": {
             "replicas": replicas,
@@ -175,14 +166,18 @@ def annotations_for(
 
 
 def size_annotations(deployment: KubeObject) -> dict[str, str]:
-    limits = fences(deployment)
+    limits = rollout_limits(deployment)
     return {DESIRED: str(limits.replicas), MAXIMUM: str(limits.replicas + limits.surge)}
 
 
 def is_scaling_event(deployment: KubeObject, replica_sets: Iterable[KubeObject]) -> bool:
-    """Somebody changed ``spec.replicas`` since the ReplicaSets were last sized."""
-    wanted = str(desired(deployment))
-    return any(one.annotations.get(DESIRED, wanted) != wanted for one in replica_sets if size(one))
+    """``spec.replicas`` was changed since the ReplicaSets were last sized."""
+    wanted = str(desired_replicas(deployment))
+    return any(
+        one.annotations.get(DESIRED, wanted) != wanted
+        for one in replica_sets
+        if desired_replicas(one)
+    )
 
 
 def beyond_history(deployment: KubeObject, old: Iterable[KubeObject]) -> list[KubeObject]:
@@ -195,5 +190,5 @@ def beyond_history(deployment: KubeObject, old: Iterable[KubeObject]) -> list[Ku
     return [
         one
         for one in sorted(every, key=revision)[:excess]
-        if not size(one) and not reported(one, "replicas") and is_settled(one)
+        if not desired_replicas(one) and not reported(one, "replicas") and is_settled(one)
     ]

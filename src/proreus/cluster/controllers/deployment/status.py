@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time, parse_time
-from proreus.cluster.controllers import conditions
-from proreus.cluster.controllers.conditions import Condition
-from proreus.cluster.controllers.deployment.replica_sets import (
-    desired,
-    fences,
-    reported,
-    total,
-)
+from proreus.cluster import conditions
+from proreus.cluster.conditions import Condition
+from proreus.cluster.controllers.deployment.replica_sets import reported, rollout_limits, total
+from proreus.cluster.controllers.pod_template import desired_replicas
 
 _NO_DEADLINE = 2**31 - 1
 COMPLETE = "NewReplicaSetAvailable"
@@ -23,9 +20,7 @@ PROGRESSED = "ReplicaSetUpdated"
 TIMED_OUT = "ProgressDeadlineExceeded"
 
 
-def counts(
-    deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject]
-) -> dict[str, Any]:
+def counts(deployment: KubeObject, new: KubeObject | None, old: Sequence[KubeObject]) -> JsonObject:
     """The numbers of the status, without those that are zero."""
     every = [*old, new] if new is not None else list(old)
     available = sum(reported(one, "availableReplicas") for one in every)
@@ -47,14 +42,14 @@ def has_deadline(deployment: KubeObject) -> bool:
     return limit is not None and limit != _NO_DEADLINE
 
 
-def is_complete(deployment: KubeObject, numbers: dict[str, Any]) -> bool:
+def is_complete(deployment: KubeObject, numbers: JsonObject) -> bool:
     """Every pod is of the new template and available, and no other is left."""
-    wanted = desired(deployment)
+    wanted = desired_replicas(deployment)
     fields = ("updatedReplicas", "replicas", "availableReplicas")
     return all(numbers.get(field, 0) == wanted for field in fields)
 
 
-def has_progressed(deployment: KubeObject, numbers: dict[str, Any]) -> bool:
+def has_progressed(deployment: KubeObject, numbers: JsonObject) -> bool:
     before = deployment.status or {}
 
     def grew(field: str) -> bool:
@@ -96,10 +91,10 @@ def status_of(
     now: float,
     *,
     rolling: bool,
-) -> dict[str, Any]:
-    """``extra``: conditions found on the way. ``rolling``: whether progress is being judged."""
+) -> JsonObject:
+    """``extra``: conditions found on the way. ``rolling``: whether progress is reported."""
     numbers = counts(deployment, new, old)
-    found: list[Condition] = thaw((deployment.status or {}).get("conditions") or [])
+    found = conditions.present(deployment)
     for one in extra:
         found = conditions.with_condition(found, one)
     found = conditions.with_condition(found, _availability(deployment, numbers, now))
@@ -109,8 +104,8 @@ def status_of(
     return {**numbers, "conditions": found} if found else numbers
 
 
-def _availability(deployment: KubeObject, numbers: dict[str, Any], now: float) -> Condition:
-    enough = numbers.get("availableReplicas", 0) >= fences(deployment).least_available
+def _availability(deployment: KubeObject, numbers: JsonObject, now: float) -> Condition:
+    enough = numbers.get("availableReplicas", 0) >= rollout_limits(deployment).min_available
     made = conditions.condition(
         "Available",
         "True" if enough else "False",
@@ -124,11 +119,11 @@ def _availability(deployment: KubeObject, numbers: dict[str, Any], now: float) -
 def _with_progress(
     deployment: KubeObject,
     new: KubeObject | None,
-    numbers: dict[str, Any],
+    numbers: JsonObject,
     found: list[Condition],
     now: float,
 ) -> list[Condition]:
-    present = conditions.find(found, "Progressing")
+    present = conditions.among(found, "Progressing")
     subject = f'ReplicaSet "{new.name}"' if new is not None else f'Deployment "{deployment.name}"'
     is_old_news = numbers.get("replicas", 0) == numbers.get("updatedReplicas", 0)
     if present is not None and present["reason"] == COMPLETE and is_old_news:
@@ -152,16 +147,16 @@ def _with_failure(
 ) -> list[Condition]:
     """Pods that cannot be created are the Deployment's trouble too; the new ones' first."""
     for one in [*([new] if new is not None else []), *old]:
-        failed = conditions.find((one.get("status") or {}).get("conditions"), "ReplicaFailure")
+        failed = conditions.find(one, "ReplicaFailure")
         if failed is not None:
             copied = {**thaw(failed), "lastUpdateTime": failed.get("lastTransitionTime")}
             return conditions.with_condition(found, copied)
     return conditions.without_condition(found, "ReplicaFailure")
 
 
-def deadline_in_s(deployment: KubeObject, status: dict[str, Any], now: float) -> float | None:
+def until_deadline_s(deployment: KubeObject, status: JsonObject, now: float) -> float | None:
     """When to look again whether the rollout is stuck."""
-    present = conditions.find(status.get("conditions"), "Progressing")
+    present = conditions.among(status.get("conditions"), "Progressing")
     if present is None or not has_deadline(deployment) or deployment.spec.paused:
         return None
     if is_complete(deployment, status) or present["reason"] in (COMPLETE, TIMED_OUT):

@@ -8,21 +8,19 @@ from dataclasses import dataclass
 
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, ApiError, NotFound
-from proreus.client.client import Client
-from proreus.client.event_recorder import EventRecorder
 from proreus.client.informer import SharedInformer
+from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.controllers.deployment.replica_sets import (
     annotations_for,
-    fences,
-    made_for,
-    new_one,
-    size,
+    find_new,
+    new_replica_set,
+    rollout_limits,
     size_annotations,
 )
-from proreus.cluster.controllers.deployment.rolling import Scaling, first_size
-from proreus.cluster.controllers.own_writes import OwnWrites
+from proreus.cluster.controllers.deployment.rolling import ReplicaSetScaling, initial_size
 from proreus.cluster.controllers.ownership import controller_uid, is_namespace_terminating
-from proreus.cluster.controllers.pod_template import content_hash
+from proreus.cluster.controllers.pod_template import content_hash, desired_replicas
+from proreus.cluster.controllers.reconciler import ObjectReconciler
 
 
 class NameTaken(Exception):
@@ -32,56 +30,52 @@ class NameTaken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSetWriter:
-    client: Client
-    recorder: EventRecorder
-    writes: OwnWrites
+    deployments: ObjectReconciler
     replica_sets: SharedInformer
-    deployments: SharedInformer
+
+    def _api(self, deployment: KubeObject) -> ResourceClient:
+        return self.deployments.client.apps_v1.replicasets(deployment.namespace)
 
     async def create(
         self, deployment: KubeObject, old: Sequence[KubeObject], *, recreate: bool
     ) -> KubeObject:
         """The ReplicaSet of the present template, as large as the rollout may begin with."""
         collisions = (deployment.status or {}).get("collisionCount")
-        replicas = first_size(fences(deployment), old, recreate=recreate)
+        replicas = initial_size(rollout_limits(deployment), old, recreate=recreate)
         annotations = {**annotations_for(deployment, old, {}), **size_annotations(deployment)}
         template_hash = content_hash(deployment.spec.template, collisions)
-        body = made_for(deployment, template_hash, replicas, annotations)
-        api = self.client.apps_v1.replicasets(deployment.namespace)
+        body = new_replica_set(deployment, template_hash, replicas, annotations)
         try:
-            created = await api.create(body)
+            created = await self._api(deployment).create(body)
         except AlreadyExists:
             return await self._take_existing(deployment, body["metadata"]["name"])
         except ApiError as refused:
             if not is_namespace_terminating(refused):
                 message = f'Failed to create new replica set "{body["metadata"]["name"]}": '
-                self.recorder.event(
-                    deployment, "Warning", "ReplicaSetCreateError", message + refused.message
-                )
+                message += refused.message
+                self.deployments.warn(deployment, "ReplicaSetCreateError", message)
             raise
-        self.writes.wrote(deployment.key, self.replica_sets, created)
+        self.deployments.writes.wrote(deployment.key, self.replica_sets, created)
         if replicas:
             message = f"Scaled up replica set {created.name} from 0 to {replicas}"
-            self.recorder.event(deployment, "Normal", "ScalingReplicaSet", message)
+            self.deployments.record(deployment, "ScalingReplicaSet", message)
         return created
 
     async def _take_existing(self, deployment: KubeObject, name: str) -> KubeObject:
         """Ours from an earlier try, or a collision to be counted."""
-        found = await self.client.apps_v1.replicasets(deployment.namespace).get(name)
-        if controller_uid(found) == deployment.uid and new_one(deployment, [found]) is not None:
-            self.writes.wrote(deployment.key, self.replica_sets, found)
+        found = await self._api(deployment).get(name)
+        if controller_uid(found) == deployment.uid and find_new(deployment, [found]) is not None:
+            self.deployments.writes.wrote(deployment.key, self.replica_sets, found)
             return found
         status = dict(deployment.to_dict().get("status") or {})
         status["collisionCount"] = int(status.get("collisionCount") or 0) + 1
-        api = self.client.apps_v1.deployments(deployment.namespace)
-        written = await api.replace_status({**deployment.to_dict(), "status": status})
-        self.writes.wrote(deployment.key, self.deployments, written)
+        await self.deployments.write_status(deployment, status)
         raise NameTaken(f"ReplicaSet {name} exists and is not of {deployment!r}")
 
-    async def bring_up_to_date(
+    async def sync_metadata(
         self, deployment: KubeObject, new: KubeObject, old: Sequence[KubeObject]
     ) -> KubeObject | None:
-        """Revision, annotations and minReadySeconds of the new ReplicaSet; None if they were."""
+        """Write revision, annotations and minReadySeconds; None if they were right."""
         wanted = {
             **annotations_for(deployment, old, new.annotations),
             **size_annotations(deployment),
@@ -94,9 +88,9 @@ class ReplicaSetWriter:
         content["spec"]["minReadySeconds"] = min_ready_s
         return await self._replace(deployment, content)
 
-    async def scale(self, deployment: KubeObject, steps: Iterable[Scaling]) -> None:
+    async def scale(self, deployment: KubeObject, steps: Iterable[ReplicaSetScaling]) -> None:
         for step in steps:
-            before = size(step.replica_set)
+            before = desired_replicas(step.replica_set)
             content = step.replica_set.to_dict()
             content["spec"]["replicas"] = step.to
             annotations = content["metadata"].get("annotations") or {}
@@ -106,25 +100,25 @@ class ReplicaSetWriter:
             message = (
                 f"Scaled {direction} replica set {step.replica_set.name} from {before} to {step.to}"
             )
-            self.recorder.event(deployment, "Normal", "ScalingReplicaSet", message)
+            self.deployments.record(deployment, "ScalingReplicaSet", message)
 
-    async def note_sizes(self, deployment: KubeObject, replica_sets: Iterable[KubeObject]) -> None:
-        """Write down for which wish the sizes are, where it says another."""
+    async def annotate_sizes(
+        self, deployment: KubeObject, replica_sets: Iterable[KubeObject]
+    ) -> None:
+        """Annotate ReplicaSets with the replicas that their sizes were computed for."""
         noted = size_annotations(deployment)
         for one in replica_sets:
-            if size(one) and any(one.annotations.get(k) != v for k, v in noted.items()):
+            if desired_replicas(one) and any(one.annotations.get(k) != v for k, v in noted.items()):
                 content = one.to_dict()
                 content["metadata"]["annotations"] = {**one.annotations, **noted}
                 await self._replace(deployment, content)
 
     async def delete(self, deployment: KubeObject, replica_set: KubeObject) -> None:
-        api = self.client.apps_v1.replicasets(replica_set.namespace)
         with contextlib.suppress(NotFound):
-            await api.delete(replica_set.name, uid=replica_set.uid)
-        self.writes.deleted(deployment.key, replica_set)
+            await self._api(deployment).delete(replica_set.name, uid=replica_set.uid)
+        self.deployments.writes.deleted(deployment.key, replica_set)
 
     async def _replace(self, deployment: KubeObject, content: dict[str, object]) -> KubeObject:
-        api = self.client.apps_v1.replicasets(deployment.namespace)
-        written = await api.replace(content)
-        self.writes.wrote(deployment.key, self.replica_sets, written)
+        written = await self._api(deployment).replace(content)
+        self.deployments.writes.wrote(deployment.key, self.replica_sets, written)
         return written

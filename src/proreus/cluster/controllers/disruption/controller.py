@@ -5,13 +5,14 @@ Receives: keys of PodDisruptionBudgets, from their events and those of pods they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
 from proreus.client.controller import Controller, Result, Watch
 from proreus.client.discovery.mapper import UnknownResource
+from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.disruption.decisions import (
     counts_controllers,
     disrupted,
@@ -20,75 +21,57 @@ from proreus.cluster.controllers.disruption.decisions import (
     selects,
     status_of,
 )
-from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
 from proreus.cluster.controllers.ownership import controller_of
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster.controllers.pod_template import desired_replicas
+from proreus.cluster.controllers.reconciler import ObjectReconciler
 
-WORKERS = 5
-Reference = Mapping[str, Any]
-_BUDGETS = "poddisruptionbudgets.policy"
+Reference = Json
 
 
 class NoScale(Exception):
-    """Nobody says how many pods there should be."""
+    """No owner with a scale says how many pods there should be."""
 
 
-def disruption_controller(setting: Setting) -> Controller:
-    sync = Disruption(setting)
-    return Controller(
-        reconciling(sync.informer, sync.writes, sync.sync),
-        sync.informer,
-        watches=[Watch(sync.pods, sync.keys_of_pod)],
-        name="disruption",
-        concurrency=WORKERS,
-    )
+def disruption_controller(context: ControllerContext) -> Controller:
+    budgets = Disruption(context)
+    return budgets.controller("disruption", watches=[Watch(budgets.pods, budgets.keys_of_pod)])
 
 
-class Disruption:
-    """Looks at one budget at a time."""
+class Disruption(ObjectReconciler):
+    """Reconciles PodDisruptionBudgets."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._client = setting.client
-        self._clock = setting.clock
-        self._recorder = setting.recorder("controllermanager")
-        self.informer = setting.informers.informer(_BUDGETS)
-        self.pods = setting.owned("pods")
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, "poddisruptionbudgets.policy", "controllermanager")
+        self.pods = context.owned_informer("pods")
         self._scaled = {
-            "Deployment": setting.informers.informer("deployments.apps"),
-            "ReplicaSet": setting.owned("replicasets.apps"),
-            "StatefulSet": setting.owned("statefulsets.apps"),
+            "Deployment": context.informers.informer("deployments.apps"),
+            "ReplicaSet": context.owned_informer("replicasets.apps"),
+            "ReplicationController": context.owned_informer("replicationcontrollers"),
+            "StatefulSet": context.owned_informer("statefulsets.apps"),
         }
-        self.writes = OwnWrites()
 
     def keys_of_pod(self, pod: KubeObject) -> list[str]:
         budgets = self.informer.lister.list(namespace=pod.namespace)
         return [budget.key for budget in budgets if selects(budget, pod)]
 
     async def sync(self, budget: KubeObject) -> Result | None:
-        now = self._clock.now()
+        now = self.clock.now()
         pods = [
             pod for pod in self.pods.lister.list(namespace=budget.namespace) if selects(budget, pod)
         ]
         gone = disrupted(budget, pods, now)
         for name in gone.overdue:
             message = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't: {name}"
-            self._recorder.event(budget, "Warning", "NotDeleted", message)
+            self.warn(budget, "NotDeleted", message)
         try:
             expected = await self._expected(budget, pods)
         except NoScale as problem:
-            self._recorder.event(budget, "Warning", "NoControllers", str(problem))
-            await self._write(budget, failed_status(budget, str(problem), now))
+            self.warn(budget, "NoControllers", str(problem))
+            await self.write_status(budget, failed_status(budget, str(problem), now))
             return None
         status = status_of(budget, pods, need(budget, expected), gone.waiting, now)
-        await self._write(budget, status)
+        await self.write_status(budget, status)
         return Result(gone.again_s)
-
-    async def _write(self, budget: KubeObject, status: dict[str, object]) -> None:
-        if (budget.status or {}) == status:
-            return
-        api = self._client.resource(_BUDGETS)(budget.namespace)
-        written = await api.replace_status({**budget.to_dict(), "status": status})
-        self.writes.wrote(budget.key, self.informer, written)
 
     async def _expected(self, budget: KubeObject, pods: Sequence[KubeObject]) -> int:
         if not counts_controllers(budget):
@@ -98,8 +81,8 @@ class Disruption:
         return sum([await self._scale(budget.namespace, owner) for owner in owners.values()])
 
     def _root(self, pod: KubeObject) -> Reference | None:
-        """What decides about the number of a pod's like: a Deployment, not its ReplicaSet. None for
-        a pod on its own: nobody would replace it, so it is not expected."""
+        """The owner whose scale counts: a Deployment, not its ReplicaSet. None for a pod without a
+        controller: nothing would replace it, so it is not expected."""
         owner: Reference | None = controller_of(pod)
         known = None if owner is None else self._known(pod.namespace, owner)
         if known is not None and known.kind == "ReplicaSet":
@@ -112,11 +95,11 @@ class Disruption:
         return found if found is not None and found.uid == owner["uid"] else None
 
     async def _scale(self, namespace: str, owner: Reference) -> int:
-        """Of the kinds that are at hand from the cache, of others as the server says."""
+        """From the cache for workload kinds, from the scale subresource for others."""
         known = self._known(namespace, owner)
         if known is not None:
-            return 1 if known.spec.replicas is None else int(known.spec.replicas)
-        resource = self._client.resource(api_version=owner["apiVersion"], kind=owner["kind"])
+            return desired_replicas(known)
+        resource = self.client.resource(api_version=owner["apiVersion"], kind=owner["kind"])
         try:
             scale = await resource(namespace).get_scale(owner["name"])
         except (ApiError, UnknownResource) as problem:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.values.int_or_string import scaled
 from proreus.api.values.timestamp import parse_time
-from proreus.cluster.controllers import conditions
-from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.pod_template import is_finished, is_ready
+from proreus.cluster import conditions
+from proreus.cluster.pod_status import is_deleting, is_finished, is_ready
 
 DELETION_TIMEOUT_S = 120.0  # an evicted pod that is still there after this was not deleted
 
@@ -78,13 +77,13 @@ def status_of(
     wanted: Need,
     waiting: Mapping[str, str],
     now: float,
-) -> dict[str, Any]:
+) -> JsonObject:
     healthy = sum(
         is_ready(pod) and not is_deleting(pod) and not is_finished(pod) and pod.name not in waiting
         for pod in pods
     )
     allowed = max(0, healthy - wanted.desired) if wanted.expected > 0 else 0
-    status: dict[str, Any] = {
+    status: JsonObject = {
         "currentHealthy": healthy,
         "desiredHealthy": wanted.desired,
         "expectedPods": wanted.expected,
@@ -99,9 +98,9 @@ def status_of(
     return {**status, "conditions": _conditions(budget, *word, "", now)}
 
 
-def failed_status(budget: KubeObject, why: str, now: float) -> dict[str, Any]:
-    """When nobody knows how many pods there should be, nothing may be evicted."""
-    before: dict[str, Any] = thaw(budget.status or {})
+def failed_status(budget: KubeObject, why: str, now: float) -> JsonObject:
+    """Without an expected number of pods nothing may be evicted."""
+    before: JsonObject = thaw(budget.status or {})
     numbers = dict.fromkeys(("currentHealthy", "desiredHealthy", "expectedPods"), 0)
     found = _conditions(budget, "False", "SyncFailed", why, now)
     return {**numbers, **before, "disruptionsAllowed": 0, "conditions": found}
@@ -110,7 +109,7 @@ def failed_status(budget: KubeObject, why: str, now: float) -> dict[str, Any]:
 def _conditions(
     budget: KubeObject, status: str, reason: str, message: str, now: float
 ) -> list[conditions.Condition]:
-    present = thaw((budget.status or {}).get("conditions") or [])
+    present = conditions.present(budget)
     made = conditions.condition("DisruptionAllowed", status, reason, message, now)
     made["observedGeneration"] = budget.metadata.generation or 0
     found = conditions.with_condition(present, made)

@@ -1,4 +1,4 @@
-"""Objects whose owners are gone go too; owners wait for theirs, or leave them behind, if asked."""
+"""Garbage collection: background, foreground and orphan deletion by owner references."""
 
 from proreus.cluster.controllers.garbage_collector.collector import GarbageCollector
 

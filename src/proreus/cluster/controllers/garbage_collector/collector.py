@@ -2,7 +2,7 @@
 
 Receives: metadata of all objects, from one informer per discovered resource.  Hands on: deletions,
 and patches of owner references and finalizers (``attending``).
-Invariant: nothing is deleted because a cache lacks its owner; absence is always seen live.
+Invariant: nothing is deleted because a cache lacks its owner; a live read must lack it too.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import logging
 
 from proreus.aio.clock import deadline
 from proreus.aio.gate import Gate
+from proreus.aio.tasks import as_part
 from proreus.api.status import ApiError
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.discovery.mapper import UnknownResource
 from proreus.client.informer import Notification, SharedInformer
 from proreus.client.workqueue import RateLimitedQueue
-from proreus.cluster.controllers.discovered import client_of, discover, with_verbs
-from proreus.cluster.controllers.garbage_collector.attending import Attending
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.discovered import discover, resource_client, with_verbs
 from proreus.cluster.controllers.garbage_collector.graph import Graph, node_of
-from proreus.cluster.controllers.setting import Setting
-from proreus.net.transport_error import TransportError
+from proreus.cluster.controllers.garbage_collector.processing import ObjectProcessor
+from proreus.net.client.transport_error import TransportError
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +36,13 @@ _DEFINITIONS = "customresourcedefinitions"
 class GarbageCollector:
     """A part: ``run`` until cancelled. Once only."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._client = setting.client
-        self._clock = setting.clock
+    def __init__(self, context: ControllerContext) -> None:
+        self._client = context.client
+        self._clock = context.clock
         self._graph = Graph()
         # Unbounded: it holds each uid of the graph at most once.
-        self._queue = RateLimitedQueue[str]("garbage-collector", clock=setting.clock)
-        self._attending = Attending(setting.client, self._graph, self._queue.add)
+        self._queue = RateLimitedQueue[str]("garbage-collector", clock=context.clock)
+        self._processor = ObjectProcessor(context.client, self._graph)
         self._monitors: dict[ApiResource, tuple[SharedInformer, asyncio.Task[None]]] = {}
         self._look_now = Gate()
 
@@ -50,7 +51,7 @@ class GarbageCollector:
             await self._discover(parts)
             await self._wait_monitors()
             for number in range(WORKERS):
-                parts.create_task(self._work(), name=f"garbage collector worker {number}")
+                parts.create_task(as_part(self._work), name=f"garbage collector worker {number}")
             while True:
                 with contextlib.suppress(TimeoutError):
                     async with deadline(self._clock, DISCOVER_EVERY_S):
@@ -61,7 +62,7 @@ class GarbageCollector:
     # Monitors
 
     async def _discover(self, parts: asyncio.TaskGroup) -> None:
-        """Follow what the server has. A part it cannot tell about keeps its monitors."""
+        """Follow what the server has. A group whose discovery fails keeps its monitors."""
         try:
             known = await discover(self._client)
         except (ApiError, TransportError) as failure:
@@ -73,19 +74,19 @@ class GarbageCollector:
             self._monitor(resource, parts)
         if not known.failures:
             for resource in self._monitors.keys() - resources:
-                self._drop(resource)
+                self._stop_monitor(resource)
 
     def _monitor(self, resource: ApiResource, parts: asyncio.TaskGroup) -> None:
-        def tell(told: Notification) -> None:
-            self._tell(resource, told)
+        def update(notification: Notification) -> None:
+            self._update_graph(resource, notification)
 
-        source = client_of(self._client, resource).metadata_only.list_watch()
+        source = resource_client(self._client, resource).metadata_only.list_watch()
         informer = SharedInformer(source, str(resource), clock=self._clock)
-        informer.add_handler(on_notification=tell, name="garbage collector")
+        informer.add_handler(on_notification=update, name="garbage collector")
         task = parts.create_task(informer.run(), name=f"monitor {resource}")
         self._monitors[resource] = informer, task
 
-    def _drop(self, resource: ApiResource) -> None:
+    def _stop_monitor(self, resource: ApiResource) -> None:
         _, task = self._monitors.pop(resource)
         task.cancel()
         for uid in self._graph.uids_of(resource):
@@ -99,12 +100,12 @@ class GarbageCollector:
                 for informer, _ in list(self._monitors.values()):
                     await informer.wait_synced()
 
-    def _tell(self, resource: ApiResource, told: Notification) -> None:
-        obj, old = told.object, told.old
+    def _update_graph(self, resource: ApiResource, notification: Notification) -> None:
+        obj, old = notification.object, notification.old
         concerned: list[str] = []
-        if old is not None and (told.new is None or old.uid != told.new.uid):
+        if old is not None and (notification.new is None or old.uid != notification.new.uid):
             concerned += self._graph.remove(old.uid)
-        if told.new is not None:
+        if notification.new is not None:
             concerned += self._graph.put(node_of(resource, obj))
         for uid in concerned:
             self._queue.add(uid)
@@ -117,7 +118,7 @@ class GarbageCollector:
         while True:
             uid = await self._queue.get()
             try:
-                await self._attending.attend(uid)
+                await self._processor.process(uid)
             except (ApiError, TransportError, UnknownResource) as failure:
                 delay_s = self._queue.add_rate_limited(uid)
                 log.debug("not collected: uid=%s reason=%s again_s=%.3f", uid, failure, delay_s)

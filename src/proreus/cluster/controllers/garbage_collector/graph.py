@@ -1,23 +1,22 @@
-"""Who owns whom, over all resources, as far as the informers have told. Pure.
+"""The graph of owner references over all resources, as the informers report it. Pure.
 
-``put`` and ``remove`` answer which objects must be looked at because of the change. Owners that
-were never seen are no error: they may be unknown yet, or gone, and a live look tells.
+``put`` and ``remove`` return the uids to process because of the change. An owner that is not in the
+graph may be unknown yet, or gone: a live read decides.
 Cost: per change O(owners of the object), and O(its dependents) when it begins to go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proreus.api.finalizers import FOREGROUND, ORPHAN
 from proreus.api.object import KubeObject
 from proreus.client.discovery.api_resource import ApiResource
 
-ORPHAN = "orphan"
-FOREGROUND = "foregroundDeletion"
-
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class OwnerReference:
     """A reference to an owner."""
 
     api_version: str
@@ -35,9 +34,12 @@ class Node:
     namespace: str
     name: str
     uid: str
-    owners: tuple[Owner, ...] = ()
+    owners: tuple[OwnerReference, ...] = ()
     is_deleting: bool = False
     finalizers: frozenset[str] = frozenset()
+
+    def blocks(self, uid: str) -> bool:
+        return any(owner.uid == uid and owner.blocks for owner in self.owners)
 
     @property
     def waits_for_dependents(self) -> bool:
@@ -61,9 +63,9 @@ def node_of(resource: ApiResource, obj: KubeObject) -> Node:
     )
 
 
-def owners_of(obj: KubeObject) -> list[Owner]:
+def owners_of(obj: KubeObject) -> list[OwnerReference]:
     return [
-        Owner(
+        OwnerReference(
             one.get("apiVersion") or "",
             one.get("kind") or "",
             one.get("name") or "",
@@ -90,10 +92,53 @@ class Graph:
     def dependents(self, uid: str) -> list[Node]:
         return [self._nodes[one] for one in self._dependents.get(uid, ())]
 
-    def is_alive(self, uid: str) -> bool:
-        """Known, and not waiting for its dependents to go."""
-        node = self._nodes.get(uid)
-        return node is not None and not node.waits_for_dependents
+    def owner_of(self, node: Node, owner: OwnerReference) -> Node | None:
+        """The object that a reference means, if it is known. A reference with the uid of another
+        kind, name or namespace means nothing that exists."""
+        found = self._nodes.get(owner.uid)
+        if found is None or (found.resource.kind, found.name) != (owner.kind, owner.name):
+            return None
+        is_in_reach = not found.resource.namespaced or found.namespace == node.namespace
+        return found if is_in_reach else None
+
+    def has_living_owners(self, node: Node) -> bool:
+        """All its owners are known, and none waits for its dependents to go."""
+        known = (self.owner_of(node, owner) for owner in node.owners)
+        return all(one is not None and not one.waits_for_dependents for one in known)
+
+    def is_unblocked(self, uid: str) -> bool:
+        """Whether a foreground deletion has nothing left to wait for.
+
+        Objects that block each other in a circle are held by nobody else: they may go once all of
+        them are being deleted in the foreground and nothing outside the circle blocks one of them.
+        Cost: without circles the search goes down one chain of dependents and ends with it.
+        """
+        closure: set[str] = set()
+        pending = [self._blockers(uid)]
+        while pending:
+            one = next(pending[-1], None)
+            if one is None:
+                pending.pop()
+            elif one not in closure:
+                closure.add(one)
+                is_waiting = self._nodes[one].waits_for_dependents
+                if not is_waiting or next(self._blockers(one), None) is None:
+                    return False  # it goes by itself, and before this one
+                pending.append(self._blockers(one))
+        # A circle is closed: whatever blocks the object is blocked by it in turn.
+        returning, edge = set[str](), [uid]
+        while edge:
+            node = self._nodes[edge.pop()]
+            found = {owner.uid for owner in node.owners if owner.blocks}
+            fresh = (found & closure) - returning
+            returning |= fresh
+            edge += fresh
+        return returning == closure
+
+    def _blockers(self, uid: str) -> Iterator[str]:
+        """The dependents for which the object's foreground deletion waits."""
+        found = self._dependents.get(uid, ())
+        return (one for one in found if self._nodes[one].blocks(uid))
 
     def put(self, node: Node) -> list[str]:
         old = self._nodes.get(node.uid)
@@ -106,7 +151,7 @@ class Graph:
             found.append(node.uid)
         if node.waits_for_dependents and not (old is not None and old.waits_for_dependents):
             found += self._dependents.get(node.uid, ())
-        if any(not self.is_alive(owner.uid) for owner in node.owners):
+        if not self.has_living_owners(node):
             found.append(node.uid)
         return list(dict.fromkeys(found))
 

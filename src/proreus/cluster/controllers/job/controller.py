@@ -1,4 +1,4 @@
-"""The Job controller: starts and stops pods, judges, counts, writes the status, in time deletes.
+"""The Job controller: creates and deletes pods, tracks them in the status, deletes after the TTL.
 
 Receives: keys of Jobs, from their events and those of their pods.  Hands on: pods.
 """
@@ -7,110 +7,110 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import Any
 
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import NotFound
 from proreus.client.controller import Controller, Result
-from proreus.cluster.controllers.batches import Failure, at_once, slowly
-from proreus.cluster.controllers.job.accounting import account, is_suspended
+from proreus.cluster.controllers.batches import Failure, concurrently, slow_start
+from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.job.decisions import Plan, Start, plan
 from proreus.cluster.controllers.job.indexes import FAILURES, IGNORED, INDEX
-from proreus.cluster.controllers.job.moment import Moment, look
-from proreus.cluster.controllers.job.releasing import let_go
-from proreus.cluster.controllers.job.tally import FINALIZER, is_held
-from proreus.cluster.controllers.job.verdict import Verdict, is_over, ttl_s
-from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.pod_owners import PodOwners
-from proreus.cluster.controllers.pod_template import is_ready, pod_from_template
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster.controllers.job.outcome import JobOutcome, is_job_finished, ttl_s
+from proreus.cluster.controllers.job.pod_counts import FINALIZER, is_tracked
+from proreus.cluster.controllers.job.state import JobState, observe
+from proreus.cluster.controllers.job.status import is_suspended, status_update
+from proreus.cluster.controllers.job.tracking_finalizer import remove_tracking_finalizer
+from proreus.cluster.controllers.pod_owners import PodOwnerReconciler
+from proreus.cluster.controllers.pod_template import pod_from_template
+from proreus.cluster.pod_status import is_deleting, is_ready
 
-WORKERS = 10
 MANAGER = "kubernetes.io/job-controller"
 
 
-def job_controller(setting: Setting) -> Controller:
-    owners = PodOwners(setting, "jobs.batch", "job-controller", finalizers=(FINALIZER,))
-    return owners.controller(Jobs(owners).sync, "job", concurrency=WORKERS)
+def job_controller(context: ControllerContext) -> Controller:
+    return Jobs(context, "jobs.batch", "job-controller").pod_controller("job")
 
 
-class Jobs:
-    """Brings one Job at a time further."""
+class Jobs(PodOwnerReconciler):
+    """Reconciles Jobs."""
 
-    def __init__(self, owners: PodOwners) -> None:
-        self._owners = owners
-        self._clock = owners.clock
+    finalizers = (FINALIZER,)
+
+    def __init__(self, context: ControllerContext, resource: str, component: str) -> None:
+        super().__init__(context, resource, component)
+        # In Kubernetes jobs are deleted after their time by a controller of its own.
+        self._expiring = context.client_of("ttl-after-finished-controller")
 
     async def sync(self, job: KubeObject) -> Result | None:
         if job.spec.managedBy not in (None, MANAGER):
             return None
-        if is_over(job):
+        if is_job_finished(job):
             return await self._expire(job)
-        pods = await self._owners.claim(job)
+        pods = await self.claim_pods(job)
         if is_deleting(job):
-            await self._let_go(job, [pod for pod in pods if is_held(pod)])
+            await self._remove_tracking_finalizers(job, [pod for pod in pods if is_tracked(pod)])
             return None
-        moment = look(job, pods, self._clock.now())
-        todo = plan(moment)
-        started, failures = await self._carry_out(moment, todo)
+        state = observe(job, pods, self.clock.now())
+        todo = plan(state)
+        started, failures = await self._carry_out(state, todo)
         stopped = {pod.uid for pod in todo.stop}
-        kept = [pod for pod in moment.counted.active if pod.uid not in stopped]
+        kept = [pod for pod in state.counted.active if pod.uid not in stopped]
         ready = sum(map(is_ready, kept))
-        found = account(moment, active=len(kept) + started, ready=ready)
-        written = await self._owners.write_status(job, found.status)
-        self._tell(job, written, moment.verdict)
-        failures += await self._let_go(job, found.let_go)
+        found = status_update(state, active=len(kept) + started, ready=ready)
+        written = await self.write_status(job, found.status)
+        self._record(job, written, state.outcome)
+        failures += await self._remove_tracking_finalizers(job, found.release)
         if failures:
             raise failures[0]
-        return await self._expire(written) if is_over(written) else Result(todo.again_s)
+        return await self._expire(written) if is_job_finished(written) else Result(todo.again_s)
 
-    async def _carry_out(self, moment: Moment, todo: Plan) -> tuple[int, list[Failure]]:
+    async def _carry_out(self, state: JobState, todo: Plan) -> tuple[int, list[Failure]]:
         """How many pods were started, and what failed."""
-        job, started = moment.job, 0
+        job, started = state.job, 0
 
         async def stop(pod: KubeObject) -> None:
-            if moment.verdict is None and is_held(pod):
-                # Nobody needs it any more: its end shall not count as a failure.
-                await let_go(self._owners, job, pod)
-            await self._owners.delete(job, pod)
+            if state.outcome is None and is_tracked(pod):
+                # It is not needed any more: its end must not count as a failure.
+                await remove_tracking_finalizer(self, job, pod)
+            await self.delete_pod(job, pod)
 
         async def start(wanted: Start) -> None:
             nonlocal started
-            await self._owners.create(job, pod_of(job, wanted))
+            await self.create_pod(job, pod_of(job, wanted))
             started += 1
 
-        failures = [*await at_once(todo.stop, stop), *await slowly(todo.start, start)]
+        failures = [*await concurrently(todo.stop, stop), *await slow_start(todo.start, start)]
         return started, failures
 
-    async def _let_go(
+    async def _remove_tracking_finalizers(
         self, job: KubeObject, pods: list[KubeObject] | tuple[KubeObject, ...]
     ) -> list[Failure]:
-        return await at_once(pods, partial(let_go, self._owners, job))
+        return await concurrently(pods, partial(remove_tracking_finalizer, self, job))
 
     async def _expire(self, job: KubeObject) -> Result | None:
-        left_s = ttl_s(job, self._clock.now())
+        left_s = ttl_s(job, self.clock.now())
         if left_s == 0:
-            api = self._owners.resource(job.namespace)
+            jobs = self._expiring.batch_v1.jobs(job.namespace)
             with contextlib.suppress(NotFound):
-                await api.delete(job.name, propagation="Foreground", uid=job.uid)
+                await jobs.delete(job.name, propagation="Foreground", uid=job.uid)
             return None
         return Result(left_s)
 
-    def _tell(self, before: KubeObject, after: KubeObject, verdict: Verdict | None) -> None:
-        recorder = self._owners.recorder
+    def _record(self, before: KubeObject, after: KubeObject, outcome: JobOutcome | None) -> None:
         if is_suspended(after) != is_suspended(before):
             word = "Suspended" if is_suspended(after) else "Resumed"
-            recorder.event(before, "Normal", word, f"Job {word.lower()}")
-        if verdict is None or not is_over(after):
+            self.record(before, word, f"Job {word.lower()}")
+        if outcome is None or not is_job_finished(after):
             return
-        if verdict.is_success:
-            recorder.event(before, "Normal", "Completed", "Job completed")
+        if outcome.is_success:
+            self.record(before, "Completed", "Job completed")
         else:
-            recorder.event(before, "Warning", verdict.reason, verdict.message)
+            self.warn(before, outcome.reason, outcome.message)
 
 
-def pod_of(job: KubeObject, wanted: Start) -> dict[str, Any]:
-    """A pod that is held until it is counted."""
+def pod_of(job: KubeObject, wanted: Start) -> JsonObject:
+    """A pod with the tracking finalizer, which stays until the pod is counted."""
     pod = pod_from_template(job.spec.template, job)
     metadata = pod["metadata"]
     metadata["finalizers"] = [*(metadata.get("finalizers") or ()), FINALIZER]
@@ -125,17 +125,17 @@ def pod_of(job: KubeObject, wanted: Start) -> dict[str, Any]:
     metadata["generateName"] = f"{job.name}-{index}-"
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
     metadata["labels"] = {**(metadata.get("labels") or {}), INDEX: index}
-    _tell_index(pod["spec"], f"{job.name}-{index}")
+    _expose_index(pod["spec"], f"{job.name}-{index}")
     return pod
 
 
-def _tell_index(spec: dict[str, Any], hostname: str) -> None:
-    """Where the program in a pod finds which part of the work is its own."""
+def _expose_index(spec: JsonObject, hostname: str) -> None:
+    """By host name and environment variable."""
     spec.setdefault("hostname", hostname)
     source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
-    told = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
+    notification = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
     for kind in ("initContainers", "containers"):
         for container in spec.get(kind) or ():
             env = container.get("env") or []
-            if not any(one["name"] == told["name"] for one in env):
-                container["env"] = [*env, told]
+            if not any(one["name"] == notification["name"] for one in env):
+                container["env"] = [*env, notification]

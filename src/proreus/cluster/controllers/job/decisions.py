@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import parse_time
 from proreus.cluster.controllers.batches import BURST
-from proreus.cluster.controllers.job.failure_policy import IGNORE, ruling
+from proreus.cluster.controllers.job.failure_policy import IGNORE, match_policy
 from proreus.cluster.controllers.job.indexes import (
     failures_before,
     has_limit_per_index,
@@ -16,10 +16,10 @@ from proreus.cluster.controllers.job.indexes import (
     index_of,
     is_indexed,
 )
-from proreus.cluster.controllers.job.moment import Moment
-from proreus.cluster.controllers.job.tally import Tally, replaces_only_failed
-from proreus.cluster.controllers.job.verdict import deadline_s
-from proreus.cluster.controllers.pod_template import created_at, is_ready, phase
+from proreus.cluster.controllers.job.outcome import deadline_s
+from proreus.cluster.controllers.job.pod_counts import PodCounts, replaces_only_failed
+from proreus.cluster.controllers.job.state import JobState
+from proreus.cluster.pod_status import created_at, is_ready, phase
 
 _BACKOFF_S, _BACKOFF_MAX_S = 10.0, 600.0
 
@@ -44,9 +44,9 @@ class Plan:
     again_s: float | None = None
 
 
-def plan(moment: Moment) -> Plan:
-    job, counted, now = moment.job, moment.counted, moment.now
-    if moment.verdict is not None or job.spec.suspend:
+def plan(state: JobState) -> Plan:
+    job, counted, now = state.job, state.counted, state.now
+    if state.outcome is not None or job.spec.suspend:
         return Plan(stop=counted.active)
     wanted, until_s = _wanted(job, counted), deadline_s(job, now)
     excess = _excess(job, counted, wanted)
@@ -60,7 +60,7 @@ def plan(moment: Moment) -> Plan:
         return Plan(again_s=until_s)
     if has_limit_per_index(job):
         return _starts_by_index(job, counted, missing, until_s, now)
-    delay_s = backoff_s(moment.pods, now)
+    delay_s = backoff_s(state.pods, now)
     if delay_s:
         return Plan(again_s=_sooner(delay_s, until_s))
     if not is_indexed(job):
@@ -69,7 +69,7 @@ def plan(moment: Moment) -> Plan:
     return Plan(start=tuple(free[:missing]), again_s=until_s)
 
 
-def _wanted(job: KubeObject, counted: Tally) -> int:
+def _wanted(job: KubeObject, counted: PodCounts) -> int:
     """How many pods should run now."""
     parallelism = 1 if job.spec.parallelism is None else int(job.spec.parallelism)
     if job.spec.completions is None:
@@ -79,7 +79,7 @@ def _wanted(job: KubeObject, counted: Tally) -> int:
     return max(0, min(parallelism, left))
 
 
-def _excess(job: KubeObject, counted: Tally, wanted: int) -> tuple[KubeObject, ...]:
+def _excess(job: KubeObject, counted: PodCounts, wanted: int) -> tuple[KubeObject, ...]:
     """Active pods beyond the wanted ones, the least useful first; of an indexed Job first those
     whose index is done, taken or unknown."""
     ranked = sorted(counted.active, key=lambda pod: (is_ready(pod), -created_at(pod)))
@@ -97,7 +97,7 @@ def _excess(job: KubeObject, counted: Tally, wanted: int) -> tuple[KubeObject, .
     return tuple([*useless, *ranked[: max(0, len(ranked) - wanted)]][:BURST])
 
 
-def _free(job: KubeObject, counted: Tally) -> list[int]:
+def _free(job: KubeObject, counted: PodCounts) -> list[int]:
     """Indexes without a pod, lowest first."""
     busy = [*counted.active, *(counted.terminating if replaces_only_failed(job) else ())]
     taken = counted.done_indexes | counted.failed_indexes | {index_of(pod) for pod in busy}
@@ -105,7 +105,7 @@ def _free(job: KubeObject, counted: Tally) -> list[int]:
 
 
 def _starts_by_index(
-    job: KubeObject, counted: Tally, missing: int, until_s: float | None, now: float
+    job: KubeObject, counted: PodCounts, missing: int, until_s: float | None, now: float
 ) -> Plan:
     """Where each index has its own number of failures it also has its own delay."""
     start: list[Start] = []
@@ -129,7 +129,7 @@ def _starts_by_index(
 def _following(job: KubeObject, index: int, last: KubeObject | None) -> Start:
     if last is None:
         return Start(index)
-    is_ignored = ruling(job, last).action == IGNORE
+    is_ignored = match_policy(job, last).action == IGNORE
     return Start(index, failures_before(last) + (not is_ignored), ignored_before(last) + is_ignored)
 
 
@@ -138,10 +138,10 @@ def _sooner(delay_s: float, other_s: float | None) -> float:
 
 
 def backoff_s(pods: Sequence[KubeObject], now: float) -> float:
-    """After failures new pods wait, ever longer; a success forgives all before it."""
+    """Exponential in the failures since the last success."""
     last_success = max((_ended(pod) for pod in pods if phase(pod) == "Succeeded"), default=0.0)
     failures = [_ended(pod) for pod in pods if phase(pod) == "Failed"]
-    recent = [moment for moment in failures if moment > last_success]
+    recent = [state for state in failures if state > last_success]
     if not recent:
         return 0.0
     return max(0.0, max(recent) + _delay_s(len(recent)) - now)

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 
 COUNT, IGNORE, FAIL_INDEX, FAIL_JOB = "Count", "Ignore", "FailIndex", "FailJob"
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class PolicyMatch:
     """The first rule that matches decides; without one a failure counts."""
 
     action: str = COUNT
     message: str = ""
 
 
-def ruling(job: KubeObject, pod: KubeObject) -> Ruling:
+def match_policy(job: KubeObject, pod: KubeObject) -> PolicyMatch:
     policy = job.spec.podFailurePolicy
     for number, rule in enumerate((policy or {}).get("rules") or ()):
         found = _codes(rule, pod) if rule.get("onExitCodes") else _conditions(rule, pod)
         if found:
             subject = f"{found} matching {rule['action']} rule at index {number}"
-            return Ruling(rule["action"], subject)
-    return Ruling()
+            return PolicyMatch(rule["action"], subject)
+    return PolicyMatch()
 
 
-def _codes(rule: Mapping[str, Any], pod: KubeObject) -> str:
+def _codes(rule: Json, pod: KubeObject) -> str:
     asked = rule["onExitCodes"]
     name, values = asked.get("containerName"), asked.get("values") or ()
     for container, code in _exit_codes(pod):
@@ -49,7 +49,7 @@ def _exit_codes(pod: KubeObject) -> Iterator[tuple[str, int]]:
                 yield one["name"], int(ended.get("exitCode") or 0)
 
 
-def _conditions(rule: Mapping[str, Any], pod: KubeObject) -> str:
+def _conditions(rule: Json, pod: KubeObject) -> str:
     present = {
         (one.get("type"), one.get("status"))
         for one in (pod.get("status") or {}).get("conditions") or ()

@@ -1,4 +1,4 @@
-"""Namespaces: everything in one goes before it does."""
+"""Namespaces: the content of one is deleted before it is finalized."""
 
 from proreus.cluster.controllers.namespace.controller import namespace_controller
 

@@ -1,104 +1,83 @@
-"""The namespace controller: deletes the content of a deleted namespace, pods first, then lets go.
+"""The namespace controller: deletes the content of a deleted namespace, pods first, then finalizes.
 
 Receives: keys of namespaces, and pods that disappeared.  Hands on: the finalize subresource.
-Invariant: a namespace is let go only after every resource that the server knows was listed empty;
-while the server cannot tell all it has, nothing is let go.
+Invariant: a namespace is finalized only after every discovered resource was listed empty; while
+discovery is incomplete, nothing is finalized.
 """
 
 from __future__ import annotations
 
+import contextlib
+
 from proreus.api.object import KubeObject
 from proreus.api.status import MethodNotAllowed, NotFound
 from proreus.client.client import Client
-from proreus.client.controller import Controller, Result, Watch
+from proreus.client.controller import Controller, Result, RetryLater, Watch
 from proreus.client.discovery.api_resource import ApiResource
-from proreus.client.informer import Change, Notification
-from proreus.cluster.controllers.batches import at_once
-from proreus.cluster.controllers.discovered import client_of, discover, with_verbs
+from proreus.client.informer import ChangeType, Notification
+from proreus.cluster.controllers.batches import concurrently
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.discovered import discover, resource_client, with_verbs
 from proreus.cluster.controllers.namespace.decisions import (
     Remaining,
-    is_held,
-    look_again_s,
+    has_finalizer,
     remaining_of,
+    requeue_after_s,
     status_of,
     without_finalizer,
 )
-from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
-from proreus.cluster.controllers.ownership import is_deleting
-from proreus.cluster.controllers.setting import Setting
-
-WORKERS = 10
+from proreus.cluster.controllers.reconciler import ObjectReconciler
+from proreus.cluster.pod_status import is_deleting
 
 
-class ContentRemains(Exception):
+class ContentRemains(RetryLater):
     """Something is left although nothing says why; trying again may help."""
 
 
-def namespace_controller(setting: Setting) -> Controller:
-    sync = Namespaces(setting)
-    return Controller(
-        reconciling(sync.informer, sync.writes, sync.sync),
-        sync.informer,
-        watches=[Watch(sync.pods, lambda pod: (pod.namespace,), when=sync.is_last_of_a_pod)],
-        name="namespace",
-        concurrency=WORKERS,
-    )
+def namespace_controller(context: ControllerContext) -> Controller:
+    namespaces = Namespaces(context)
+    when = namespaces.is_pod_deleted_with_namespace
+    pods = Watch(namespaces.pods, lambda pod: (pod.namespace,), when=when)
+    return namespaces.controller("namespace", watches=[pods], concurrency=10)
 
 
-class Namespaces:
+class Namespaces(ObjectReconciler):
     """Empties one namespace at a time."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._client = setting.client
-        self._clock = setting.clock
-        self.informer = setting.informers.informer("namespaces")
-        self.pods = setting.owned("pods")
-        self.writes = OwnWrites()
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, "namespaces")
+        self.pods = context.owned_informer("pods")
 
-    def is_last_of_a_pod(self, told: Notification) -> bool:
-        if told.change is not Change.DELETE:
+    def is_pod_deleted_with_namespace(self, notification: Notification) -> bool:
+        if notification.change is not ChangeType.DELETE:
             return False
-        namespace = self.informer.indexer.get(told.object.namespace)
+        namespace = self.informer.indexer.get(notification.object.namespace)
         return namespace is not None and is_deleting(namespace)
 
     async def sync(self, namespace: KubeObject) -> Result | None:
-        if not is_deleting(namespace) or not is_held(namespace):
+        if not is_deleting(namespace) or not has_finalizer(namespace):
             return None
-        known = await discover(self._client)
+        known = await discover(self.client)
         namespaced = [one for one in known.resources if one.namespaced]
         deletable = with_verbs(namespaced, "delete", "list")
-        emptying = Emptying(self._client, namespace.name)
-        await emptying.empty([one for one in deletable if _is_pods(one)])
-        if not emptying.left:
-            await emptying.empty([one for one in deletable if not _is_pods(one)])
-        if not emptying.left and not emptying.failures and not known.failures:
-            await self._let_go(namespace)
+        deletion = ContentDeletion(self.client, namespace.name)
+        await deletion.delete_all([one for one in deletable if _is_pods(one)])
+        if not deletion.left:
+            await deletion.delete_all([one for one in deletable if not _is_pods(one)])
+        if not deletion.left and not deletion.failures and not known.failures:
+            with contextlib.suppress(NotFound):
+                await self.api.replace(without_finalizer(namespace), subresource="finalize")
             return None
-        await self._tell(namespace, emptying, known.failures)
-        delay_s = look_again_s(emptying.left)
-        if delay_s is None or emptying.failures or known.failures:
-            raise ContentRemains(f"{namespace.name}: {emptying.left} {emptying.failures}")
+        now = self.clock.now()
+        status = status_of(namespace, deletion.left, known.failures, deletion.failures, now)
+        await self.write_status(namespace, status)
+        delay_s = requeue_after_s(deletion.left)
+        if delay_s is None or deletion.failures or known.failures:
+            raise ContentRemains(f"{namespace.name}: {deletion.left} {deletion.failures}")
         return Result(delay_s)
 
-    async def _let_go(self, namespace: KubeObject) -> None:
-        api = self._client.core_v1.namespaces
-        try:
-            await api.replace(without_finalizer(namespace), subresource="finalize")
-        except NotFound:
-            return
 
-    async def _tell(
-        self, namespace: KubeObject, emptying: Emptying, unknown: tuple[str, ...]
-    ) -> None:
-        now = self._clock.now()
-        status = status_of(namespace, emptying.left, unknown, emptying.failures, now)
-        if status != namespace.status:
-            api = self._client.core_v1.namespaces
-            written = await api.replace_status({**namespace.to_dict(), "status": status})
-            self.writes.wrote(namespace.key, self.informer, written)
-
-
-class Emptying:
+class ContentDeletion:
     """One try at emptying a namespace, and what it left."""
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -107,12 +86,12 @@ class Emptying:
         self.left: list[Remaining] = []
         self.failures: list[str] = []
 
-    async def empty(self, resources: list[ApiResource]) -> None:
-        failures = await at_once(resources, self._empty_one)
+    async def delete_all(self, resources: list[ApiResource]) -> None:
+        failures = await concurrently(resources, self._delete_resource)
         self.failures += [str(failure) for failure in failures]
 
-    async def _empty_one(self, resource: ApiResource) -> None:
-        found = client_of(self._client, resource)(self._namespace).metadata_only
+    async def _delete_resource(self, resource: ApiResource) -> None:
+        found = resource_client(self._client, resource)(self._namespace).metadata_only
         try:
             there = (await found.list_all()).items
             if not there:

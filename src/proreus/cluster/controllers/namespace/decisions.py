@@ -1,16 +1,16 @@
-"""What is left of a namespace, in its conditions, and when to look again. Pure."""
+"""What content remains in a namespace: its conditions, and when to retry. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers import conditions
-from proreus.cluster.controllers.conditions import Condition
+from proreus.cluster import conditions
+from proreus.cluster.conditions import Condition
 
 FINALIZER = "kubernetes"
 _FINALIZER_ESTIMATE_S = 15.0
@@ -35,18 +35,18 @@ def remaining_of(resource: str, objects: Sequence[KubeObject]) -> Remaining:
     return Remaining(resource, len(objects), tuple(sorted(held.items())), estimate_s)
 
 
-def look_again_s(left: Iterable[Remaining]) -> float | None:
+def requeue_after_s(left: Iterable[Remaining]) -> float | None:
     """Half the time the slowest needs; None if nothing is known to take time, so that what stays
     without a reason is an error."""
     longest = max((one.estimate_s for one in left), default=0.0)
     return longest / 2 + 1 if longest else None
 
 
-def is_held(namespace: KubeObject) -> bool:
+def has_finalizer(namespace: KubeObject) -> bool:
     return FINALIZER in ((namespace.spec or {}).get("finalizers") or ())
 
 
-def without_finalizer(namespace: KubeObject) -> dict[str, Any]:
+def without_finalizer(namespace: KubeObject) -> JsonObject:
     content = namespace.to_dict()
     present = content["spec"].get("finalizers") or ()
     content["spec"]["finalizers"] = [name for name in present if name != FINALIZER]
@@ -59,8 +59,8 @@ def status_of(
     discovery_failures: Sequence[str],
     failures: Sequence[str],
     now: float,
-) -> dict[str, Any]:
-    status: dict[str, Any] = thaw(namespace.status or {})
+) -> JsonObject:
+    status: JsonObject = thaw(namespace.status or {})
     found: list[Condition] = status.get("conditions") or []
     for made in _conditions(left, discovery_failures, failures, now):
         found = conditions.with_condition(found, made)

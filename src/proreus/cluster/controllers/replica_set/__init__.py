@@ -1,5 +1,8 @@
-"""ReplicaSets: as many pods of one template as wanted."""
+"""ReplicaSets and ReplicationControllers: as many pods of one template as wanted."""
 
-from proreus.cluster.controllers.replica_set.controller import replica_set_controller
+from proreus.cluster.controllers.replica_set.controller import (
+    replica_set_controller,
+    replication_controller,
+)
 
-__all__ = ["replica_set_controller"]
+__all__ = ["replica_set_controller", "replication_controller"]

@@ -1,8 +1,10 @@
 """The ReplicaSet controller: claims pods, creates and deletes them, writes the status.
 
+A ReplicationController is an older spelling of a ReplicaSet: its selector is a plain map of labels
+(``selector_of``) and its status has fewer fields (``status_of``). Both kinds run this code.
 Receives: keys of ReplicaSets, from their events and those of their pods.  Hands on: pods.
-Cost: a look at all pods of a ReplicaSet each time (``seen`` makes it cheap). So one with many pods,
-of which each change of one brings it back, is looked at less often the more it has.
+Cost: each reconcile reads all pods of a ReplicaSet (``pod_summaries`` makes it cheap), and each
+change of a pod causes one. So a pause follows each, longer the more pods there are.
 """
 
 from __future__ import annotations
@@ -13,112 +15,127 @@ from functools import partial
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
 from proreus.client.controller import Controller, Result
-from proreus.cluster.controllers.batches import Failure, at_once, slowly
+from proreus.cluster.controllers.batches import Failure, concurrently, slow_start
+from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.ownership import (
     CONTROLLER_INDEX,
     candidates,
     controller_uid,
     is_namespace_terminating,
 )
-from proreus.cluster.controllers.pod_owners import PodOwners, next_availability_s, selector_of
-from proreus.cluster.controllers.pod_template import is_active, pod_from_template
-from proreus.cluster.controllers.replica_set.decisions import Plan, Trouble, plan, status_of
-from proreus.cluster.controllers.replica_set.seen import PodsSeen, Seen
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster.controllers.pod_owners import (
+    PodOwnerReconciler,
+    selector_of,
+    until_next_available_s,
+)
+from proreus.cluster.controllers.pod_template import pod_from_template
+from proreus.cluster.controllers.replica_set.decisions import Plan, ReplicaFailure, plan, status_of
+from proreus.cluster.controllers.replica_set.pod_summaries import PodSummaries, PodSummary
+from proreus.cluster.pod_status import is_active
 
-WORKERS = 10
-_PAUSE_PER_POD_S = 0.0002  # five hundred pods: ten looks a second
+_PAUSE_PER_POD_S = 0.0002  # 500 pods: ten reconciles a second
 
 
-def replica_set_controller(setting: Setting) -> Controller:
-    owners = PodOwners(setting, "replicasets.apps", "replicaset-controller")
-    sets = ReplicaSets(owners)
-    return owners.controller(sets.sync, "replicaset", concurrency=WORKERS, gone=sets.forget)
+def replica_set_controller(context: ControllerContext) -> Controller:
+    return _controller(context, "replicaset", "replicasets.apps", "replicaset-controller")
+
+
+def replication_controller(context: ControllerContext) -> Controller:
+    component = "replication-controller"
+    return _controller(context, "replicationcontroller", "replicationcontrollers", component)
+
+
+def _controller(context: ControllerContext, name: str, resource: str, component: str) -> Controller:
+    return ReplicaSets(context, resource, component).pod_controller(name)
 
 
 @dataclass(frozen=True, slots=True)
-class _Rest:
+class _Pause:
     generation: int
     until: float
 
 
-class ReplicaSets:
-    """Brings one ReplicaSet at a time to what it wants to be."""
+class ReplicaSets(PodOwnerReconciler):
+    """Reconciles ReplicaSets, or ReplicationControllers."""
 
-    def __init__(self, owners: PodOwners) -> None:
-        self._owners = owners
-        self._clock = owners.clock
-        self._rests: dict[str, _Rest] = {}
-        self._seen = PodsSeen()
+    def __init__(self, context: ControllerContext, resource: str, component: str) -> None:
+        super().__init__(context, resource, component)
+        self.informer = context.owned_informer(resource)
+        self._pauses: dict[str, _Pause] = {}
+        self._summaries = PodSummaries()
 
     async def sync(self, replica_set: KubeObject) -> Result | None:
-        rest_s = self._rest_s(replica_set)
-        if rest_s > 0:
-            return Result(rest_s)
-        known = self._seen.look(replica_set.key, candidates(self._owners.pods, replica_set))
+        pause_left_s = self._pause_left_s(replica_set)
+        if pause_left_s > 0:
+            return Result(pause_left_s)
+        known = self._summaries.refresh(replica_set.key, candidates(self.pods, replica_set))
         pause_s = len(known) * _PAUSE_PER_POD_S
         generation = replica_set.metadata.generation or 0
-        self._rests[replica_set.key] = _Rest(generation, self._clock.monotonic() + pause_s)
-        pods = await self._claim(replica_set, known)
-        active = [seen.pod for seen in pods if seen.is_active]
-        todo = plan(replica_set, active, partial(self._related, replica_set), self._clock.now())
+        self._pauses[replica_set.key] = _Pause(generation, self.clock.monotonic() + pause_s)
+        pods = await self._claim_summaries(replica_set, known)
+        active = [summary.pod for summary in pods if summary.is_active]
+        todo = plan(replica_set, active, partial(self._related, replica_set), self.clock.now())
         failures = await self._carry_out(replica_set, todo)
         if todo == Plan() or failures:
             # Otherwise the pods' own events bring the key back, and then there is news to write.
-            trouble = _trouble(todo, failures)
-            status = status_of(replica_set, pods, trouble, self._clock.now())
-            await self._owners.write_status(replica_set, status)
+            failure = _replica_failure(todo, failures)
+            status = status_of(replica_set, pods, failure, self.clock.now())
+            await self.write_status(replica_set, status)
         if failures:
             raise failures[0]
-        objects = [seen.pod for seen in pods]
-        return Result(next_availability_s(replica_set, objects, self._clock.now()))
+        objects = [summary.pod for summary in pods]
+        return Result(until_next_available_s(replica_set, objects, self.clock.now()))
 
-    async def _claim(self, replica_set: KubeObject, known: list[Seen]) -> list[Seen]:
+    async def _claim_summaries(
+        self, replica_set: KubeObject, known: list[PodSummary]
+    ) -> list[PodSummary]:
         """Its pods, without those it has deleted."""
         selector, uid = selector_of(replica_set), replica_set.uid
         if all(one.controller == uid and selector.matches(one.pod.labels) for one in known):
-            mine = self._owners.writes.remaining(replica_set.key, (one.pod for one in known))
+            mine = self.writes.without_deleted(replica_set.key, (one.pod for one in known))
         else:
             found = [one.pod for one in known if one.controller or not one.is_finished]
-            mine = await self._owners.claim(replica_set, found)
+            mine = await self.claim_pods(replica_set, found)
         # Those that were adopted just now are there in their newest version.
         by_version = {(one.pod.uid, one.pod.resource_version): one for one in known}
-        return [by_version.get((pod.uid, pod.resource_version)) or Seen.of(pod) for pod in mine]
+        return [
+            by_version.get((pod.uid, pod.resource_version)) or PodSummary.of(pod) for pod in mine
+        ]
 
     def forget(self, key: str) -> None:
-        self._rests.pop(key, None)
-        self._seen.forget(key)
+        self._pauses.pop(key, None)
+        self._summaries.forget(key)
 
-    def _rest_s(self, replica_set: KubeObject) -> float:
-        """How long to leave it alone; what its owner asks for does not wait."""
-        rest = self._rests.get(replica_set.key)
+    def _pause_left_s(self, replica_set: KubeObject) -> float:
+        """A change of the spec does not wait."""
+        rest = self._pauses.get(replica_set.key)
         if rest is None or rest.generation != (replica_set.metadata.generation or 0):
             return 0.0
-        return rest.until - self._clock.monotonic()
+        return rest.until - self.clock.monotonic()
 
     def _related(self, replica_set: KubeObject) -> list[KubeObject]:
         """The active pods of all ReplicaSets with the same controller."""
         owner = controller_uid(replica_set)
-        indexer = self._owners.informer.indexer
+        indexer = self.informer.indexer
         siblings = indexer.by_index(CONTROLLER_INDEX, owner) if owner else [replica_set]
         return [
             pod
             for sibling in siblings
-            for pod in self._owners.pods.indexer.by_index(CONTROLLER_INDEX, sibling.uid)
+            for pod in self.pods.indexer.by_index(CONTROLLER_INDEX, sibling.uid)
             if is_active(pod)
         ]
 
     async def _carry_out(self, replica_set: KubeObject, todo: Plan) -> list[Failure]:
         if todo.create:
             pod = pod_from_template(replica_set.spec.template, replica_set)
-            failures = await slowly([pod] * todo.create, partial(self._owners.create, replica_set))
+            failures = await slow_start([pod] * todo.create, partial(self.create_pod, replica_set))
             if any(isinstance(one, ApiError) and is_namespace_terminating(one) for one in failures):
                 return []
             return failures
-        return await at_once(todo.delete, partial(self._owners.delete, replica_set))
+        return await concurrently(todo.delete, partial(self.delete_pod, replica_set))
 
 
-def _trouble(todo: Plan, failures: list[Failure]) -> Trouble | None:
+def _replica_failure(todo: Plan, failures: list[Failure]) -> ReplicaFailure | None:
     if not failures:
         return None
-    return Trouble("FailedCreate" if todo.create else "FailedDelete", str(failures[0]))
+    return ReplicaFailure("FailedCreate" if todo.create else "FailedDelete", str(failures[0]))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
-from proreus.cluster.controllers import conditions
+from proreus.cluster import conditions
 from proreus.cluster.controllers.batches import BURST
-from proreus.cluster.controllers.ownership import is_deleting
+from proreus.cluster.controllers.pod_owners import REPLICATION_CONTROLLER
+from proreus.cluster.controllers.pod_template import desired_replicas
+from proreus.cluster.controllers.replica_set.pod_summaries import PodSummary
 from proreus.cluster.controllers.replica_set.ranking import first_to_delete
-from proreus.cluster.controllers.replica_set.seen import Seen
+from proreus.cluster.pod_status import is_deleting
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ReplicaFailure:
     """Why pods could not be created or deleted."""
 
     reason: str
@@ -40,7 +42,7 @@ def plan(
 ) -> Plan:
     if is_deleting(replica_set):
         return Plan()
-    excess = len(active) - wanted(replica_set)
+    excess = len(active) - desired_replicas(replica_set)
     if excess < 0:
         return Plan(create=min(-excess, BURST))
     if excess > 0:
@@ -48,40 +50,37 @@ def plan(
     return Plan()
 
 
-def wanted(replica_set: KubeObject) -> int:
-    replicas = replica_set.spec.replicas
-    return 1 if replicas is None else int(replicas)
-
-
 def status_of(
-    replica_set: KubeObject, pods: Sequence[Seen], trouble: Trouble | None, now: float
-) -> dict[str, Any]:
+    replica_set: KubeObject, pods: Sequence[PodSummary], failure: ReplicaFailure | None, now: float
+) -> JsonObject:
     """``pods``: all that are claimed, those that are going too."""
     spec = replica_set.spec
-    active = [seen for seen in pods if seen.is_active]
+    active = [summary for summary in pods if summary.is_active]
     template_labels = (spec.template.metadata or {}).get("labels") or {}
     labelled = LabelSelector.from_object({"matchLabels": dict(template_labels)})
     min_ready_s = spec.minReadySeconds or 0
     counts: dict[str, int] = {
         "replicas": len(active),
-        "fullyLabeledReplicas": sum(labelled.matches(seen.pod.labels) for seen in active),
-        "readyReplicas": sum(seen.is_ready for seen in active),
-        "availableReplicas": sum(seen.is_available(min_ready_s, now) for seen in active),
-        "terminatingReplicas": sum(seen.is_going and not seen.is_finished for seen in pods),
+        "fullyLabeledReplicas": sum(labelled.matches(summary.pod.labels) for summary in active),
+        "readyReplicas": sum(summary.is_ready for summary in active),
+        "availableReplicas": sum(summary.is_available(min_ready_s, now) for summary in active),
     }
-    status: dict[str, Any] = {"replicas": counts.pop("replicas")}
+    if replica_set.kind != REPLICATION_CONTROLLER:  # whose status has no such field
+        going = sum(summary.is_deleting and not summary.is_finished for summary in pods)
+        counts["terminatingReplicas"] = going
+    status: JsonObject = {"replicas": counts.pop("replicas")}
     status |= {field: count for field, count in counts.items() if count}
     status["observedGeneration"] = replica_set.metadata.generation or 0
-    if found := _conditions(replica_set.status or {}, trouble, now):
+    if found := _conditions(replica_set.status or {}, failure, now):
         status["conditions"] = found
     return status
 
 
 def _conditions(
-    status: Mapping[str, Any], trouble: Trouble | None, now: float
+    status: Json, failure: ReplicaFailure | None, now: float
 ) -> list[conditions.Condition]:
     present: list[conditions.Condition] = thaw(status.get("conditions") or [])
-    if trouble is None:
+    if failure is None:
         return conditions.without_condition(present, "ReplicaFailure")
-    failed = conditions.condition("ReplicaFailure", "True", trouble.reason, trouble.message, now)
+    failed = conditions.condition("ReplicaFailure", "True", failure.reason, failure.message, now)
     return conditions.with_condition(present, failed)

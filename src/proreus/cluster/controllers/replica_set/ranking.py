@@ -1,4 +1,4 @@
-"""Which pods go first when there are too many: those whose loss hurts least."""
+"""Which pods are deleted first when there are too many: least ready, lowest cost, newest."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from math import log2
 from typing import Any
 
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.pod_template import (
-    created_at,
-    is_ready,
-    phase,
-    ready_since,
-    restarts,
-)
+from proreus.cluster.pod_status import created_at, is_ready, phase, ready_since, restarts
 
 COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -56,8 +50,8 @@ def _cost(pod: KubeObject) -> int:
         return 0
 
 
-def _age_bucket(moment: float | None, now: float) -> int:
+def _age_bucket(since: float | None, now: float) -> int:
     """Ages that differ by less than a factor of two count as the same, so that of pods made
-    together not always the same one goes."""
-    age = now - moment if moment is not None else 0.0
+    together not always the same one is deleted."""
+    age = now - since if since is not None else 0.0
     return int(log2(age)) + 1 if age >= 1 else 0

@@ -1,4 +1,4 @@
-"""The quota controller: counts again what admission has charged, and writes the status.
+"""The quota controller: recounts what admission has charged, and writes the status.
 
 Receives: keys of ResourceQuotas, from their events and from what is deleted or changed in their
 namespaces. Only resources that some quota names are watched, so without quotas it costs nothing.
@@ -10,21 +10,20 @@ from proreus.aio.clock import deadline
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
 from proreus.api.quota_usage import CLAIMS, PODS, SERVICES
-from proreus.client.controller import Controller, Result
+from proreus.client.controller import Result
 from proreus.client.discovery.mapper import UnknownResource
 from proreus.client.informer import Handler, Notification, SharedInformer
-from proreus.cluster.controllers.own_writes import OwnWrites, reconciling
-from proreus.cluster.controllers.ownership import is_deleting
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.controllers.resource_quota.counting import (
     count,
     counted_resources,
-    falls,
-    is_news,
+    is_above_count,
+    may_change_usage,
     status_of,
 )
-from proreus.cluster.controllers.setting import Setting
+from proreus.cluster.pod_status import is_deleting
 
-WORKERS = 5
 RESYNC_S = 300.0
 QUIET_S = 0.5  # far longer than a request takes from its charge to its write
 _SYNC_S = 10.0
@@ -32,21 +31,15 @@ _QUOTAS = GroupResource("", "resourcequotas")
 _WHOLE = (SERVICES, CLAIMS)  # of others the metadata is enough
 
 
-class ResourceQuotas:
-    """A part: ``run`` until cancelled. Once only."""
+class ResourceQuotas(ObjectReconciler):
+    """Reconciles ResourceQuotas. ``run`` until cancelled, once only."""
 
-    def __init__(self, setting: Setting) -> None:
-        self._setting = setting
-        self._clock = setting.clock
-        self._informer = setting.informers.informer("resourcequotas")
-        self._writes = OwnWrites()
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, "resourcequotas")
         self._charged: dict[str, tuple[str, float]] = {}  # resource version, and since when
         self._monitors: dict[GroupResource, SharedInformer] = {}
         self._handlers: list[tuple[SharedInformer, Handler]] = []
-        reconcile = reconciling(self._informer, self._writes, self._sync, self._forget)
-        self._controller = Controller(
-            reconcile, self._informer, name="resourcequota", concurrency=WORKERS
-        )
+        self._controller = self.controller("resourcequota")
 
     async def run(self) -> None:
         try:
@@ -55,13 +48,13 @@ class ResourceQuotas:
             for informer, handler in self._handlers:
                 informer.remove_handler(handler)
 
-    def _forget(self, key: str) -> None:
+    def forget(self, key: str) -> None:
         self._charged.pop(key, None)
 
-    async def _sync(self, quota: KubeObject) -> Result | None:
+    async def sync(self, quota: KubeObject) -> Result | None:
         if is_deleting(quota):
             return None
-        # First since when the quota is as it is, then the count: not the other way round.
+        # First since when the quota is unchanged, then the count: not the other way round.
         quiet_s = self._quiet_s(quota)
         objects = {}
         for resource in counted_resources(quota):
@@ -71,16 +64,13 @@ class ResourceQuotas:
         counted = count(quota, objects)
         may_fall = quiet_s >= QUIET_S
         status = status_of(quota, counted, may_fall=may_fall)
-        if (quota.status or {}) != status:
-            api = self._setting.client.core_v1.resourcequotas(quota.namespace)
-            written = await api.replace_status({**quota.to_dict(), "status": status})
-            self._writes.wrote(quota.key, self._informer, written)
-        is_early = falls(quota, counted) and not may_fall
+        await self.write_status(quota, status)
+        is_early = is_above_count(quota, counted) and not may_fall
         return Result(QUIET_S - quiet_s if is_early else RESYNC_S)
 
     def _quiet_s(self, quota: KubeObject) -> float:
-        """For how long nothing has been charged, as far as is known here."""
-        now = self._clock.monotonic()
+        """For how long the quota has not been charged, as observed here."""
+        now = self.clock.monotonic()
         version, since = self._charged.get(quota.key, ("", now))
         if version != quota.resource_version:
             since = now
@@ -92,30 +82,30 @@ class ResourceQuotas:
         monitor = self._monitors.get(resource)
         if monitor is None:
             try:
-                await self._setting.client.resource(str(resource)).api_resource()
+                await self.client.resource(str(resource)).api_resource()
             except UnknownResource:
                 return None
             monitor = self._monitors.get(resource) or self._begin(resource)
-        async with deadline(self._clock, _SYNC_S):
+        async with deadline(self.clock, _SYNC_S):
             await monitor.wait_synced()
         return monitor
 
     def _begin(self, resource: GroupResource) -> SharedInformer:
-        informers = self._setting.informers
+        informers = self._context.informers
         if resource == PODS:
-            monitor = self._setting.owned("pods")
+            monitor = self._context.owned_informer("pods")
         elif resource == _QUOTAS:
-            monitor = self._informer
+            monitor = self.informer
         else:
             is_partial = resource not in _WHOLE
             monitor = informers.informer(str(resource), metadata_only=is_partial)
-        handler = monitor.add_handler(on_notification=self._tell, name="resource quotas")
+        handler = monitor.add_handler(on_notification=self._enqueue_quotas, name="resource quotas")
         self._handlers.append((monitor, handler))
         self._monitors[resource] = monitor
         informers.start()
         return monitor
 
-    def _tell(self, told: Notification) -> None:
-        if is_news(told):
-            for quota in self._informer.lister.list(namespace=told.object.namespace):
+    def _enqueue_quotas(self, notification: Notification) -> None:
+        if may_change_usage(notification):
+            for quota in self.informer.lister.list(namespace=notification.object.namespace):
                 self._controller.queue.add(quota.key)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
 
 from proreus.api.group_version import GroupResource
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.quota_usage import Usage, applies_to, counted_by, usage_of
 from proreus.api.values import quantity
 from proreus.client.informer import Notification
-from proreus.cluster.controllers.pod_template import is_finished
+from proreus.cluster.pod_status import is_finished
 
 Objects = Mapping[GroupResource, Iterable[KubeObject]]
 _ZERO = Fraction(0)
@@ -40,13 +40,13 @@ def count(quota: KubeObject, objects: Objects) -> Usage:
     return total
 
 
-def falls(quota: KubeObject, counted: Usage) -> bool:
+def is_above_count(quota: KubeObject, counted: Usage) -> bool:
     """Whether the status says that more is used than was counted."""
     known = (quota.status or {}).get("used") or {}
     return any(quantity.amount(known.get(name)) > amount for name, amount in counted.items())
 
 
-def status_of(quota: KubeObject, counted: Usage, *, may_fall: bool) -> dict[str, Any]:
+def status_of(quota: KubeObject, counted: Usage, *, may_fall: bool) -> JsonObject:
     hard: dict[str, str] = dict(quota.spec.hard or {})
     known = (quota.status or {}).get("used") or {}
     used: dict[str, str] = {}
@@ -59,9 +59,9 @@ def status_of(quota: KubeObject, counted: Usage, *, may_fall: bool) -> dict[str,
     return {"hard": hard, "used": used}
 
 
-def is_news(told: Notification) -> bool:
+def may_change_usage(notification: Notification) -> bool:
     """Whether a change may have freed or taken anything; what is created was charged already."""
-    old, new = told.old, told.new
+    old, new = notification.old, notification.new
     if old is None or new is None:
         return new is None
     if old.uid != new.uid or is_finished(old) != is_finished(new):

@@ -1,4 +1,4 @@
-"""StatefulSets: pods with a number each, which keep their name and their storage."""
+"""StatefulSets: pods with an ordinal each, which keep their name and their storage."""
 
 from proreus.cluster.controllers.stateful_set.controller import stateful_set_controller
 

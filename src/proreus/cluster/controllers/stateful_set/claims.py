@@ -1,22 +1,21 @@
-"""Who keeps the claims of a StatefulSet alive: ``persistentVolumeClaimRetentionPolicy``. Pure.
+"""Owner references of a StatefulSet's claims: ``persistentVolumeClaimRetentionPolicy``. Pure.
 
 A claim that shall go with its set is owned by it, one that shall go with a pod that is scaled away
-by that pod; the garbage collector does the rest. Others are owned by nobody and stay.
+by that pod; the garbage collector does the rest. Others have no owner and stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from proreus.api.frozen import thaw
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.ownership import is_deleting, reference_to
+from proreus.cluster.controllers.ownership import controller_reference
+from proreus.cluster.pod_status import is_deleting
 
 _KINDS = (("apps/v1", "StatefulSet"), ("v1", "Pod"))
 
 
-def goes_when(stateful_set: KubeObject, event: str) -> bool:
+def is_deleted_when(stateful_set: KubeObject, event: str) -> bool:
     """``event``: whenDeleted or whenScaled."""
     policy = stateful_set.spec.persistentVolumeClaimRetentionPolicy or {}
     return bool(policy.get(event) == "Delete")
@@ -24,9 +23,9 @@ def goes_when(stateful_set: KubeObject, event: str) -> bool:
 
 def references(
     stateful_set: KubeObject, pod: KubeObject, claim: KubeObject, *, is_condemned: bool
-) -> list[dict[str, Any]]:
+) -> list[JsonObject]:
     """The owners a claim should have; those that are none of ours stay."""
-    present: list[dict[str, Any]] = thaw(claim.metadata.ownerReferences or [])
+    present: list[JsonObject] = thaw(claim.metadata.ownerReferences or [])
     names = (stateful_set.name, pod.name)
     kept = [
         one
@@ -34,21 +33,21 @@ def references(
         if (one.get("apiVersion"), one.get("kind")) not in _KINDS or one.get("name") not in names
     ]
     if any(one.get("controller") for one in kept):
-        return kept  # somebody else looks after it
-    if goes_when(stateful_set, "whenScaled") and is_condemned:
+        return kept  # another controller owns it
+    if is_deleted_when(stateful_set, "whenScaled") and is_condemned:
         return [*kept, _reference(pod)]
-    if goes_when(stateful_set, "whenDeleted"):
-        return [*kept, reference_to(stateful_set)]
+    if is_deleted_when(stateful_set, "whenDeleted"):
+        return [*kept, controller_reference(stateful_set)]
     return kept
 
 
-def _reference(pod: KubeObject) -> dict[str, Any]:
-    made = reference_to(pod)
+def _reference(pod: KubeObject) -> JsonObject:
+    made = controller_reference(pod)
     return {**made, "apiVersion": "v1", "kind": "Pod"}
 
 
 def is_stale(claim: KubeObject | None, pod_name: str) -> bool:
-    """It is about to go with the pod that had this name before: a new one must not take it."""
+    """Whether the claim is deleted with the former pod of this name: a new pod must not use it."""
     if claim is None:
         return False
     return is_deleting(claim) or any(
@@ -56,5 +55,5 @@ def is_stale(claim: KubeObject | None, pod_name: str) -> bool:
     )
 
 
-def _is_pod(reference: Mapping[str, Any], name: str) -> bool:
+def _is_pod(reference: Json, name: str) -> bool:
     return reference.get("kind") == "Pod" and reference.get("name") == name

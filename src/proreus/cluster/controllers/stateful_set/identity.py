@@ -1,15 +1,14 @@
-"""Who a pod of a StatefulSet is: its number, and the name, labels and claims that follow. Pure."""
+"""The identity of a StatefulSet's pod: its ordinal, name, labels and claims. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from proreus.api.frozen import thaw
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.cluster.controllers.controller_revisions import POD_LABEL
-from proreus.cluster.controllers.pod_template import pod_from_template
+from proreus.cluster.controllers.pod_template import desired_replicas, pod_from_template
 
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 INDEX_LABEL = "apps.kubernetes.io/pod-index"
@@ -18,9 +17,8 @@ _NAME = re.compile(r"(.*)-([0-9]{1,9})", re.ASCII)
 
 def ordinals(stateful_set: KubeObject) -> range:
     """The numbers that should have a pod."""
-    spec = stateful_set.spec
-    start = int((spec.ordinals or {}).get("start") or 0)
-    return range(start, start + (1 if spec.replicas is None else int(spec.replicas)))
+    start = int((stateful_set.spec.ordinals or {}).get("start") or 0)
+    return range(start, start + desired_replicas(stateful_set))
 
 
 def ordinal_of(stateful_set: KubeObject, name: str) -> int | None:
@@ -44,9 +42,7 @@ def revision_of(pod: KubeObject) -> str:
     return pod.labels.get(POD_LABEL, "")
 
 
-def pod_for(
-    stateful_set: KubeObject, template: Mapping[str, Any], revision: str, ordinal: int
-) -> dict[str, Any]:
+def pod_for(stateful_set: KubeObject, template: Json, revision: str, ordinal: int) -> JsonObject:
     """``template`` is that of ``revision``, which need not be the set's present one."""
     pod = pod_from_template(template, stateful_set)
     name, metadata, spec = pod_name(stateful_set, ordinal), pod["metadata"], pod["spec"]
@@ -66,7 +62,7 @@ def identity_labels(stateful_set: KubeObject, ordinal: int) -> dict[str, str]:
     return {NAME_LABEL: pod_name(stateful_set, ordinal), INDEX_LABEL: str(ordinal)}
 
 
-def claim_volumes(stateful_set: KubeObject, ordinal: int) -> dict[str, dict[str, Any]]:
+def claim_volumes(stateful_set: KubeObject, ordinal: int) -> dict[str, JsonObject]:
     """A volume per claim template; they win over the pod template's of the same name."""
     return {
         name: {
@@ -77,12 +73,12 @@ def claim_volumes(stateful_set: KubeObject, ordinal: int) -> dict[str, dict[str,
     }
 
 
-def claim_templates(stateful_set: KubeObject) -> dict[str, dict[str, Any]]:
-    found: list[dict[str, Any]] = thaw(stateful_set.spec.volumeClaimTemplates or [])
+def claim_templates(stateful_set: KubeObject) -> dict[str, JsonObject]:
+    found: list[JsonObject] = thaw(stateful_set.spec.volumeClaimTemplates or [])
     return {one["metadata"]["name"]: one for one in found}
 
 
-def claims_for(stateful_set: KubeObject, ordinal: int) -> list[dict[str, Any]]:
+def claims_for(stateful_set: KubeObject, ordinal: int) -> list[JsonObject]:
     """The claims a pod of this number needs, to be created where they are missing."""
     selected = thaw((stateful_set.spec.selector or {}).get("matchLabels") or {})
     found = []

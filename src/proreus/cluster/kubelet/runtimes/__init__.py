@@ -1,1 +1,1 @@
-"""What containers are made of: ``simulated`` ones are functions of time."""
+"""Container runtimes: ``simulated`` and ``process``."""

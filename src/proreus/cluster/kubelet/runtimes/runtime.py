@@ -1,7 +1,7 @@
-"""What the kubelet asks of a runtime: begin pods, tell how they are, end them.
+"""The interface of a container runtime: start pods, report their state, stop them.
 
-A runtime acts by itself between the calls if it has to, and says so through ``changed``; one that
-follows from time alone says when it wants to be looked at.
+A runtime with tasks of its own reports changes through ``changed``; one that depends on time alone
+returns when it is due next.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class PodAddresses:
 
 
 class RunningPod(Protocol):
-    """One pod in a runtime's hands. ``now`` is the calendar's time."""
+    """One pod that a runtime runs. ``now`` is wall-clock time."""
 
     def update(self, pod: KubeObject) -> None:
         """The object changed."""
 
     def stop(self, now: float, grace_s: float) -> None:
-        """End everything within ``grace_s``. Said again, it can only shorten the time."""
+        """End everything within ``grace_s``. A further call can only shorten the time."""
 
     def advance(self, now: float) -> None:
         """Do what is due."""
@@ -43,7 +43,7 @@ class RunningPod(Protocol):
     def report(self, now: float) -> PodReport: ...
 
     def remove(self) -> None:
-        """The pod is no more: end what still runs, and forget it."""
+        """The pod was deleted: end what still runs, and forget it."""
 
 
 class Runtime(Protocol):
@@ -58,4 +58,4 @@ class Runtime(Protocol):
         """Remove what is left of pods other than these."""
 
     def begin(self, pod: KubeObject, addresses: PodAddresses, now: float) -> RunningPod:
-        """Take a pod over, in whatever state its status says it was left."""
+        """Start a pod, or resume it from the state in its status."""

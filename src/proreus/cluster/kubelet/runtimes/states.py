@@ -1,4 +1,4 @@
-"""How a container stands, in the words of its status; every runtime speaks them. Pure.
+"""Container states and reports, shared by all runtimes. Pure.
 
 Waiting ──its time──▶ Running ──exits or is stopped──▶ Terminated
    ▲                                                       │
@@ -13,16 +13,22 @@ from dataclasses import dataclass
 CREATING = "ContainerCreating"
 INITIALIZING = "PodInitializing"
 CRASH_LOOP = "CrashLoopBackOff"
+CONFIG_ERROR = "CreateContainerConfigError"
+PULL_FAILED, PULL_BACKOFF = "ErrImagePull", "ImagePullBackOff"
+NEVER_PULLED = "ErrImageNeverPull"
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
 TERMINAL = (SUCCEEDED, FAILED)
+DEADLINE_EXCEEDED = "DeadlineExceeded"
+DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline"
 KILLED = 137
-HEALTHY_AFTER_S = 600.0  # who ran for so long has not crashed in a row
+INTERRUPTED = 143  # ended by SIGTERM
+HEALTHY_AFTER_S = 600.0  # after which the crash back-off is reset
 _BACKOFF_S, _BACKOFF_MAX_S = 10.0, 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """``until`` None: nobody has said yet when it may start."""
+    """``until`` None: no start is scheduled."""
 
     reason: str = CREATING
     until: float | None = None
@@ -51,7 +57,7 @@ ContainerState = Waiting | Running | Terminated
 
 @dataclass(frozen=True, slots=True)
 class ContainerReport:
-    """``container_id`` is empty before the first start. ``lets_pass``: of an init container, that
+    """``container_id`` is empty before the first start. ``allows_next``: of an init container, that
     what comes after it may run."""
 
     name: str
@@ -63,12 +69,12 @@ class ContainerReport:
     restarts: int
     is_ready: bool
     is_started: bool
-    lets_pass: bool = True
+    allows_next: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class PodReport:
-    """What a runtime knows of a pod; ``begun`` is when the kubelet first saw it."""
+    """What a runtime reports of a pod; ``begun`` is when the kubelet first saw it."""
 
     phase: str
     begun: float
@@ -79,7 +85,7 @@ class PodReport:
 
     @property
     def is_initialized(self) -> bool:
-        return all(container.lets_pass for container in self.init)
+        return all(container.allows_next for container in self.init)
 
 
 def crash_backoff_s(crashes: int) -> float:
@@ -87,6 +93,11 @@ def crash_backoff_s(crashes: int) -> float:
     if crashes < 2:
         return 0.0
     return min(_BACKOFF_S * 2.0 ** min(crashes - 2, 10), _BACKOFF_MAX_S)
+
+
+def pull_backoff_s(failures: int) -> float:
+    """How long after a failed pull the next one comes, after so many in a row."""
+    return min(_BACKOFF_S * 2.0 ** min(failures - 1, 10), _BACKOFF_MAX_S)
 
 
 def crash_loop_message(backoff_s: float, container: str, pod: str) -> str:

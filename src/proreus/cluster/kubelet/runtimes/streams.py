@@ -1,14 +1,13 @@
-"""What the kubelet's own endpoint asks of a runtime: logs, commands, attachments, connections.
+"""The streaming interface of a runtime: logs, exec, attach, port-forward.
 
-The endpoint speaks HTTP and WebSocket and knows no processes; a runtime knows processes and no
-HTTP. Everything between them is bytes, and an end that can be waited for.
+The endpoint knows HTTP and WebSocket and no processes; a runtime knows processes and no HTTP.
 
     StreamError
       ContainerNotFound      no such pod here, or no such container in it
         PreviousNotFound     it has not been restarted: there is no log from before
         NotStarted           it has not run yet, or does not run now
       Unsupported            this runtime has no such thing
-      ConnectionRefused      nobody listens on the pod's port
+      ConnectionRefused      no process listens on the pod's port
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Unsupported(StreamError):
     pass
 
 
-class ConnectionRefused(StreamError):
+class PortRefused(StreamError):
     pass
 
 
@@ -79,7 +78,7 @@ class Execution(Protocol):
         for an attachment."""
 
     async def close(self) -> None:
-        """The client left: a command is hung up and ended, an attachment only detached."""
+        """The client left: a command gets SIGHUP and is ended, an attachment is detached."""
 
 
 class Streams(Protocol):

@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from proreus.aio.clock import Clock
 from proreus.api.status import InternalError
 from proreus.api.wire import channels, json
-from proreus.api.wire.channels import ChannelError, ChannelProtocol, Closed, Message
+from proreus.api.wire.channels import ChannelClosed, ChannelError, ChannelMessage, ChannelProtocol
 from proreus.api.wire.query import Query, boolean
 from proreus.cluster.kubelet.runtimes.streams import Execution, StreamError
-from proreus.cluster.kubelet.server.refusal import Refused
-from proreus.net.pulse import wait_silent
-from proreus.net.websocket_stream import WebSocketStream
+from proreus.cluster.kubelet.server.refusal import RequestRefused
+from proreus.net.websocket.keepalive import wait_silent
+from proreus.net.websocket.stream import WebSocketStream
 
 Start = Callable[[], Awaitable[Execution]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StreamRequest:
     """Which streams the client asked for. A terminal has one output only."""
 
     stdin: bool
@@ -37,24 +37,24 @@ class Wanted:
     command: tuple[str, ...] = ()
 
 
-def wanted_streams(query: Query) -> Wanted:
-    """Raises Refused."""
+def stream_request(query: Query) -> StreamRequest:
+    """Raises RequestRefused."""
     tty = boolean(query, "tty")
     stdin, stdout = boolean(query, "input"), boolean(query, "output")
     stderr = boolean(query, "error") and not tty
     if not (stdin or stdout or stderr):
-        raise Refused(400, "you must specify at least 1 of stdin, stdout, stderr")
-    return Wanted(stdin, stdout, stderr, tty, tuple(query.get("command") or ()))
+        raise RequestRefused(400, "you must specify at least 1 of stdin, stdout, stderr")
+    return StreamRequest(stdin, stdout, stderr, tty, tuple(query.get("command") or ()))
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class CommandSession:
     """``run`` it once the handshake is answered. ``says_exit``: the command's end is its own,
     not the container's."""
 
     socket: WebSocketStream
     protocol: ChannelProtocol
-    wanted: Wanted
+    wanted: StreamRequest
     clock: Clock
     says_exit: bool
 
@@ -64,10 +64,10 @@ class Conversation:
         except StreamError as error:
             await self._end_failed(str(error))
             return
-        self._greet()
+        self._announce_start()
         has_ended = False
         try:
-            code = await self._until_end(execution)
+            code = await self._wait_end(execution)
             has_ended = code is not None
         finally:
             if not has_ended:
@@ -75,19 +75,19 @@ class Conversation:
         if code is not None:
             await self._end(code if self.says_exit else 0)
 
-    async def _until_end(self, execution: Execution) -> int | None:
+    async def _wait_end(self, execution: Execution) -> int | None:
         """The exit code; None if the client left before."""
         async with asyncio.TaskGroup() as tasks:
             left = tasks.create_task(self._listen(execution))
-            ended = tasks.create_task(self._tell(execution))
+            ended = tasks.create_task(self._send_output(execution))
             silent = tasks.create_task(wait_silent(self.socket, self.clock))
             await asyncio.wait((left, ended, silent), return_when=asyncio.FIRST_COMPLETED)
             for task in (left, ended, silent):
                 task.cancel()  # nothing to one that is done
         return None if ended.cancelled() else ended.result()
 
-    async def _tell(self, execution: Execution) -> int | None:
-        """All output, then the code; None if nobody takes the output any more."""
+    async def _send_output(self, execution: Execution) -> int | None:
+        """All output, then the code; None if the client takes no output any more."""
         wanted, code = self.wanted, None
         try:
             async with asyncio.TaskGroup() as outputs:
@@ -103,7 +103,7 @@ class Conversation:
         return code
 
     async def _copy(self, pieces: AsyncIterator[bytes], channel: int, *, is_wanted: bool) -> None:
-        """What nobody asked for is read too: a full pipe would stop the command."""
+        """What was not asked for is read too: a full pipe would stop the command."""
         async for piece in pieces:
             if is_wanted:
                 self._write(channel, piece)
@@ -117,18 +117,18 @@ class Conversation:
             except ChannelError:
                 return
             match message:
-                case Closed(channels.STDIN):
+                case ChannelClosed(channels.STDIN):
                     await execution.close_stdin()
-                case Message(channels.STDIN, payload) if payload and self.wanted.stdin:
+                case ChannelMessage(channels.STDIN, payload) if payload and self.wanted.stdin:
                     await execution.write(payload)
-                case Message(channels.RESIZE, payload):
+                case ChannelMessage(channels.RESIZE, payload):
                     size = channels.terminal_size(payload)
                     if size is not None:
                         execution.resize(*size)
                 case _:
                     pass  # channels that are not the client's to write on
 
-    def _greet(self) -> None:
+    def _announce_start(self) -> None:
         """An empty message on the first channel that can carry one: the command has started."""
         if self.wanted.stdout:
             self._write(channels.STDOUT, b"")
@@ -157,8 +157,8 @@ class Conversation:
         self.socket.write_message(message, binary=not self.protocol.is_base64)
 
 
-def command_of(wanted: Wanted) -> Sequence[str]:
-    """Raises Refused."""
+def command_of(wanted: StreamRequest) -> Sequence[str]:
+    """Raises RequestRefused."""
     if not wanted.command:
-        raise Refused(400, "you must specify at least 1 command")
+        raise RequestRefused(400, "you must specify at least 1 command")
     return wanted.command

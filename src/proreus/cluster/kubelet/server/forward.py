@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
 from proreus.api.wire import channels
-from proreus.api.wire.channels import ChannelError, ChannelProtocol, Message
+from proreus.api.wire.channels import ChannelError, ChannelMessage, ChannelProtocol
 from proreus.api.wire.query import Query
 from proreus.cluster.kubelet.runtimes.streams import StreamError
-from proreus.cluster.kubelet.server.refusal import Refused
-from proreus.net.pulse import wait_silent
-from proreus.net.websocket_stream import WebSocketStream
+from proreus.cluster.kubelet.server.refusal import RequestRefused
+from proreus.net.websocket.keepalive import wait_silent
+from proreus.net.websocket.stream import WebSocketStream
 
 PIECE_BYTES = 32 * 1024
 
@@ -47,18 +47,18 @@ class PodPorts:
 
 
 def wanted_ports(query: Query) -> list[int]:
-    """Raises Refused."""
+    """Raises RequestRefused."""
     said = [port for text in query.get("port") or () for port in text.split(",")]
     if not said:
-        raise Refused(400, 'query parameter "port" is required')
+        raise RequestRefused(400, 'query parameter "port" is required')
     ports = []
     for text in said:
         if not text:
-            raise Refused(400, 'query parameter "port" cannot be empty')
+            raise RequestRefused(400, 'query parameter "port" cannot be empty')
         if not text.isascii() or not text.isdecimal() or int(text) > 65535:
-            raise Refused(400, f'unable to parse "{text}" as a port')
+            raise RequestRefused(400, f'unable to parse "{text}" as a port')
         if int(text) < 1:
-            raise Refused(400, f'port "{text}" must be > 0')
+            raise RequestRefused(400, f'port "{text}" must be > 0')
         ports.append(int(text))
     return ports
 
@@ -99,9 +99,7 @@ class ChannelForward:
         return readers
 
     async def _exchange(
-        self,
-        readers: dict[int, asyncio.StreamReader],
-        writers: dict[int, asyncio.StreamWriter],
+        self, readers: dict[int, asyncio.StreamReader], writers: dict[int, asyncio.StreamWriter]
     ) -> None:
         """Until every port has said all it has to say, or the client leaves."""
         async with asyncio.TaskGroup() as tasks:
@@ -123,7 +121,7 @@ class ChannelForward:
             except ChannelError:
                 return
             writer = writers.get(message.channel)
-            if writer is not None and isinstance(message, Message) and message.payload:
+            if writer is not None and isinstance(message, ChannelMessage) and message.payload:
                 # A port that has closed takes no more; the others go on.
                 with contextlib.suppress(OSError):
                     writer.write(message.payload)

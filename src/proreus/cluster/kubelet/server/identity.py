@@ -1,7 +1,7 @@
-"""Who the kubelet's endpoint is, and whose certificates it believes.
+"""The TLS identity of the kubelet's endpoint, and the authority of its clients.
 
 As with Kubernetes' kubelet, its own certificate is self-signed and the API server does not check
-it; the API server's is checked here, against the authority the kubelet itself was told to trust.
+it; the API server's is checked here, against the authority that the kubelet is configured to trust.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from proreus.client import ClientConfig
-from proreus.net import tls
+from proreus.net.tls import certificates, contexts
 
 
 def endpoint_context(
     config: ClientConfig, hosts: Sequence[str], *, folder: Path | None, now: float
 ) -> ssl.SSLContext | None:
-    """None if the configuration names no authority: then nobody could be told from a stranger.
+    """None if the configuration names no authority: then no client could be authenticated.
 
     The key is kept in ``folder``, so that a second start need not make one (which takes a while);
     without a folder it lives in memory. Blocks: call it before serving.
@@ -29,8 +29,8 @@ def endpoint_context(
     if not authority:
         return None
     if folder is not None:
-        pair = tls.ensure_self_signed(folder, "kubelet", hosts, now=now)
-        return tls.serving_context(pair, authority.decode())
+        pair = certificates.ensure_self_signed(folder, "kubelet", hosts, now=now)
+        return contexts.server_context(pair, authority.decode())
     with tempfile.TemporaryDirectory(prefix="kubelet-") as passing:
-        pair = tls.ensure_self_signed(Path(passing), "kubelet", hosts, now=now)
-        return tls.serving_context(pair, authority.decode())
+        pair = certificates.ensure_self_signed(Path(passing), "kubelet", hosts, now=now)
+        return contexts.server_context(pair, authority.decode())

@@ -1,4 +1,4 @@
-"""A container's log over HTTP: pieces as the runtime has them, no faster than the reader reads."""
+"""A container's log over HTTP: streamed from the runtime, with back-pressure."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from proreus.cluster.kubelet.runtimes.streams import (
     Streams,
     Unsupported,
 )
-from proreus.cluster.kubelet.server.refusal import Refused, has_container, no_log
-from proreus.net.http_request import Answer, ChunkedStream, Request, Streamed
+from proreus.cluster.kubelet.server.refusal import RequestRefused, has_container, log_unavailable
+from proreus.net.http1.messages import Answer, ChunkedStream, Request, Streamed
 
 # A followed log may stay silent for ever, and its reader wants to know that it is being followed;
 # what goes wrong goes wrong sooner than this.
@@ -38,19 +38,19 @@ class LogAnswer:
     pod: KubeObject
     container: str
 
-    async def serve(self, request: Request, query: Query, date: bytes) -> Answer:
-        """Raises Refused before the first byte; what breaks later breaks the answer off."""
+    async def serve(self, request: Request, query: Query) -> Answer:
+        """Raises RequestRefused before the first byte; what breaks later breaks the answer off."""
         options = _options(query)
         if not has_container(self.pod, self.container):
             where = f'"{self.container}" not found in pod "{self.pod.name}"'
-            raise Refused(404, f"container {where}\n")
+            raise RequestRefused(404, f"container {where}\n")
         wanted = _wanted(options, self.clock.now())
 
         opened: list[ChunkedStream] = []
 
         def begin() -> None:
             if not opened:
-                opened.append(request.open_stream((_CONTENT,), date))
+                opened.append(request.open_stream((_CONTENT,)))
 
         timer = self.clock.call_later(_SILENCE_S, begin) if options.follow else None
         try:
@@ -71,23 +71,25 @@ class LogAnswer:
                 timer.cancel()
         return Streamed()
 
-    def _refused(self, error: StreamError, options: PodLogOptions) -> Refused:
+    def _refused(self, error: StreamError, options: PodLogOptions) -> RequestRefused:
         match error:
             case Unsupported():
-                return Refused(501, str(error))
+                return RequestRefused(501, str(error))
             case ContainerNotFound():
-                return Refused(400, no_log(self.pod, self.container, previous=options.previous))
+                return RequestRefused(
+                    400, log_unavailable(self.pod, self.container, previous=options.previous)
+                )
             case _:
-                return Refused(500, str(error))
+                return RequestRefused(500, str(error))
 
 
 def _options(query: Query) -> PodLogOptions:
     try:
         options = decode_log_options(query)
     except BadRequest as error:
-        raise Refused(400, '{"message": "Unable to decode query."}') from error
+        raise RequestRefused(400, '{"message": "Unable to decode query."}') from error
     if options.violations():
-        raise Refused(422, '{"message": "Invalid request."}')
+        raise RequestRefused(422, '{"message": "Invalid request."}')
     return options
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proreus.api.object import KubeObject
-from proreus.net.http_request import Response
+from proreus.net.http1.messages import Response
 
 _TEXT = ("Content-Type", "text/plain; charset=utf-8")
 _LISTS = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
@@ -13,7 +13,7 @@ _PULLING = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """Raised before anything was answered."""
 
     def __init__(self, code: int, text: str) -> None:
@@ -28,7 +28,7 @@ def text_answer(code: int, text: str) -> Response:
     return Response(code, (_TEXT,), text.encode())
 
 
-def no_log(pod: KubeObject, container: str, *, previous: bool) -> str:
+def log_unavailable(pod: KubeObject, container: str, *, previous: bool) -> str:
     """Why a container that exists has no log, in the words of its status."""
     where = f'container "{container}" in pod "{pod.name}"'
     if previous:

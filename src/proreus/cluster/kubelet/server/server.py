@@ -21,22 +21,20 @@ from proreus.api.wire.channels import ChannelProtocol
 from proreus.api.wire.path import BadPathEscape, unescape
 from proreus.api.wire.query import Query, parse_query
 from proreus.cluster.kubelet.runtimes.streams import ContainerNotFound, Execution, Streams
-from proreus.cluster.kubelet.server.commands import Conversation, command_of, wanted_streams
+from proreus.cluster.kubelet.server.commands import CommandSession, command_of, stream_request
 from proreus.cluster.kubelet.server.forward import ChannelForward, PodPorts, wanted_ports
 from proreus.cluster.kubelet.server.logs import LogAnswer
-from proreus.cluster.kubelet.server.refusal import Refused, has_container, text_answer
+from proreus.cluster.kubelet.server.refusal import RequestRefused, has_container, text_answer
 from proreus.cluster.kubelet.server.tunnel import Tunnel
-from proreus.net import websocket
-from proreus.net.http_request import Answer, Request, Response, Streamed
-from proreus.net.http_server import HttpServer
-from proreus.net.tls import KUBELET_CLIENT, subject_of
-from proreus.net.websocket_stream import WebSocketStream
+from proreus.net.http1.messages import Answer, Request, Response, Streamed
+from proreus.net.http1.server import HttpServer
+from proreus.net.tls.certificates import KUBELET_CLIENT, subject_of
+from proreus.net.websocket import handshake
+from proreus.net.websocket.stream import WebSocketStream
 
 _log = structlog.get_logger(__name__)
 
 _MASTERS = "system:masters"
-# As much as Kubernetes' own endpoint takes in one piece.
-_MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,7 +73,7 @@ class KubeletServer:
                 return text_answer(200, "ok")
             _check_certificate(request)
             return await self._route(request, parts, query)
-        except Refused as refused:
+        except RequestRefused as refused:
             return refused.answer()
         except BadPathEscape:
             return text_answer(400, "400 Bad Request")
@@ -87,14 +85,13 @@ class KubeletServer:
             case ["containerLogs", namespace, name, container]:
                 pod = self._pod(namespace, name)
                 answer = LogAnswer(self._streams(pod), self.clock, pod, container)
-                assert self._http is not None, "it serves"
-                return await answer.serve(request, query, self._http.date())
+                return await answer.serve(request, query)
             case [("exec" | "attach") as verb, namespace, name, container]:
                 return await self._command(request, verb, (namespace, name, container), query)
             case ["portForward", namespace, name]:
                 return await self._forward(request, self._pod(namespace, name), query)
             case _:
-                raise Refused(404, "404 page not found\n")
+                raise RequestRefused(404, "404 page not found\n")
 
     def _pods(self) -> Answer:
         items = b",".join(pod.raw for pod in self.list_pods())
@@ -106,10 +103,10 @@ class KubeletServer:
     ) -> Answer:
         namespace, name, container = at
         pod = self._pod(namespace, name)
-        wanted = wanted_streams(query)
+        wanted = stream_request(query)
         command = command_of(wanted) if verb == "exec" else ()
         if not has_container(pod, container):
-            raise Refused(404, f'container not found ("{container}")')
+            raise RequestRefused(404, f'container not found ("{container}")')
         streams = self._streams(pod)
 
         async def start() -> Execution:
@@ -124,7 +121,7 @@ class KubeletServer:
         protocol = _chosen(request, channels.COMMAND_PROTOCOLS)
         socket = _accepted(request, protocol)
         says_exit = verb == "exec"
-        await Conversation(socket, protocol, wanted, self.clock, says_exit=says_exit).run(start)
+        await CommandSession(socket, protocol, wanted, self.clock, says_exit=says_exit).run(start)
         return Streamed(keep_alive=False)
 
     async def _forward(self, request: Request, pod: KubeObject, query: Query) -> Answer:
@@ -142,7 +139,7 @@ class KubeletServer:
     def _pod(self, namespace: str, name: str) -> KubeObject:
         pod = self.find_pod(namespace, name)
         if pod is None:
-            raise Refused(404, f'pod "{name}" does not exist\n')
+            raise RequestRefused(404, f'pod "{name}" does not exist\n')
         return pod
 
     def _streams(self, pod: KubeObject) -> Streams:
@@ -155,31 +152,33 @@ class KubeletServer:
 def _check_certificate(request: Request) -> None:
     certificate = request.peer_certificate
     if certificate is None:
-        raise Refused(401, "Unauthorized")
+        raise RequestRefused(401, "Unauthorized")
     user, groups = subject_of(certificate)
     if user != KUBELET_CLIENT and _MASTERS not in groups:
-        _log.warning("a stranger asked", user=user, path=request.raw_path_only)
+        _log.warning(
+            "request without an accepted certificate", user=user, path=request.raw_path_only
+        )
         verb = "get" if request.method == "GET" else "create"
-        raise Refused(
+        raise RequestRefused(
             403, f"Forbidden (user={user}, verb={verb}, resource=nodes, subresource=proxy)"
         )
 
 
 def _chosen(request: Request, served: tuple[ChannelProtocol, ...]) -> ChannelProtocol:
-    if not websocket.is_upgrade(request.headers):
-        raise Refused(400, "Upgrade request required: this endpoint speaks WebSocket")
-    offered = websocket.offered_protocols(request)
+    if not handshake.is_upgrade(request.headers):
+        raise RequestRefused(400, "Upgrade request required: this endpoint speaks WebSocket")
+    offered = handshake.offered_protocols(request)
     protocol = channels.choose(offered, served)
     if protocol is None:
         names = ", ".join(one.name for one in served if one.name)
-        raise Refused(400, f"none of the protocols {offered} is served; these are: {names}")
+        raise RequestRefused(400, f"none of the protocols {offered} is served; these are: {names}")
     return protocol
 
 
 def _accepted(request: Request, protocol: ChannelProtocol) -> WebSocketStream:
     try:
-        return websocket.accept(
-            request, protocol=protocol.name, message_bytes_max=_MESSAGE_BYTES_MAX
+        return handshake.accept_stream(
+            request, protocol=protocol.name, prefix_bytes=protocol.prefix_bytes
         )
-    except websocket.BadHandshake as error:
-        raise Refused(error.status, str(error)) from error
+    except handshake.BadHandshake as error:
+        raise RequestRefused(error.status, str(error)) from error

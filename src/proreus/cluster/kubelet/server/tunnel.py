@@ -19,11 +19,11 @@ from proreus.aio.mailbox import Mailbox, MailboxClosed
 from proreus.api.wire import spdy
 from proreus.api.wire.spdy import Data, Frame, FrameReader, FrameWriter, Ping, Reset, SynStream
 from proreus.cluster.kubelet.server.forward import PIECE_BYTES, ForwardFailed, PodPorts
-from proreus.net.pulse import wait_silent
-from proreus.net.websocket_stream import WebSocketStream
+from proreus.net.websocket.keepalive import wait_silent
+from proreus.net.websocket.stream import WebSocketStream
 
 _STREAMS_MAX = 512
-_FRAMES_WAITING_MAX = 32
+_FRAMES_WAITING_MAX = 4  # of each forward, at most ``spdy.DATA_PIECE_BYTES`` each
 
 
 def _inbox() -> Mailbox[bytes]:

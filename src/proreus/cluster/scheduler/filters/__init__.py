@@ -24,7 +24,7 @@ from proreus.cluster.scheduler.pod import PodView
 Refusal = str | tuple[str, ...]  # the reason, or all of them
 NodeFilter = Callable[[NodeState], Refusal | None]  # None: it fits
 # Refusals that other pods' leaving cannot change.
-_FOR_GOOD = (
+_UNRESOLVABLE = (
     "node(s) didn't match the requested node name",
     "node(s) were unschedulable",
     "node(s) had untolerated taint",
@@ -62,6 +62,6 @@ def filter_for(pod: PodView, nodes: Sequence[NodeState]) -> NodeFilter:
     return refuse
 
 
-def is_for_good(refusal: Refusal) -> bool:
+def is_unresolvable(refusal: Refusal) -> bool:
     """Whether the node stays refused whichever of its pods leave."""
-    return isinstance(refusal, str) and refusal.startswith(_FOR_GOOD)
+    return isinstance(refusal, str) and refusal.startswith(_UNRESOLVABLE)

@@ -1,4 +1,4 @@
-"""Pods that must be near others, or must not be, and others that want to be away from this one.
+"""Required pod affinity and anti-affinity, of this pod and of those that run.
 
 Near means: on nodes with the same value of the term's ``topologyKey``. Only required terms refuse.
 A term's ``namespaceSelector`` is known to be all namespaces if it is empty; otherwise only the
@@ -8,15 +8,15 @@ the few that repel.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from proreus.api.affinity import REQUIRED
+from proreus.api.json_types import Json
 from proreus.api.selectors.labels import LabelSelector
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _AFFINITY = "node(s) didn't match pod affinity rules"
 _ANTI = "node(s) didn't match pod anti-affinity rules"
 _REPELLED = "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -74,11 +74,11 @@ def _repelled(pod: PodView, nodes: Sequence[NodeState]) -> Iterable[tuple[str, s
 def _terms(pod: PodView, kind: str) -> list[_Term]:
     affinity = (pod.spec.get("affinity") or {}).get(kind) or {}
     return [
-        _Term(t.get("topologyKey") or "", matcher(t, pod)) for t in affinity.get(_REQUIRED) or ()
+        _Term(t.get("topologyKey") or "", matcher(t, pod)) for t in affinity.get(REQUIRED) or ()
     ]
 
 
-def matcher(term: Mapping[str, Any], owner: PodView) -> Callable[[PodView], bool]:
+def matcher(term: Json, owner: PodView) -> Callable[[PodView], bool]:
     selected = term.get("labelSelector")
     if selected is None:
         return lambda _: False

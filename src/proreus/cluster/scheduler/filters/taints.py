@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
+from proreus.api.json_types import Json
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
@@ -25,20 +25,18 @@ def node_filter(pod: PodView) -> Callable[[NodeState], str | None] | None:
 
 
 def untolerated(
-    taints: Iterable[Mapping[str, Any]],
-    tolerations: Sequence[Mapping[str, Any]],
-    effects: Sequence[str],
-) -> Iterable[Mapping[str, Any]]:
+    taints: Iterable[Json], tolerations: Sequence[Json], effects: Sequence[str]
+) -> Iterable[Json]:
     for taint in taints:
         if taint.get("effect") in effects and not tolerates(tolerations, taint):
             yield taint
 
 
-def tolerates(tolerations: Iterable[Mapping[str, Any]], taint: Mapping[str, Any]) -> bool:
+def tolerates(tolerations: Iterable[Json], taint: Json) -> bool:
     return any(_matches(toleration, taint) for toleration in tolerations)
 
 
-def _matches(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+def _matches(toleration: Json, taint: Json) -> bool:
     effect, key = toleration.get("effect"), toleration.get("key")
     if effect and effect != taint.get("effect"):
         return False

@@ -6,9 +6,9 @@ node affinity allows. Cost: one look at every pod, for pods that have constraint
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from proreus.api.json_types import Json
 from proreus.api.selectors.labels import LabelSelector
 from proreus.cluster.scheduler.filters import node_affinity
 from proreus.cluster.scheduler.node import NodeState
@@ -29,7 +29,7 @@ def node_filter(pod: PodView, nodes: Sequence[NodeState]) -> _Refuse | None:
     return lambda node: next(filter(None, (check(node) for check in checks)), None)
 
 
-def _check(pod: PodView, constraint: Mapping[str, Any], nodes: Sequence[NodeState]) -> _Refuse:
+def _check(pod: PodView, constraint: Json, nodes: Sequence[NodeState]) -> _Refuse:
     key, skew_max = constraint.get("topologyKey") or "", constraint.get("maxSkew") or 1
     matches = matcher(pod, constraint)
     excludes = node_affinity.node_filter(pod)
@@ -53,7 +53,7 @@ def _check(pod: PodView, constraint: Mapping[str, Any], nodes: Sequence[NodeStat
     return refuse
 
 
-def matcher(pod: PodView, constraint: Mapping[str, Any]) -> Callable[[PodView], bool]:
+def matcher(pod: PodView, constraint: Json) -> Callable[[PodView], bool]:
     selected = constraint.get("labelSelector")
     if selected is None:
         return lambda _: False

@@ -10,8 +10,8 @@ from proreus.cluster.scheduler.pod import PodView
 
 
 def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
-    cpu = pod.supposed_requests.get(resources.CPU, 0)
-    memory = pod.supposed_requests.get(resources.MEMORY, 0)
+    cpu = pod.nonzero_requests.get(resources.CPU, 0)
+    memory = pod.nonzero_requests.get(resources.MEMORY, 0)
     return [
         100 - 50 * (node.share_used(resources.CPU, cpu) + node.share_used(resources.MEMORY, memory))
         for node in nodes

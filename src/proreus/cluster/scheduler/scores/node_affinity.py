@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from proreus.api.affinity import PREFERRED
 from proreus.cluster.scheduler import node_terms
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
-from proreus.cluster.scheduler.scores import normal
-
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+from proreus.cluster.scheduler.scores import normalize
 
 
 def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
     affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
     preferred = [
         (term.get("weight") or 0, node_terms.match_term(term.get("preference") or {}))
-        for term in affinity.get(_PREFERRED) or ()
+        for term in affinity.get(PREFERRED) or ()
     ]
     if not preferred:
         return None
-    return normal.highest_best(
+    return normalize.ascending(
         [float(sum(weight for weight, match in preferred if match(node))) for node in nodes]
     )

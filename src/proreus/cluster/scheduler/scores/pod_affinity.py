@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
+from proreus.api.affinity import PREFERRED
 from proreus.cluster.scheduler.filters.pod_affinity import matcher
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _Preference = tuple[int, str, Callable[[PodView], bool]]  # weight, topology key, which pods
 
 
@@ -41,7 +41,7 @@ def score(
 def _preferences(pod: PodView) -> Iterator[_Preference]:
     affinity = pod.spec.get("affinity") or {}
     for kind, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
-        for preferred in (affinity.get(kind) or {}).get(_PREFERRED) or ():
+        for preferred in (affinity.get(kind) or {}).get(PREFERRED) or ():
             term = preferred.get("podAffinityTerm") or {}
             weight = sign * (preferred.get("weight") or 0)
             yield weight, term.get("topologyKey") or "", matcher(term, pod)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
-from proreus.cluster.scheduler.scores import normal
+from proreus.cluster.scheduler.scores import normalize
 
 
 def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
     if not pod.owner_uid:
         return None
-    return normal.lowest_best([float(node.pods_of(pod.owner_uid)) for node in nodes])
+    return normalize.descending([float(node.pods_of(pod.owner_uid)) for node in nodes])

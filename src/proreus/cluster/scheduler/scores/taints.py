@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from proreus.cluster.scheduler.filters.taints import untolerated
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
-from proreus.cluster.scheduler.scores import normal
+from proreus.cluster.scheduler.scores import normalize
 
 
 def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
     if not any(node.taints for node in nodes):
         return None
     soft = ("PreferNoSchedule",)
-    return normal.lowest_best(
+    return normalize.descending(
         [float(len(list(untolerated(node.taints, pod.tolerations, soft)))) for node in nodes]
     )

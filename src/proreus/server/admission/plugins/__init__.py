@@ -1,1 +1,1 @@
-"""Admission plugins, one file each."""
+"""Admission plugins, one file each: what they decide, and what they read for it."""

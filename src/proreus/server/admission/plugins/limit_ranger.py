@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 
-from proreus.api.group_version import GroupResource
+from proreus.api.json_types import Json, JsonObject
+from proreus.api.quota_usage import needs_of_containers, spelling
+from proreus.api.values import quantity
 from proreus.server.admission.plugins import lookup
-from proreus.server.admission.plugins.pod_classes import PODS, is_new
-from proreus.server.admission.plugins.refusal import told_as_forbidden
+from proreus.server.admission.plugins.refusal import Refused, as_forbidden
+from proreus.server.registry.admission import CREATE, UPDATE, Attributes
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.write import Attributes
-from proreus.server.schema.policies import limit_ranges
 
-_CLAIMS = GroupResource("", "persistentvolumeclaims")
+_NOTE = "kubernetes.io/limit-ranger"
+# Bounds, and what is compared with them: of the first there must be an amount.
+_SIDES = (
+    ("min", "minimum", ("request", "limit")),
+    ("max", "maximum", ("limit", "request")),
+)
 
 
 class LimitRanger:
@@ -24,19 +29,24 @@ class LimitRanger:
         return self._limit_ranges.cache.peek_all(namespace) == []
 
     def set_defaults(self, attributes: Attributes) -> Awaitable[None] | None:
-        if not is_new(attributes, PODS) or self._has_none(attributes.namespace):
+        if not attributes.is_of(CREATE, "", "pods") or self._has_none(attributes.namespace):
             return None
 
         def fill(ranges: lookup.Objects) -> None:
             assert attributes.obj is not None
             if ranges:
-                limit_ranges.fill_containers(attributes.obj, ranges)
+                fill_containers(attributes.obj, ranges)
 
         return lookup.with_each(fill, self._limit_ranges, attributes.namespace)
 
     def check_bounds(self, attributes: Attributes) -> Awaitable[None] | None:
-        is_pod = is_new(attributes, PODS)
-        if not is_pod and not is_new(attributes, _CLAIMS):
+        if attributes.operation not in (CREATE, UPDATE) or attributes.obj is None:
+            return None
+        is_pod = attributes.is_of(CREATE, "", "pods") or attributes.is_of(
+            UPDATE, "", "pods", "resize"
+        )
+        is_claim = attributes.resource.plural == "persistentvolumeclaims"
+        if not is_pod and (attributes.subresource or attributes.resource.group or not is_claim):
             return None
         if self._has_none(attributes.namespace):
             return None
@@ -44,8 +54,128 @@ class LimitRanger:
         def check(ranges: lookup.Objects) -> None:
             assert attributes.obj is not None
             if ranges:
-                judge = limit_ranges.check_pod if is_pod else limit_ranges.check_claim
-                with told_as_forbidden(attributes):
-                    judge(attributes.obj, ranges)
+                check_one = check_pod if is_pod else check_claim
+                with as_forbidden(attributes):
+                    for one in ranges:  # the first that is broken is told
+                        check_one(attributes.obj, [one])
 
         return lookup.with_each(check, self._limit_ranges, attributes.namespace)
+
+
+def fill_containers(pod: JsonObject, ranges: Sequence[Json]) -> None:
+    """Give containers the requests and limits they lack, and say so in an annotation."""
+    requests: dict[str, str] = {}
+    limits: dict[str, str] = {}
+    for item in _items(ranges, "Container"):
+        for name, value in (item.get("defaultRequest") or {}).items():
+            requests.setdefault(name, value)
+        for name, value in (item.get("default") or {}).items():
+            limits.setdefault(name, value)
+    notes: list[str] = []
+    for key, kind in (("containers", "container"), ("initContainers", "init container")):
+        for container in pod["spec"].get(key) or ():
+            resources = container.setdefault("resources", {})
+            for part, defaults in (("requests", requests), ("limits", limits)):
+                if added := _fill(resources, part, defaults):
+                    word = part.removesuffix("s")
+                    notes.append(f"{', '.join(added)} {word} for {kind} {container.get('name')}")
+    if notes:
+        text = f"LimitRanger plugin set: {'; '.join(notes)}"
+        pod["metadata"].setdefault("annotations", {})[_NOTE] = text
+
+
+def _fill(resources: JsonObject, part: str, defaults: Mapping[str, str]) -> list[str]:
+    missing = sorted(name for name in defaults if name not in (resources.get(part) or {}))
+    for name in missing:
+        resources.setdefault(part, {})[name] = defaults[name]
+    return missing
+
+
+def check_pod(pod: Json, ranges: Sequence[Json]) -> None:
+    """Raise Refused with every bound the pod breaks."""
+    spec = pod["spec"]
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    problems: list[str] = []
+    for item in _items(ranges, "Container", "Pod"):
+        if item["type"] == "Container":
+            for container in containers:
+                problems += _broken(item, container.get("resources") or {})
+        else:
+            problems += _broken(item, _total(spec))
+    _refuse(problems)
+
+
+def check_claim(claim: Json, ranges: Sequence[Json]) -> None:
+    requests = (claim["spec"].get("resources") or {}).get("requests") or {}
+    problems: list[str] = []
+    for item in _items(ranges, "PersistentVolumeClaim"):
+        for name in sorted({*(item.get("min") or {}), *(item.get("max") or {})}):
+            low, high = (item.get("min") or {}).get(name), (item.get("max") or {}).get(name)
+            asked = requests.get(name)
+            where = f"{name} usage per {item['type']} is"
+            if low is not None and _less(asked, low):
+                problems.append(f"minimum {where} {low}, but request is {asked}")
+            if high is not None and _less(high, asked):
+                problems.append(f"maximum {where} {high}, but request is {asked}")
+    _refuse(problems)
+
+
+def _refuse(problems: list[str]) -> None:
+    once = list(dict.fromkeys(problems))  # containers may break the same bound
+    if once:
+        raise Refused(once[0] if len(once) == 1 else f"[{', '.join(once)}]")
+
+
+def _items(ranges: Sequence[Json], *kinds: str) -> Iterator[Json]:
+    for entry in ranges:
+        for item in entry["spec"].get("limits") or ():
+            if item.get("type") in kinds:
+                yield item
+
+
+def _less(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return False
+    return quantity.amount(one) < quantity.amount(other)
+
+
+def _broken(item: Json, resources: Json) -> Iterator[str]:
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    for side, word, order in _SIDES:
+        for name, bound in sorted((item.get(side) or {}).items()):
+            start = f"{word} {name} usage per {item['type']} is {bound}"
+            given = {"request": requests.get(name), "limit": limits.get(name)}
+            if given[order[0]] is None:
+                yield f"{start}.  No {order[0]} is specified"
+                continue
+            for what in order:
+                ends = (given[what], bound) if side == "min" else (bound, given[what])
+                if _less(*ends):
+                    yield f"{start}, but {what} is {given[what]}"
+                    break
+    for name, bound in sorted((item.get("maxLimitRequestRatio") or {}).items()):
+        start = f"{name} max limit to request ratio per {item['type']} is {bound}"
+        yield from _stretched(start, bound, requests.get(name), limits.get(name))
+
+
+def _stretched(start: str, bound: str, request: str | None, limit: str | None) -> Iterator[str]:
+    if not quantity.amount(request):
+        yield f"{start}, but no request is specified or request is 0"
+    elif not quantity.amount(limit):
+        yield f"{start}, but no limit is specified or limit is 0"
+    else:
+        ratio = quantity.amount(limit) / quantity.amount(request)
+        if ratio > quantity.amount(bound):
+            yield f"{start}, but provided ratio is {float(ratio):f}"
+
+
+def _total(spec: Json) -> JsonObject:
+    made: JsonObject = {}
+    for part in ("requests", "limits"):
+        needed = needs_of_containers(spec, part)
+        of_pod = (spec.get("resources") or {}).get(part) or {}
+        made[part] = {
+            name: quantity.from_amount(amount, spelling(spec, part, name)).text
+            for name, amount in needed.items()
+        } | of_pod
+    return made

@@ -1,4 +1,4 @@
-"""What plugins read of other objects: from the watch cache, decoded on the spot.
+"""Reads of other objects by plugins: from the watch cache, decoded on demand.
 
 Caches may lag behind by a moment, as they do in Kubernetes; a plugin that must not miss an object
 asks storage when the cache does not know it. Every create asks several times, mostly where there is
@@ -13,8 +13,7 @@ from typing import Any
 from proreus.api.wire import json, splice
 from proreus.server.registry.collection import Collection
 from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.query import Any as Whatever
-from proreus.server.watch_cache.query import ListQuery, Selection
+from proreus.server.watch_cache.query import AnyState, ListQuery, Selection
 
 Objects = list[dict[str, Any]]
 
@@ -42,7 +41,7 @@ def at_hand(collection: Collection, namespace: str = "", *, having: bytes = b"")
 
 async def each(collection: Collection, namespace: str = "", *, having: bytes = b"") -> Objects:
     """The same, once the cache is ready."""
-    query = ListQuery(selection=Selection(namespace=namespace), state=Whatever())
+    query = ListQuery(selection=Selection(namespace=namespace), state=AnyState())
     listing = await collection.cache.list(query)
     return _decoded(listing.objects, having)
 

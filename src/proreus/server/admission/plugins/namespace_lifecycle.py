@@ -1,4 +1,4 @@
-"""Namespaces must exist to take objects, and take none while they end (spec/server §6.1)."""
+"""Refuses objects in namespaces that do not exist or are terminating (server.md §6.1)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupResource
 from proreus.api.status import Forbidden, NotFound
 from proreus.api.wire import json, splice
+from proreus.server.registry.admission import CREATE, DELETE, Attributes
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.write import CREATE, DELETE, Attributes
 from proreus.server.storage.interface import InvalidKey
 
 _NAMESPACES = GroupResource("", "namespaces")

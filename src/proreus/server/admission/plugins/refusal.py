@@ -1,32 +1,25 @@
-"""A policy's no as the Status a client sees."""
+"""A refusal by a policy, as a Forbidden error."""
 
 from __future__ import annotations
 
-from types import TracebackType
-
-from proreus.api.status import Forbidden
-from proreus.server.registry.write import Attributes
-from proreus.server.schema.policies import Refused
+from proreus.api.status import ApiError
+from proreus.server.registry.admission import Attributes
+from proreus.server.registry.failures import ErrorTranslation
 
 
-class told_as_forbidden:
-    """Translate what a policy raises inside."""
+class Refused(Exception):
+    """``str(error)`` is the reason a Forbidden status gives."""
+
+
+class as_forbidden(ErrorTranslation):
+    """Translates what a policy raises inside."""
 
     __slots__ = ("_attributes",)
 
     def __init__(self, attributes: Attributes) -> None:
         self._attributes = attributes
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if isinstance(error, Refused):
-            attributes = self._attributes
-            resource = attributes.resource.group_resource
-            raise Forbidden.of(resource, attributes.name, str(error)) from error
+    def translated(self, error: BaseException) -> ApiError | None:
+        if not isinstance(error, Refused):
+            return None
+        return self._attributes.forbidden(str(error))

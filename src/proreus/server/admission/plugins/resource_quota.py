@@ -1,4 +1,4 @@
-"""Quotas: what is created or grows is charged to them by compare-and-swap, and refused beyond them.
+"""Quotas: creates and growth are charged by compare-and-swap, and refused beyond the limit.
 
 A quota is enforced once its status says how much is used; filling that in is a controller's work.
 An object that fails to be written after it was charged stays charged until that controller counts
@@ -9,15 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from proreus.api.quota_usage import CLAIMS, PODS, SERVICES, Usage, applies_to, usage_of
+from proreus.api.json_types import Json, JsonObject
+from proreus.api.quota_usage import (
+    CLAIMS,
+    PODS,
+    SERVICES,
+    Usage,
+    applies_to,
+    usage_of,
+    usage_spelling,
+)
+from proreus.api.values import quantity
 from proreus.api.wire import json
 from proreus.server.admission.plugins import lookup
-from proreus.server.admission.plugins.refusal import told_as_forbidden
+from proreus.server.admission.plugins.refusal import Refused, as_forbidden
+from proreus.server.registry.admission import CREATE, UPDATE, Attributes
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.write import CREATE, UPDATE, Attributes
-from proreus.server.schema.policies import quotas
 from proreus.server.storage.interface import KeyNotFound, StoredValue
-from proreus.server.storage.resource_store import Update
+from proreus.server.storage.resource_store import NewValue
 
 _GROWING = (SERVICES, CLAIMS)  # what may use more after an update than before
 
@@ -28,11 +37,15 @@ class ResourceQuota:
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         resource = attributes.resource
-        if attributes.subresource or attributes.obj is None or not resource.namespaced:
+        if attributes.obj is None or not resource.namespaced:
             return None
-        if attributes.operation != CREATE and (
-            attributes.operation != UPDATE or resource.group_resource not in _GROWING
-        ):
+        if attributes.subresource:
+            may_grow = attributes.is_of(UPDATE, "", "pods", "resize")
+        else:
+            may_grow = attributes.operation == CREATE or (
+                attributes.operation == UPDATE and resource.group_resource in _GROWING
+            )
+        if not may_grow:
             return None
         found = lookup.at_hand(self._quotas, attributes.namespace)
         return None if found == [] else self._charge_all(attributes, found)
@@ -46,25 +59,25 @@ class ResourceQuota:
         wanted = _wanted(attributes) if concerned else {}
         if not wanted:
             return
-        with told_as_forbidden(attributes):
+        with as_forbidden(attributes):
             for quota in concerned:
                 if resource == PODS:
-                    quotas.missing_resources(quota, attributes.obj)
+                    missing_resources(quota, attributes.obj)
                 if len(concerned) > 1:
                     # All must agree before one is charged for what another refuses.
-                    quotas.charge(quota, wanted)
+                    charge(quota, wanted, attributes.obj)
             for quota in concerned:
                 await self._charge(attributes, quota["metadata"]["name"], wanted)
 
     async def _charge(self, attributes: Attributes, name: str, wanted: Usage) -> None:
-        def charged(current: StoredValue | None) -> Update:
+        async def charged(current: StoredValue | None) -> NewValue:
             assert current is not None, "a missing quota is an error before"
             quota = json.decode(current.value)
-            used = quotas.charge(quota, wanted)
+            used = charge(quota, wanted, attributes.obj or {})
             if used is None or attributes.dry_run:
-                return Update(current.value)
+                return NewValue(current.value)
             quota["status"]["used"] = used
-            return Update(json.encode(quota))
+            return NewValue(json.encode(quota))
 
         try:
             await self._quotas.store.guaranteed_update(f"{attributes.namespace}/{name}", charged)
@@ -81,3 +94,65 @@ def _wanted(attributes: Attributes) -> Usage:
     before = {} if attributes.old is None else usage_of(resource, attributes.old)
     more = {name: amount - before.get(name, 0) for name, amount in found.items()}
     return {name: amount for name, amount in more.items() if amount > 0}
+
+
+def charge(quota: Json, wanted: Usage, obj: Json) -> JsonObject | None:
+    """The quota's new ``status.used`` if ``wanted`` is granted; None if it does not concern it.
+
+    Amounts are spelled as ``obj`` spells them. Raises Refused if it is too much, or if nobody knows
+    yet what is used.
+    """
+    status = quota.get("status") or {}
+    hard, used = status.get("hard") or {}, status.get("used") or {}
+    name = quota["metadata"]["name"]
+    concerned = {key: amount for key, amount in sorted(wanted.items()) if key in hard}
+    if not any(concerned.values()):
+        return None
+    if unknown := [key for key in concerned if key not in used]:
+        raise Refused(f"status unknown for quota: {name}, resources: {','.join(unknown)}")
+    totals = {key: quantity.amount(used[key]) + amount for key, amount in concerned.items()}
+    over = [key for key, total in totals.items() if total > quantity.amount(hard[key])]
+    over = [key for key in over if concerned[key] > 0]
+    if over:
+        raise Refused(
+            f"exceeded quota: {name}, requested: {_listed(over, concerned, obj)}, "
+            f"used: {','.join(f'{key}={used[key]}' for key in over)}, "
+            f"limited: {','.join(f'{key}={hard[key]}' for key in over)}"
+        )
+    made = dict(used)
+    for key, total in totals.items():
+        was = quantity.parse(used[key])
+        like = was.format if quantity.amount(used[key]) else usage_spelling(obj, key)
+        made[key] = quantity.from_amount(total, like).text
+    return made
+
+
+def missing_resources(quota: Json, pod: Json) -> None:
+    """A quota on cpu or memory wants every container to say what it needs."""
+    hard = (quota.get("status") or {}).get("hard") or {}
+    problems = []
+    for key in sorted(hard):
+        part, _, name = key.rpartition(".")
+        part = part or "requests"
+        if name not in ("cpu", "memory") or part not in ("requests", "limits"):
+            continue
+        if name in ((pod["spec"].get("resources") or {}).get(part) or {}):
+            continue  # the pod says it for all of them
+        silent = {
+            container.get("name") or ""
+            for kind in ("containers", "initContainers")
+            for container in pod["spec"].get(kind) or ()
+            if name not in ((container.get("resources") or {}).get(part) or {})
+        }
+        if silent:
+            problems.append(f"{key} for: {','.join(sorted(silent))}")
+    if problems:
+        raise Refused(
+            f"failed quota: {quota['metadata']['name']}: must specify {'; '.join(problems)}"
+        )
+
+
+def _listed(keys: list[str], amounts: Usage, obj: Json) -> str:
+    return ",".join(
+        f"{key}={quantity.from_amount(amounts[key], usage_spelling(obj, key)).text}" for key in keys
+    )

@@ -1,4 +1,4 @@
-"""Who asks for a certificate is written into the request by the server, and when it was decided.
+"""Sets the requester and the times of decisions in certificate signing requests.
 
 Whoever signs relies on it, so nothing a client says there counts.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupResource
 from proreus.api.values.timestamp import format_time
-from proreus.server.registry.write import CREATE, UPDATE, Attributes
+from proreus.server.registry.admission import CREATE, UPDATE, Attributes
 
 REQUESTS = GroupResource("certificates.k8s.io", "certificatesigningrequests")
 _ABOUT_THE_USER = ("username", "uid", "groups", "extra")

@@ -1,1 +1,1 @@
-"""The parts of OpenAPI documents, in a form neither version of OpenAPI dictates."""
+"""The parts of OpenAPI documents, in a form independent of the OpenAPI version."""

@@ -191,7 +191,7 @@ def _additional_v3(number: int, value: Any) -> bytes:
 
 
 def _default_v3(number: int, value: Any) -> bytes:
-    """Only numbers, flags and texts have a place; other defaults are not told."""
+    """Only numbers, flags and texts have a place; other defaults are left out."""
     match value:
         case bool():
             return _field(number, _flag(2, value))

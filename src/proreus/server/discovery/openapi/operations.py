@@ -1,4 +1,4 @@
-"""What can be done with a resource, path by path: the source of both OpenAPI versions.
+"""The operations of a resource, path by path: the source of both OpenAPI versions.
 
 An ``Operation`` names schemas by definition name; ``openapi_v3`` and ``openapi_v2`` write it down.
 kubectl looks for PATCH with the parameter ``fieldValidation`` and for the group-version-kind.
@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.api.patch.patch_type import PatchType
 from proreus.server.discovery.openapi import connections
 from proreus.server.discovery.openapi import parameters as use
 from proreus.server.discovery.openapi.parameters import Parameter
-from proreus.server.registry.resource import Resource, Subresource
+from proreus.server.resource import Resource, Subresource
 
 JSON, YAML, PROTOBUF = (
     "application/json",
@@ -27,13 +28,8 @@ CUSTOM_PLAIN = (JSON, YAML)
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 STATUS, DELETE_OPTIONS = f"{_META}Status", f"{_META}DeleteOptions"
 PATCH, WATCH_EVENT = f"{_META}Patch", f"{_META}WatchEvent"
-_PATCH_TYPES = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-)
-_NOT_CUSTOM = "application/strategic-merge-patch+json"
+_PATCH_TYPES = tuple(kind.value for kind in PatchType)
+_NOT_CUSTOM = PatchType.STRATEGIC
 
 SchemaName = Callable[[GroupVersionKind], str | None]
 
@@ -160,7 +156,7 @@ class _Writer:
 
     def _list_schema(self) -> str | None:
         group_version = self.resource.group_version
-        return self.schema_name(group_version.kind(self.resource.kind_of_list))
+        return self.schema_name(group_version.kind(self.resource.names.list_kind))
 
     def _list(self) -> Operation:
         return Operation(
@@ -264,7 +260,7 @@ class _Writer:
             parameters=use.DELETE,
             body=DELETE_OPTIONS,
             body_required=False,
-            answer=self.own if self.resource.returns_deleted else STATUS,
+            answer=self.own if self.resource.lifecycle.returns_deleted else STATUS,
             codes=("200", "202"),
             produces=self.plain,
         )
@@ -286,8 +282,8 @@ class _Writer:
 
     def _log(self, operations: list[Operation]) -> PathItem:
         """Said to be of the kind it is read from, but text."""
-        told = [replace(one, answer=None, produces=("text/plain", *PLAIN)) for one in operations]
-        return self._path(f"{self.item}/log", list(told), *connections.LOG)
+        as_text = [replace(one, answer=None, produces=("text/plain", *PLAIN)) for one in operations]
+        return self._path(f"{self.item}/log", list(as_text), *connections.LOG)
 
     def _create_sub(self, sub: Subresource) -> Operation:
         kind, gvk, schema = self._names(sub)

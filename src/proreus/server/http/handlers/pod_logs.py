@@ -7,18 +7,18 @@ a slow reader slows the kubelet, and one that leaves closes the way to it.
 from __future__ import annotations
 
 from proreus.api.group_version import GroupKind, GroupResource
+from proreus.api.json_types import JsonObject
 from proreus.api.status import Invalid, NotFound, PlainError
 from proreus.api.wire import splice
 from proreus.api.wire.log_options import decode_log_options
-from proreus.net.http_request import Answer, Response, Streamed
-from proreus.net.transport_error import TransportError
+from proreus.net.client.transport_error import TransportError
+from proreus.net.http1.messages import Answer, Response, Streamed
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.get import read_object
-from proreus.server.http.kubelets import ANSWER_S, Kubelet, refusal
+from proreus.server.http.kubelets import ANSWER_S, KubeletAddress, refusal
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.subresources.containers import choose_container
-from proreus.server.schema.rules import JsonObject
 
 _OPTIONS = GroupKind("", "PodLogOptions")
 _LOG = GroupResource("", "pods/log")
@@ -49,7 +49,7 @@ async def get_log(services: Services, exchange: Exchange, route: ResourceRoute) 
 async def read_live(services: Services, route: ResourceRoute) -> JsonObject:
     """The newest state of what the route names. Raises NotFound."""
     collection = services.collection(route.resource)
-    found = await read_object(collection, collection.key(route.namespace, route.name), "")
+    found = await read_object(collection, collection.key(route.namespace, route.name))
     if found is None:
         raise NotFound.of(route.resource.group_resource, route.name)
     return splice.decode_item(found.item)
@@ -63,7 +63,7 @@ async def _copied(
         if log.status != 200:
             raise await refusal(log, _LOG, name)
         request = exchange.request
-        answer = request.open_stream(exchange.head(content=_CONTENT), services.date())
+        answer = request.open_stream(exchange.head(content=_CONTENT))
         try:
             while piece := await log.next_chunk():
                 answer.write(piece)
@@ -76,5 +76,5 @@ async def _copied(
     return Streamed()
 
 
-def _unreachable(kubelet: Kubelet, error: TransportError) -> PlainError:
+def _unreachable(kubelet: KubeletAddress, error: TransportError) -> PlainError:
     return PlainError(kubelet.failure(error))

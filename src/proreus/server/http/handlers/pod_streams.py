@@ -2,9 +2,11 @@
 
     client ⇄ (v5.channel.k8s.io, …) ⇄ here ⇄ the same protocol ⇄ kubelet
 
-Messages are passed on one by one and neither end is read faster than the other takes them. Who
-closes first closes the other too. A command's failure is told on its error channel once the
-handshake is done, since clients show only that; a port-forward has no such channel and is refused.
+Messages are passed on one by one, long ones in pieces, and neither end is read faster than the
+other takes them: a stream that is not read holds the same small buffers however much comes. When
+one end closes, so does the other. A command's failure is sent on its error channel once the
+handshake is done, since clients report only that; a port-forward has no such channel and is
+refused.
 """
 
 from __future__ import annotations
@@ -15,28 +17,32 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from msgspec.structs import replace as changed
+
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupResource
-from proreus.api.status import ApiError, BadRequest, InternalError
+from proreus.api.status import ApiError, BadRequest, Forbidden, InternalError
 from proreus.api.wire import channels, json
 from proreus.api.wire.channels import ChannelProtocol
 from proreus.api.wire.query import Query, boolean, first, parse_int64
-from proreus.net import websocket
-from proreus.net.http_request import Answer, Response, Streamed
-from proreus.net.pulse import wait_silent
-from proreus.net.transport_error import TransportError
+from proreus.net.client.transport_error import TransportError
+from proreus.net.http1.messages import Answer, Response, Streamed
+from proreus.net.websocket import handshake
+from proreus.net.websocket.keepalive import wait_silent
+from proreus.server.authz.authorizer import Decision
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers.connecting import admit_connection
 from proreus.server.http.handlers.pod_logs import read_live
-from proreus.server.http.kubelets import Kubelet, told
+from proreus.server.http.kubelets import KubeletAddress, error_of
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
+from proreus.server.http.stages.authorization import requested_action
 from proreus.server.registry.subresources.containers import choose_container
 
 if TYPE_CHECKING:
-    from proreus.net.websocket_client import ClientWebSocket
-    from proreus.net.websocket_stream import WebSocketStream
+    from proreus.net.client.websocket import ClientWebSocket
+    from proreus.net.websocket.stream import WebSocketStream
 
-_MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 _STREAMS = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
 _PORTS_MAX = 127  # two channels each, numbered by one byte
 _SPDY = (
@@ -50,6 +56,8 @@ _FORWARDS = _SPDY.format(channels.SPDY_TUNNEL.name, "1.30", "KUBECTL_PORT_FORWAR
 async def connect_command(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     """exec and attach."""
     assert route.subresource is not None, "routed by it"
+    await admit_connection(services, exchange, route)
+    await _check_creation(services, exchange, route)
     verb = route.subresource.name
     pod = await read_live(services, route)
     container = choose_container(pod, first(exchange.query, "container"))
@@ -70,7 +78,7 @@ async def connect_command(services: Services, exchange: Exchange, route: Resourc
 async def _run_command(
     services: Services,
     client: WebSocketStream,
-    kubelet: Kubelet,
+    kubelet: KubeletAddress,
     url: str,
     protocol: ChannelProtocol,
 ) -> str:
@@ -86,6 +94,8 @@ async def _run_command(
 
 
 async def connect_ports(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
+    await admit_connection(services, exchange, route)
+    await _check_creation(services, exchange, route)
     pod = await read_live(services, route)
     ports = _wanted_ports(exchange.query)
     kubelet = await _kubelet(services, route, pod["spec"].get("nodeName"))
@@ -100,7 +110,7 @@ async def connect_ports(services: Services, exchange: Exchange, route: ResourceR
             raise InternalError.of(f"error dialing backend: {failure}") from error
         except _Refused as refused:
             resource = GroupResource("", "pods/portforward")
-            raise told(refused.code, str(refused), resource, route.name) from refused
+            raise error_of(refused.code, str(refused), resource, route.name) from refused
         client = _accepted(exchange, protocol)
         if isinstance(client, Response):
             return client
@@ -108,6 +118,16 @@ async def connect_ports(services: Services, exchange: Exchange, route: ResourceR
             client.abort()
         await client.close()
     return Streamed(keep_alive=False)
+
+
+async def _check_creation(services: Services, exchange: Exchange, route: ResourceRoute) -> None:
+    """To begin a stream is to create one, whichever method a WebSocket must use."""
+    if exchange.method == "POST":
+        return
+    wanted = changed(requested_action(exchange), verb="create")
+    verdict = await services.authorization.decided(wanted)
+    if verdict.decision is not Decision.ALLOW:
+        raise Forbidden.of(GroupResource("", "pods"), route.name, "")
 
 
 class _Refused(Exception):
@@ -118,7 +138,7 @@ class _Refused(Exception):
         self.code = code
 
 
-async def _kubelet(services: Services, route: ResourceRoute, node: str | None) -> Kubelet:
+async def _kubelet(services: Services, route: ResourceRoute, node: str | None) -> KubeletAddress:
     if not node:
         raise BadRequest(f"pod {route.name} does not have a host assigned")
     return await services.kubelets.of_node(node)
@@ -127,19 +147,19 @@ async def _kubelet(services: Services, route: ResourceRoute, node: str | None) -
 async def _agreed(
     services: Services,
     exchange: Exchange,
-    kubelet: Kubelet,
+    kubelet: KubeletAddress,
     served: Sequence[ChannelProtocol],
     instead: str,
 ) -> ChannelProtocol:
-    """The protocol both ends speak. Raises BadRequest."""
+    """The protocol that both ends know. Raises BadRequest."""
     upgrade = exchange.headers.get("Upgrade", "")
     if upgrade.lower().startswith("spdy/"):
-        # kubectl comes this way after its WebSocket failed, and shows what it hears here.
+        # kubectl comes this way after its WebSocket failed, and prints this message.
         await _check_reachable(services, kubelet)
         raise BadRequest(instead)
-    if not websocket.is_upgrade(exchange.headers):
+    if not handshake.is_upgrade(exchange.headers):
         raise BadRequest("Upgrade request required")
-    offered = websocket.offered_protocols(exchange.request)
+    offered = handshake.offered_protocols(exchange.request)
     protocol = channels.choose(offered, served)
     if protocol is None:
         names = " ".join(one.name for one in served if one.name)
@@ -150,7 +170,7 @@ async def _agreed(
     return protocol
 
 
-async def _check_reachable(services: Services, kubelet: Kubelet) -> None:
+async def _check_reachable(services: Services, kubelet: KubeletAddress) -> None:
     try:
         async with services.kubelets.stream("GET", kubelet.url("healthz"), {}, None):
             return
@@ -162,7 +182,7 @@ async def _dial(
     services: Services, opened: AsyncExitStack, url: str, protocol: ChannelProtocol
 ) -> ClientWebSocket:
     """Raises TransportError, _Refused."""
-    from proreus.net.http_client import UpgradeRefused
+    from proreus.net.client.http_client import UpgradeRefused
 
     offered = [protocol.name] if protocol.name else []
     try:
@@ -174,10 +194,10 @@ async def _dial(
 
 def _accepted(exchange: Exchange, protocol: ChannelProtocol) -> WebSocketStream | Response:
     try:
-        return websocket.accept(
-            exchange.request, protocol=protocol.name, message_bytes_max=_MESSAGE_BYTES_MAX
+        return handshake.accept_stream(
+            exchange.request, protocol=protocol.name, prefix_bytes=protocol.prefix_bytes
         )
-    except websocket.BadHandshake as error:
+    except handshake.BadHandshake as error:
         return exchange.text(error.status, str(error))
 
 
@@ -205,7 +225,7 @@ async def _relay(client: WebSocketStream, kubelet: ClientWebSocket, clock: Clock
         except TransportError as error:
             return error.why
         except ConnectionError:
-            pass  # the client left: nobody is to be told
+            pass  # the client left
         return ""
 
     async def watch_over_kubelet() -> str:

@@ -10,14 +10,16 @@ import random
 from contextlib import AsyncExitStack
 from urllib.parse import urlencode
 
+from proreus.aio.clock import deadline
 from proreus.api.selectors import LabelSelector
 from proreus.api.status import BadRequest, ServiceUnavailable
 from proreus.api.wire import channels, splice
-from proreus.net.http_request import Answer, Response, Streamed
-from proreus.net.tls import trusting_context
-from proreus.net.transport_error import TransportError
+from proreus.net.client.transport_error import TransportError
+from proreus.net.http1.messages import Answer, Response, Streamed
+from proreus.net.tls.contexts import trusting_context
 from proreus.server.http.body import read_body
 from proreus.server.http.exchange import Exchange, Header
+from proreus.server.http.handlers.connecting import admit_connection
 from proreus.server.http.handlers.pod_logs import read_live
 from proreus.server.http.pod_ports import PodSocket, as_socket
 from proreus.server.http.router import ResourceRoute
@@ -28,8 +30,7 @@ from proreus.server.registry.subresources.proxy_targets import (
     pod_port,
     service_endpoints,
 )
-from proreus.server.watch_cache.query import Any as Whatever
-from proreus.server.watch_cache.query import ListQuery, Selection
+from proreus.server.watch_cache.query import AnyState, ListQuery, Selection
 
 # What belongs to one connection (RFC 9110, 7.6.1), and what was for us alone.
 _OURS = frozenset(
@@ -38,12 +39,18 @@ _OURS = frozenset(
 )  # fmt: skip
 # The parts of the path before: "", api, v1, nodes, <name>, proxy; two more in namespaces.
 _DEPTH = 6
+# How long a body may take to arrive; what is proxied has no deadline of its own.
+_BODY_S = 60.0
+_WITHOUT_BODY = frozenset({204, 304})
 
 
 async def proxy(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     if "Upgrade" in exchange.headers:
         raise BadRequest("only plain HTTP is proxied")
     kind = route.resource.plural
+    depth = _DEPTH if kind == "nodes" else _DEPTH + 2
+    path = _rest(exchange, depth).partition("?")[0]
+    await admit_connection(services, exchange, route, path=f"/{path}")
     target = parse_target(route.name, kind.removesuffix("s"))
     if kind == "nodes":
         return await _to_node(services, exchange, target)
@@ -67,7 +74,7 @@ async def _to_node(services: Services, exchange: Exchange, target: Target) -> An
 async def _to_pod(
     services: Services, exchange: Exchange, route: ResourceRoute, target: Target
 ) -> Answer:
-    from proreus.net.http_client import UpgradeRefused
+    from proreus.net.client.http_client import UpgradeRefused
 
     pods = services.collections.named("", "v1", "pods")
     pod = await read_live(services, route._replace(resource=pods.resource, name=target.name))
@@ -100,7 +107,7 @@ async def _pod_behind(services: Services, route: ResourceRoute, target: Target) 
     slices = services.collections.named("discovery.k8s.io", "v1", "endpointslices")
     labels = LabelSelector.parse(f"kubernetes.io/service-name={target.name}")
     found = await slices.cache.list(
-        ListQuery(Selection(route.namespace, labels=labels), Whatever())
+        ListQuery(Selection(route.namespace, labels=labels), AnyState())
     )
     of_service = [splice.decode_item(one.item) for one in found.objects]
     return random.choice(service_endpoints(service, of_service, target.port))
@@ -121,14 +128,16 @@ async def _handed_through(
     services: Services, exchange: Exchange, url: str, there: PodSocket | None = None
 ) -> Answer:
     """Raises TransportError as long as nothing was answered."""
-    from proreus.net.http_client import HttpClient, Route
+    from proreus.net.client.connectors import Route
+    from proreus.net.client.http_client import HttpClient
 
     request = exchange.request
-    body = await read_body(exchange)
+    async with deadline(services.clock, _BODY_S):
+        body = await read_body(exchange)
     headers: dict[str, str | list[str]] = {
         key: request.headers.getall(key)
         for key in set(request.headers)
-        if key.lower() not in _OURS and not key.lower().startswith("impersonate-")
+        if key.lower() not in _OURS and not services.authentication.names_user(key.lower())
     }
     async with AsyncExitStack() as opened:
         if there is None:
@@ -139,16 +148,16 @@ async def _handed_through(
             asked = client.stream(exchange.method, url, headers, body or None)
         answer = await opened.enter_async_context(asked)
         content: Header = ("Content-Type", answer.headers.get("Content-Type", "text/plain"))
-        if answer.status != 200 or exchange.method == "HEAD":
-            said = b"" if exchange.method == "HEAD" else await answer.read()
-            return Response(answer.status, exchange.head(content=content), said)
-        stream = request.open_stream(exchange.head(content=content), services.date())
+        status = answer.status
+        if exchange.method == "HEAD" or status in _WITHOUT_BODY:
+            return Response(status, exchange.head(content=content), b"")
+        stream = request.open_stream(exchange.head(content=content), status)
         try:
             while piece := await answer.next_chunk():
                 stream.write(piece)
                 await request.wait_written()
         except TransportError:
             stream.abort()
-            return Streamed(keep_alive=False)
+            return Streamed(keep_alive=False, status=status)
         stream.end()
-    return Streamed()
+    return Streamed(status=status)

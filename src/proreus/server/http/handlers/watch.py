@@ -1,4 +1,4 @@
-"""A watch over HTTP: subscriber → frames, chunked or as WebSocket messages (spec/server §5).
+"""A watch over HTTP: subscriber → frames, chunked or as WebSocket messages (server.md §5).
 
 Receives: Burst, from ``watch_cache/subscriber``.  Hands on: bytes, to the transport.
 The handler only waits: events are written by the cache straight on the transport.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection as CollectionOf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from proreus.api.wire.options import ListOptions
-from proreus.net import websocket
-from proreus.net.http_request import Answer, ChunkedStream, Response, Streamed
-from proreus.net.senders import Senders
+from proreus.net.http1.messages import Answer, ChunkedStream, Response, Streamed, chunk_of
+from proreus.net.tls.senders import Senders
+from proreus.net.websocket import handshake
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.negotiation import Media, negotiate_stream
+from proreus.server.http.negotiation import Form, Media, StreamMedia, stream_media
 from proreus.server.http.representation import Representation
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
@@ -23,10 +23,10 @@ from proreus.server.registry.collection import Collection
 from proreus.server.registry.verbs.select import watch_query
 from proreus.server.watch_cache.query import Selection, WatchQuery
 from proreus.server.watch_cache.subscriber import Subscriber
-from proreus.server.watch_cache.view import Burst, Deliver, Sink, View, write_to_each
+from proreus.server.watch_cache.view import Burst, Deliver, EncodingView, Sink, write_to_each
 
 if TYPE_CHECKING:
-    from proreus.net.websocket_stream import WebSocketStream
+    from proreus.net.websocket.stream import WebSocketStream
 
 _ABANDONED_BYTES = 1024 * 1024
 _MANY = 8  # sinks of one burst; fewer are written to one after another
@@ -53,9 +53,9 @@ class ChunkSink:
         stream = self._stream
         assert stream is not None, "nothing is written before the watch has begun"
         if stream.is_chunked:
-            stream.write_chunk(burst.http_chunk)
+            stream.write_chunk(burst.encoded(chunk_of))
         else:
-            stream.write(b"".join(burst.frames))
+            stream.write(b"".join(burst.data))
 
     @property
     def buffered(self) -> int:
@@ -70,7 +70,7 @@ class ChunkSink:
 
 
 class NoEventSink(ChunkSink):
-    """Of a watch that wants lists: no event can be shown as one, so the first ends the stream."""
+    """Of a watch that asks for lists: an event is never one, so the first ends the stream."""
 
     __slots__ = ("subscriber",)
 
@@ -81,9 +81,9 @@ class NoEventSink(ChunkSink):
     def write(self, burst: Burst) -> None:
         assert self.subscriber is not None, "nothing is written before the watch has begun"
         if self.subscriber.is_closed:
-            super().write(burst)  # an error, which is never shown as anything else
+            super().write(burst)  # an error, which has one form
         else:
-            # Not at once: whoever writes may be going through all watchers.
+            # Not at once: the caller may be iterating over all watchers.
             asyncio.get_running_loop().call_soon(self.subscriber.close)
 
 
@@ -99,7 +99,7 @@ def delivery(senders: Senders) -> Deliver:
                 transports.append(sink.transport)
             else:
                 sink.write(burst)
-        is_behind = bool(transports) and senders.write_to_all(transports, burst.http_chunk)
+        is_behind = bool(transports) and senders.write_to_all(transports, burst.encoded(chunk_of))
         return is_behind or len(transports) < len(sinks)
 
     return deliver
@@ -111,11 +111,11 @@ class MessageSink:
     Frames that come while the handshake is answered wait for it.
     """
 
-    __slots__ = ("_binary", "_stream", "_waiting")
+    __slots__ = ("_media", "_stream", "_waiting")
 
-    def __init__(self, *, binary: bool) -> None:
+    def __init__(self, media: StreamMedia) -> None:
         self._stream: WebSocketStream | None = None
-        self._binary = binary
+        self._media = media
         self._waiting: list[Burst] = []
 
     def begin(self, stream: WebSocketStream) -> None:
@@ -128,10 +128,14 @@ class MessageSink:
         if self._stream is None:
             self._waiting.append(burst)
             return
-        for frame in burst.frames:
-            # Protobuf frames begin with their length, which a message does not need.
-            payload = frame[4:] if self._binary else frame
-            self._stream.write_message(payload, binary=self._binary)
+        for frame in burst.data:
+            match self._media:
+                case Media.JSON:
+                    self._stream.write_message(frame, binary=False)
+                case Media.PROTOBUF:  # frames begin with their length, messages have their own
+                    self._stream.write_message(frame[4:], binary=True)
+                case _:
+                    assert_never(self._media)
 
     @property
     def buffered(self) -> int:
@@ -146,30 +150,32 @@ class MessageSink:
 async def watch(
     services: Services,
     exchange: Exchange,
-    shown: Representation,
+    representation: Representation,
     selection: Selection,
     options: ListOptions,
     *,
     route: ResourceRoute,
 ) -> Answer:
     query = watch_query(selection, options, is_legacy=route.is_legacy_watch)
-    if shown.refusal is not None:
-        raise shown.refusal
-    negotiate_stream(shown.choice)
-    content = ("Content-Type", _stream_type(shown.choice.media))
+    if representation.refusal is not None:
+        raise representation.refusal
+    media = stream_media(representation.choice)
+    content = ("Content-Type", _content_type(media))
     if exchange.method == "HEAD":
         return Response(200, exchange.head(content=content))
     collection = services.collection(route.resource)
-    if websocket.is_upgrade(exchange.headers):
-        messages = MessageSink(binary=shown.choice.media is Media.PROTOBUF)
-        subscriber = await _begin(collection, query, shown.frames, messages)
+    if handshake.is_upgrade(exchange.headers):
+        messages = MessageSink(media)
+        subscriber = await _begin(collection, query, representation.frames, messages)
+        exchange.seat.leave()
         return await _over_websocket(exchange, subscriber, messages)
-    sink = NoEventSink() if shown.choice.kind == "PartialObjectMetadataList" else ChunkSink()
-    subscriber = await _begin(collection, query, shown.frames, sink)
+    sink = NoEventSink() if representation.choice.form is Form.METADATA_LIST else ChunkSink()
+    subscriber = await _begin(collection, query, representation.frames, sink)
+    exchange.seat.leave()
     if isinstance(sink, NoEventSink):
         sink.subscriber = subscriber
     try:
-        stream = exchange.request.open_stream(exchange.head(content=content), services.date())
+        stream = exchange.request.open_stream(exchange.head(content=content))
         sink.begin(stream)
         await subscriber.wait_closed()
         sink.close()
@@ -181,7 +187,9 @@ async def watch(
     return Streamed()
 
 
-async def _begin(collection: Collection, query: WatchQuery, view: View, sink: Sink) -> Subscriber:
+async def _begin(
+    collection: Collection, query: WatchQuery, view: EncodingView, sink: Sink
+) -> Subscriber:
     versions = collection.resource.versions
     if versions is None:
         return await collection.cache.watch(query, view, sink)
@@ -191,8 +199,8 @@ async def _begin(collection: Collection, query: WatchQuery, view: View, sink: Si
 async def _over_websocket(exchange: Exchange, subscriber: Subscriber, sink: MessageSink) -> Answer:
     try:
         try:
-            stream = websocket.accept_watch(exchange.request)
-        except websocket.BadHandshake as error:
+            stream = handshake.accept_watch(exchange.request)
+        except handshake.BadHandshake as error:
             return Response(
                 error.status,
                 exchange.head(content=("Content-Type", "text/plain; charset=utf-8")),
@@ -214,5 +222,11 @@ async def _over_websocket(exchange: Exchange, subscriber: Subscriber, sink: Mess
     return Streamed(keep_alive=False)
 
 
-def _stream_type(media: Media) -> str:
-    return f"{media};stream=watch" if media is Media.PROTOBUF else media.value
+def _content_type(media: StreamMedia) -> str:
+    match media:
+        case Media.JSON:
+            return media.value
+        case Media.PROTOBUF:
+            return f"{media};stream=watch"
+        case _:
+            assert_never(media)

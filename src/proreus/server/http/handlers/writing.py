@@ -1,25 +1,68 @@
-"""What every write begins with: its options, its body, its circumstances."""
+"""What all writes share: options, body and Write at the beginning, the answer at the end."""
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import NamedTuple
 
-from proreus.api.group_version import GroupKind
+from proreus.api.group_version import GroupKind, GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.api.status import Invalid
 from proreus.api.wire.options import WriteOptions, decode_write_options
+from proreus.net.http1.messages import Answer
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers.answers import object_answer, refuse_form
+from proreus.server.http.representation import Representation
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
-from proreus.server.registry.collection import Collection
-from proreus.server.registry.write import LONG_BYTES, Write
+from proreus.server.offload import INLINE, Runner
+from proreus.server.registry.write import Write
+from proreus.server.storage.resource_store import Outcome
 
 _MANAGER_MAX = 128
+
+
+class WriteRequest(NamedTuple):
+    """A write, and the object in its body."""
+
+    write: Write
+    obj: JsonObject
+
+
+async def read_write(
+    services: Services,
+    exchange: Exchange,
+    route: ResourceRoute,
+    kind: str,
+    expected: GroupVersionKind | None = None,
+) -> WriteRequest:
+    """``kind`` of the options; ``expected`` in the body, if not the resource's own kind."""
+    body = await services.decoder.read(exchange)
+    options = write_options(exchange, kind)
+    obj = await services.decoder.decode(
+        exchange, body, expected or route.resource.gvk, options.field_validation
+    )
+    return WriteRequest(begin_write(services, exchange, route, options, body.runner), obj)
+
+
+async def write_answer(
+    services: Services,
+    exchange: Exchange,
+    representation: Representation,
+    write: Write,
+    outcome: Outcome,
+    code: int = 200,
+) -> Answer:
+    refuse_form(representation, write.collection.resource, is_list=False)
+    obj = await write.collection.served(outcome.new)
+    code = 201 if outcome.is_created else code
+    return await object_answer(services, exchange, representation, obj, code)
 
 
 def write_options(exchange: Exchange, kind: str, *, apply: bool = False) -> WriteOptions:
     """Raises Invalid."""
     if not exchange.request.raw_query and not apply:
-        return _unasked(kind)
+        return _default_options(kind)
     options = decode_write_options(exchange.query, kind)
     if violations := options.violations(apply=apply):
         raise Invalid.of(GroupKind("meta.k8s.io", kind), "", violations)
@@ -31,34 +74,40 @@ def begin_write(
     exchange: Exchange,
     route: ResourceRoute,
     options: WriteOptions,
-    collection: Collection | None = None,
-    *,
-    body: bytes = b"",
+    runner: Runner = INLINE,
 ) -> Write:
+    audit = exchange.audit
+    annotate = audit.annotate if audit is not None else None
+    has_bodies = audit is not None and audit.recording.level.has_request
     return Write(
-        collection=collection or services.collection(route.resource),
+        collection=services.collection(route.resource),
         namespace=route.namespace,
         name=route.name,
         user=exchange.user,
         now=services.clock.now(),
-        field_manager=options.field_manager or manager_of(exchange),
+        field_manager=options.field_manager or default_manager(exchange),
         admission=services.admission,
         subresource=route.subresource.name if route.subresource else "",
         dry_run=options.is_dry_run,
+        field_validation=options.field_validation,
+        force=bool(options.force),
+        options=options,
         warnings=exchange.warnings,
-        is_long=len(body) > LONG_BYTES,
-        aside=services.decoder.aside,
+        annotate=annotate,
+        annotate_bodies=annotate if has_bodies else None,
+        runner=runner,
+        large_runner=services.offload.bodies,
     )
 
 
 @cache
-def _unasked(kind: str) -> WriteOptions:
+def _default_options(kind: str) -> WriteOptions:
     """Nearly every write has no options at all. There are three kinds of them."""
     return WriteOptions(kind=kind)
 
 
-def manager_of(exchange: Exchange) -> str:
-    """Who writes if nobody says: the program's name in its User-Agent."""
+def default_manager(exchange: Exchange) -> str:
+    """The default field manager: the program's name in its User-Agent."""
     agent = exchange.user_agent()
     return _known_manager(agent) if len(agent) <= _MANAGER_MAX else _manager(agent)
 

@@ -7,47 +7,44 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
-from proreus.api.group_version import GroupResource
+from proreus.api.group_version import GroupResource, GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.api.status import Conflict, PlainError
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
 from proreus.server.registry import metadata
-from proreus.server.registry.failures import told_as
-from proreus.server.registry.write import CREATE, Write
-from proreus.server.schema.rules import JsonObject
+from proreus.server.registry.admission import CREATE
+from proreus.server.registry.failures import translate_errors
+from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StoredValue
-from proreus.server.storage.resource_store import Preconditions, Update
+from proreus.server.storage.resource_store import NewValue, Preconditions
 
+BINDING = GroupVersionKind("", "v1", "Binding")
 _BINDING = GroupResource("", "pods/binding")
-
-
-class _DryRun(Exception):
-    """All checks passed."""
 
 
 async def bind(write: Write, binding: JsonObject) -> None:
     """Raises NotFound, Conflict, PlainError for a target that is no node."""
     collection, name = write.collection, write.name
+    attributes = write.attributes(CREATE, binding, None, kind=BINDING)
+    await write.admission.mutate(attributes)
     if errors := _violations(binding):
         raise PlainError(field_error.join(errors))
-    meta = metadata.of(binding)
+    await write.admission.validate(attributes)
+    meta = metadata.ensure(binding)
     preconditions = Preconditions(meta.get("uid") or None, meta.get("resourceVersion") or None)
 
-    async def attempt(current: StoredValue | None) -> Update:
+    async def attempt(current: StoredValue | None) -> NewValue:
         assert current is not None, "a missing key is an error before"
         pod = collection.decode(current)
-        await write.admission.mutate(write.attributes(CREATE, binding, pod))
         _assign(pod, binding, write.now)
-        if write.dry_run:
-            raise _DryRun
-        return Update(splice.stored_from_object(pod))
+        return NewValue(splice.stored_from_object(pod))
 
     key = collection.key(write.namespace, name)
-    with told_as(collection.resource.group_resource, name, "update"):
-        try:
-            await collection.store.guaranteed_update(key, attempt, preconditions=preconditions)
-        except _DryRun:
-            return
+    with translate_errors(collection.resource.group_resource, name, "update"):
+        await collection.store.guaranteed_update(
+            key, attempt, preconditions=preconditions, dry_run=write.dry_run
+        )
 
 
 def _assign(pod: JsonObject, binding: JsonObject, now: float) -> None:
@@ -62,11 +59,10 @@ def _assign(pod: JsonObject, binding: JsonObject, now: float) -> None:
     if spec.get("schedulingGates"):
         raise Conflict.of(_BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
     spec["nodeName"] = node
-    if annotations := metadata.of(binding).get("annotations"):
-        metadata.of(pod)["annotations"] = {
-            **(metadata.of(pod).get("annotations") or {}),
-            **annotations,
-        }
+    for part in ("annotations", "labels"):
+        if given := metadata.ensure(binding).get(part):
+            present = metadata.ensure(pod).get(part) or {}
+            metadata.ensure(pod)[part] = {**present, **given}
     _scheduled(pod, now)
 
 

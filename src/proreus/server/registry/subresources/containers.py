@@ -1,4 +1,4 @@
-"""Which container of a pod a request means, in Kubernetes' words if it cannot be told. Pure."""
+"""Which container of a pod a request means; Kubernetes' message if that is ambiguous. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from proreus.api.status import BadRequest
 _ALL = ("containers", "initContainers", "ephemeralContainers")
 
 
-def choose_container(pod: Mapping[str, Any], asked: str) -> str:
+def choose_container(pod: Mapping[str, Any], requested: str) -> str:
     """Raises BadRequest."""
     spec, name = pod.get("spec") or {}, pod["metadata"]["name"]
-    if asked:
-        if not any(asked in _names(spec, key) for key in _ALL):
-            raise BadRequest(f"container {asked} is not valid for pod {name}")
-        return asked
+    if requested:
+        if not any(requested in _names(spec, key) for key in _ALL):
+            raise BadRequest(f"container {requested} is not valid for pod {name}")
+        return requested
     names = _names(spec, "containers")
     if len(names) == 1:
         return names[0]

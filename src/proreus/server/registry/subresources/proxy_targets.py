@@ -14,7 +14,7 @@ _DEFAULT_PORT = 80
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An id taken apart: ``name``, ``name:port`` or ``scheme:name:port``. "" if not said."""
+    """An id taken apart: ``name``, ``name:port`` or ``scheme:name:port``. "" if absent."""
 
     name: str
     port: str = ""
@@ -34,12 +34,16 @@ def parse_target(text: str, kind: str) -> Target:
             raise BadRequest(f'invalid {kind} request "{text}"')
 
 
-def pod_port(pod: Mapping[str, Any], asked: str) -> int:
-    """The one asked for, else the first that the pod declares. Raises BadRequest."""
-    if asked:
-        if not asked.isascii() or not asked.isdecimal() or not 0 < int(asked[:6]) < 65536:
-            raise BadRequest(f'invalid port "{asked}"')
-        return int(asked)
+def pod_port(pod: Mapping[str, Any], requested: str) -> int:
+    """The requested one, else the first that the pod declares. Raises BadRequest."""
+    if requested:
+        if (
+            not requested.isascii()
+            or not requested.isdecimal()
+            or not 0 < int(requested[:6]) < 65536
+        ):
+            raise BadRequest(f'invalid port "{requested}"')
+        return int(requested)
     for container in pod["spec"].get("containers") or ():
         for port in container.get("ports") or ():
             return int(port["containerPort"])
@@ -47,11 +51,11 @@ def pod_port(pod: Mapping[str, Any], asked: str) -> int:
 
 
 def service_endpoints(
-    service: Mapping[str, Any], slices: Iterable[Mapping[str, Any]], asked: str
+    service: Mapping[str, Any], slices: Iterable[Mapping[str, Any]], requested: str
 ) -> list[Target]:
     """The ready pods behind a service's port. Raises ServiceUnavailable if there are none."""
     name = service["metadata"]["name"]
-    port_name = _port_name(service, asked)
+    port_name = _port_name(service, requested)
     found = [
         Target(endpoint["targetRef"]["name"], str(port["port"]))
         for one in slices
@@ -65,16 +69,16 @@ def service_endpoints(
     return found
 
 
-def _port_name(service: Mapping[str, Any], asked: str) -> str:
+def _port_name(service: Mapping[str, Any], requested: str) -> str:
     ports: list[dict[str, Any]] = service["spec"].get("ports") or []
-    if not asked and len(ports) == 1:
+    if not requested and len(ports) == 1:
         return ports[0].get("name") or ""
     for port in ports:
         name = port.get("name") or ""
-        if asked in (name, str(port["port"])):
+        if requested in (name, str(port["port"])):
             return name
     raise ServiceUnavailable(
-        f'no service port "{asked}" found for service "{service["metadata"]["name"]}"'
+        f'no service port "{requested}" found for service "{service["metadata"]["name"]}"'
     )
 
 

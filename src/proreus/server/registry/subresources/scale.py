@@ -1,56 +1,112 @@
-"""``/scale``: the size of a workload, the same for every kind that has one (spec/server §6.2)."""
+"""``/scale``: the size of a workload, the same for every kind that has one (server.md §6.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error
 from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import Conflict, Invalid
 from proreus.server.registry import metadata
-from proreus.server.schema.rules import JsonObject
+from proreus.server.registry.verbs.update import AdmittedPart, Modification, Update, commit
+from proreus.server.registry.write import Write
+from proreus.server.resource import Resource
+from proreus.server.resource.custom import Scaling
+from proreus.server.storage.resource_store import Outcome
 
 SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
-_SHOWN = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+_COPIED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def scale_of(obj: Mapping[str, Any]) -> JsonObject:
-    """What ``/scale`` shows of an object. A size of zero is left out, as Go leaves it out."""
-    meta = {name: obj["metadata"][name] for name in _SHOWN if name in obj["metadata"]}
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    replicas = spec.get("replicas") or 0
-    shown: JsonObject = {
+async def rescale(write: Write, modification: Modification) -> Outcome:
+    """Change the size of a workload by what the modification makes of its Scale."""
+    resource = write.collection.resource
+    scaling = _scaling(resource)
+
+    def put(obj: JsonObject, scale: JsonObject) -> JsonObject:
+        return scaling.scaled(obj, scale, resource.group_resource, write.name)
+
+    part = AdmittedPart(SCALE, scaling.lenient, put)
+    return await commit(Update(write, ScaleModification(modification), part=part))
+
+
+def scale_of(resource: Resource, obj: Mapping[str, Any]) -> JsonObject:
+    return _scaling(resource).of(obj)
+
+
+def _scaling(resource: Resource) -> Scaling:
+    return (resource.custom and resource.custom.scaling) or _REPLICAS
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleModification:
+    """The modification of an object through its Scale."""
+
+    modification: Modification
+
+    async def modify(self, write: Write, live: JsonObject | None) -> JsonObject:
+        assert live is not None, "scale never creates"
+        resource = write.collection.resource
+        scaling = _scaling(resource)
+        scale = await self.modification.modify(write, scaling.lenient(live))
+        return scaling.scaled(live, scale, resource.group_resource, write.name)
+
+
+class _Replicas:
+    """The size of built-in kinds: ``spec.replicas``."""
+
+    def of(self, obj: Mapping[str, Any]) -> JsonObject:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        selector = _selector(spec.get("selector"))
+        return scale_object(obj, spec.get("replicas"), status.get("replicas"), selector)
+
+    lenient = of
+
+    def scaled(
+        self, live: JsonObject, scale: JsonObject, resource: GroupResource, name: str
+    ) -> JsonObject:
+        """The object at the wanted size. Raises Invalid, and Conflict for another object's uid."""
+        replicas = (scale.get("spec") or {}).get("replicas") or 0
+        if replicas < 0:
+            rule = field_error.invalid(
+                "spec.replicas", replicas, "must be greater than or equal to 0"
+            )
+            raise Invalid.of(GroupKind("autoscaling", "Scale"), name, [rule])
+        meta = {**live["metadata"], "resourceVersion": wanted_version(live, scale, resource, name)}
+        spec = {**(live.get("spec") or {}), "replicas": replicas}
+        return {**live, "metadata": meta, "spec": spec}
+
+
+_REPLICAS = _Replicas()
+
+
+def scale_object(obj: Mapping[str, Any], wanted: Any, present: Any, selector: Any) -> JsonObject:
+    """The Scale of an object. A wanted size of zero is left out, as Go leaves it out."""
+    scale: JsonObject = {
         "kind": SCALE.kind,
         "apiVersion": SCALE.api_version,
-        "metadata": meta,
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": {"replicas": status.get("replicas") or 0},
+        "metadata": {name: obj["metadata"][name] for name in _COPIED if name in obj["metadata"]},
+        "spec": {"replicas": wanted} if wanted else {},
+        "status": {"replicas": present or 0},
     }
-    if selector := _selector(spec.get("selector")):
-        shown["status"]["selector"] = selector
-    return shown
+    if selector:
+        scale["status"]["selector"] = selector
+    return scale
 
 
-def scaled(live: JsonObject, scale: JsonObject, resource: GroupResource, name: str) -> JsonObject:
-    """The object at the wanted size. Raises Invalid, and Conflict for another object's uid."""
-    replicas = (scale.get("spec") or {}).get("replicas") or 0
-    if replicas < 0:
-        rule = field_error.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        raise Invalid.of(GroupKind("autoscaling", "Scale"), name, [rule])
-    wanted = metadata.of(scale)
+def wanted_version(live: JsonObject, scale: JsonObject, resource: GroupResource, name: str) -> str:
+    """The resourceVersion a Scale names, or "". Raises Conflict for another object's uid."""
+    wanted = metadata.ensure(scale)
     uid, present = wanted.get("uid"), live["metadata"].get("uid")
     if uid and uid != present:
-        raise Conflict.of(
-            resource,
-            name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {present}",
-        )
-    meta = {**live["metadata"], "resourceVersion": wanted.get("resourceVersion") or ""}
-    spec = {**(live.get("spec") or {}), "replicas": replicas}
-    return {**live, "metadata": meta, "spec": spec}
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {present}"
+        raise Conflict.of(resource, name, why)
+    return wanted.get("resourceVersion") or ""
 
 
 def _selector(selector: Any) -> str:

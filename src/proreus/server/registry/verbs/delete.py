@@ -1,49 +1,38 @@
-"""Delete: at once, or marked and left to its grace period and its finalizers (spec/server §6.4)."""
+"""Delete: removed, or marked and left to its grace period and its finalizers (server.md §6.4).
+
+What holds an object is decided on the value that is replaced, as for every update.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from proreus.api.finalizers import FOREGROUND, ORPHAN
 from proreus.api.group_version import GroupResource
+from proreus.api.json_types import JsonObject
 from proreus.api.status import Conflict
 from proreus.api.values.timestamp import format_time, parse_time
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
 from proreus.server.registry import metadata
-from proreus.server.registry.failures import told_as
-from proreus.server.registry.metadata import FOREGROUND, ORPHAN
-from proreus.server.registry.resource import Resource
-from proreus.server.registry.strategy import is_namespaces
-from proreus.server.registry.write import DELETE, Outcome, Write
-from proreus.server.schema.rules import JsonObject
+from proreus.server.registry.admission import DELETE
+from proreus.server.registry.collection import UnreadableObject
+from proreus.server.registry.failures import translate_errors
+from proreus.server.registry.write import Write
+from proreus.server.resource import Resource
+from proreus.server.resource.lifecycle import ContentsFirst
 from proreus.server.storage.interface import KeyNotFound, StoredValue
-from proreus.server.storage.resource_store import Preconditions, Update
+from proreus.server.storage.resource_store import NewValue, Outcome, Preconditions, Removal
+
+_FINALIZERS = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
 
-async def delete_object(write: Write, options: DeleteOptions) -> Outcome:
-    """Raises NotFound, Conflict, or what admission says."""
-    if is_namespaces(write.collection.resource):
-        return await _delete_namespace(write, options)
-    if (own := write.collection.resource.delete) is not None:
-        outcome: Outcome = await own(write, options)
-        return outcome
-    return await Deleting(write, options).run()
-
-
-class _DeleteNow(Exception):
-    """Nothing holds the object: no update is needed before it goes."""
-
-
-class _AlreadyDeleting(Exception):
-    """A grace period that is as short is running: nothing to do."""
-
-
-class _DryRun(Exception):
-    def __init__(self, stored: bytes) -> None:
-        super().__init__()
-        self.stored = stored
+async def delete(write: Write, options: DeleteOptions) -> Outcome:
+    """Raises NotFound, Conflict, or what admission raises."""
+    return await Delete(write, options).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,120 +44,142 @@ class _Grace:
 
 
 @dataclass(slots=True)
-class Deleting:
-    """One delete. The options may be sharpened on the way: each look at the object decides anew."""
+class Delete:
+    """One delete. ``is_held``, after ``next``: whether the marked object stays for the present."""
 
     write: Write
     options: DeleteOptions
+    is_held: bool = False
 
     async def run(self) -> Outcome:
-        write = self.write
-        collection = write.collection
-        resource = collection.resource
-        key = collection.key(write.namespace, write.name)
-        with told_as(resource.group_resource, write.name, "delete"):
-            current = await collection.store.get(key)
-            if current is None:
-                raise KeyNotFound(key)
-            obj = collection.decode(current)
-            grace = self._judge(obj)
-            if grace.is_pending:
-                return _kept(key, current)
-            finalizers = finalizers_for(resource, obj, self.options)
-            held = (
-                grace.seconds is not None
-                or bool(obj["metadata"].get("finalizers"))
-                or finalizers is not None
-            )
-            if not held:
-                return await self._remove(key, current, None)
-            return await self._mark(key, current)
+        """Mark the object or remove it; remove it too if it is marked and nothing holds it."""
+        write, store = self.write, self.write.collection.store
+        key = write.collection.key(write.namespace, write.name)
+        with translate_errors(write.collection.resource.group_resource, write.name, "delete"):
+            done = await store.guaranteed_update(key, self.next, dry_run=write.dry_run)
+            if self.is_held or done.is_removed:
+                return done
+            new = done.new if write.dry_run else await self._remove(done.new)
+        return Outcome(new, done.old, is_removed=True)
 
-    async def _mark(self, key: str, current: StoredValue) -> Outcome:
-        """Write the deletion into the object; remove it too if nothing then holds it."""
-        marking = _Marking(self)
+    async def next(self, current: StoredValue | None) -> NewValue | Removal:
+        """The object marked as being deleted, as it is if its deletion is under way already."""
+        assert current is not None, "a missing key is an error before"
+        write, lifecycle = self.write, self.write.collection.resource.lifecycle
         try:
-            done = await self.write.collection.store.guaranteed_update(
-                key, marking.attempt, preconditions=self._preconditions()
-            )
-        except _AlreadyDeleting:
-            return _kept(key, current)
-        except _DeleteNow:
-            return await self._remove(key, current, None)
-        except _DryRun as dry:
-            return Outcome(key, dry.stored, current.revision, is_gone=not marking.is_held)
-        if marking.is_held:
-            return Outcome(key, done.new.value, done.new.revision)
-        return await self._remove(key, done.new, done.new)
+            obj = write.collection.decode(current)
+        except UnreadableObject:
+            return await self._remove_unreadable(current)
+        self._check_preconditions(obj["metadata"])
+        if (contents := lifecycle.contents_first) is not None:
+            # On another attempt it must not be a new object of the same name.
+            self.options = replace(self.options, uid=obj["metadata"].get("uid"))
+            if not metadata.is_deleting(obj):
+                return await self._mark_for_contents(obj, contents)
+        grace, ttl_s = self._grace(obj), write.collection.resource.persistence.ttl_s
+        if grace.is_pending or (contents is not None and lifecycle.is_held(obj)):
+            self.is_held = True
+            return NewValue(current.value, ttl_s)
+        await self._admit(obj)
+        wanted = finalizers_for(write.collection.resource, obj, self.options)
+        if wanted is not None:
+            metadata.set_finalizers(obj, wanted)
+        has_finalizers = bool(obj["metadata"].get("finalizers"))
+        self.is_held = has_finalizers or bool(grace.seconds)
+        if grace.seconds is not None:
+            _shorten(obj, write.now, grace.seconds)
+        elif has_finalizers:
+            metadata.mark_deleting(obj, write.now)
+        else:
+            return Removal(current.value)
+        return NewValue(write.collection.as_written(obj), ttl_s)
 
-    async def _remove(self, key: str, current: StoredValue, marked: StoredValue | None) -> Outcome:
-        """``marked``: our own last write; another one may then remove the object before us."""
-        write = self.write
-        if write.dry_run:
-            await self._admit(write.collection.decode(current))
-            return Outcome(key, current.value, current.revision, is_gone=True)
-        preconditions = self._preconditions()
-        if marked is not None and preconditions.resource_version is not None:
-            preconditions = replace(preconditions, resource_version=str(marked.revision))
+    async def _mark_for_contents(self, obj: JsonObject, contents: ContentsFirst) -> NewValue:
+        """The first delete only marks; a later one is an ordinary delete."""
+        await self._admit(obj)
+        contents.mark(obj, self.write.now)
+        if contents.sets_policy and (policy := _requested_policy(self.options)):
+            present = obj["metadata"].get("finalizers") or []
+            metadata.set_finalizers(obj, _with_policy(present, policy))
+        self.is_held = True
+        return NewValue(splice.stored_from_object(obj))
+
+    async def _remove(self, marked: StoredValue) -> StoredValue:
+        """``marked``: our own last write; another delete may remove the object before us."""
+        version = str(marked.revision) if self.options.resource_version is not None else None
 
         async def validate(found: StoredValue) -> None:
-            await self._admit(write.collection.decode(found))
+            await self._admit(self.write.collection.decode(found))
 
-        try:
-            gone = await write.collection.store.delete(
-                key, preconditions=preconditions, validate=validate
+        with suppress(KeyNotFound):
+            return await self.write.collection.store.delete(
+                marked.key,
+                preconditions=Preconditions(self.options.uid, version),
+                validate=validate,
             )
-        except KeyNotFound:
-            if marked is None:
-                raise
-            return Outcome(key, marked.value, marked.revision, is_gone=True)
-        return Outcome(key, gone.value, gone.revision, is_gone=True)
+        return marked
+
+    async def _remove_unreadable(self, current: StoredValue) -> Removal:
+        """What cannot be read has no finalizers that anybody could find, and no grace.
+
+        Raises Conflict if the caller means an object with a certain UID: this may be another.
+        """
+        write = self.write
+        meta = {"name": write.name, "resourceVersion": str(current.revision)}
+        if write.namespace:
+            meta["namespace"] = write.namespace
+        gvk = write.collection.resource.stored_gvk
+        obj: JsonObject = {"kind": gvk.kind, "apiVersion": gvk.api_version, "metadata": meta}
+        self._check_preconditions(meta)
+        await self._admit(obj)
+        return Removal(splice.stored_from_object(obj))
 
     async def _admit(self, obj: JsonObject) -> None:
-        attributes = self.write.attributes(DELETE, None, obj, self.options)
-        await self.write.admission.mutate(attributes)
-        await self.write.admission.validate(attributes)
+        attributes = self.write.attributes(DELETE, None, obj, options=self.options)
+        await self.write.admission.admit(attributes)
 
-    def _judge(self, obj: JsonObject) -> _Grace:
-        """Check the preconditions; say what grace the object gets."""
+    def _grace(self, obj: JsonObject) -> _Grace:
         resource, meta = self.write.collection.resource, obj["metadata"]
-        # Kubernetes names the Kind here where it names the resource everywhere else.
-        kind = GroupResource(resource.group, resource.kind)
-        check_preconditions(self.options, meta, kind, self.write.name)
-        asked = self.options.grace_period_seconds
-        if asked is not None and asked < 0:
-            asked = 1
-        if not resource.graceful_delete:
+        requested = self.options.grace_period_seconds
+        if requested is not None and requested < 0:
+            requested = 1
+        if not resource.lifecycle.graceful_delete:
             return _Grace(None)
         if not meta.get("deletionTimestamp"):
-            return _Grace(_pod_grace(obj, asked))
+            return _Grace(_pod_grace(obj, requested))
         running = meta.get("deletionGracePeriodSeconds")
-        # Zero: a deletion at once is two writes, and whoever began it did not get to the second.
+        # Zero: a deletion without grace is two writes, and its writer did not get to the second.
         if not running:
             return _Grace(None)
-        if asked is None or asked >= running:
+        if requested is None or requested >= running:
             return _Grace(None, is_pending=True)
-        return _Grace(asked)
+        return _Grace(requested)
 
-    def _preconditions(self) -> Preconditions:
-        return Preconditions(self.options.uid, self.options.resource_version)
+    def _check_preconditions(self, meta: Mapping[str, Any]) -> None:
+        resource, name = self.write.collection.resource, self.write.name
+        if (contents := resource.lifecycle.contents_first) is not None:
+            _check_container(self.options, meta, resource.group_resource, name, contents)
+        else:
+            # Kubernetes names the Kind here where it names the resource everywhere else.
+            kind = GroupResource(resource.group, resource.kind)
+            check_preconditions(self.options, meta, kind, name)
 
 
 def check_preconditions(
-    options: DeleteOptions, meta: Mapping[str, Any], told: GroupResource, name: str
+    options: DeleteOptions, meta: Mapping[str, Any], kind: GroupResource, name: str
 ) -> None:
-    """Raises Conflict, which calls the object ``told``."""
+    """Raises Conflict, which names the object's ``kind``."""
     uid, version = options.uid, options.resource_version
     if uid is not None and uid != meta.get("uid"):
         raise Conflict.of(
-            told,
+            kind,
             name,
             f"the UID in the precondition ({uid}) does not match the UID in record "
             f"({meta.get('uid')}). The object might have been deleted and then recreated",
         )
     if version is not None and version != meta.get("resourceVersion"):
         raise Conflict.of(
-            told,
+            kind,
             name,
             f"the ResourceVersion in the precondition ({version}) does not match the "
             f"ResourceVersion in record ({meta.get('resourceVersion')}). "
@@ -176,78 +187,48 @@ def check_preconditions(
         )
 
 
-class _Marking:
-    """The update that marks; ``is_held`` tells, after it, whether the object stays."""
-
-    def __init__(self, deleting: Deleting) -> None:
-        self._deleting = deleting
-        self.is_held = False
-
-    async def attempt(self, current: StoredValue | None) -> Update:
-        assert current is not None, "a missing key is an error before"
-        write, options = self._deleting.write, self._deleting.options
-        obj = write.collection.decode(current)
-        await self._deleting._admit(obj)
-        grace = self._deleting._judge(obj)
-        if grace.is_pending:
-            raise _AlreadyDeleting
-        wanted = finalizers_for(write.collection.resource, obj, options)
-        if wanted is not None:
-            _set_finalizers(obj, wanted)
-        has_finalizers = bool(obj["metadata"].get("finalizers"))
-        if grace.seconds is None:
-            if not has_finalizers:
-                raise _DeleteNow
-            metadata.mark_deleting(obj, write.now)
-        else:
-            _shorten(obj, write.now, grace.seconds)
-        self.is_held = has_finalizers or bool(grace.seconds)
-        value = write.collection.as_written(obj)
-        if write.dry_run:
-            raise _DryRun(value)
-        return Update(value, write.collection.resource.ttl_s)
-
-
 def finalizers_for(
     resource: Resource, obj: Mapping[str, Any], options: DeleteOptions
 ) -> list[str] | None:
     """The finalizers the deletion policy asks for, None if they are the present ones."""
-    if not resource.garbage_collected:
+    if not resource.lifecycle.garbage_collected:
         return None
     present = list(obj["metadata"].get("finalizers") or ())
-    wanted = [name for name in present if name not in (ORPHAN, FOREGROUND)]
-    policy = _policy(resource, present, options)
-    if policy == "Orphan":
-        wanted.append(ORPHAN)
-    elif policy == "Foreground":
-        wanted.append(FOREGROUND)
+    policy = (
+        _requested_policy(options)
+        or _present_policy(present)
+        or resource.lifecycle.default_propagation
+    )
+    wanted = _with_policy(present, policy)
     return None if set(wanted) == set(present) else wanted
 
 
-def _policy(resource: Resource, present: list[str], options: DeleteOptions) -> str:
-    """What was asked for wins over what the object says, and that over the kind's default."""
+def _with_policy(present: list[str], policy: str) -> list[str]:
+    kept = [name for name in present if name not in _FINALIZERS.values()]
+    return [*kept, _FINALIZERS[policy]] if policy in _FINALIZERS else kept
+
+
+def _requested_policy(options: DeleteOptions) -> str:
     if options.orphan_dependents is not None:
         return "Orphan" if options.orphan_dependents else "Background"
-    if options.propagation_policy is not None:
-        return options.propagation_policy
-    if ORPHAN in present:
-        return "Orphan"
-    if FOREGROUND in present:
-        return "Foreground"
-    return resource.default_propagation
+    return options.propagation_policy or ""
 
 
-def _pod_grace(obj: Mapping[str, Any], asked: int | None) -> int:
+def _present_policy(present: list[str]) -> str:
+    return next((policy for policy, name in _FINALIZERS.items() if name in present), "")
+
+
+def _pod_grace(obj: Mapping[str, Any], requested: int | None) -> int:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     if not spec.get("nodeName") or status.get("phase") in ("Failed", "Succeeded"):
         return 0
-    own = asked if asked is not None else spec.get("terminationGracePeriodSeconds") or 0
+    own = requested if requested is not None else spec.get("terminationGracePeriodSeconds") or 0
     return 1 if own < 0 else int(own)
 
 
 def _shorten(obj: JsonObject, now: float, grace_s: int) -> None:
     """Mark, or move an end that was marked before; only the first mark counts as a change."""
-    meta = metadata.of(obj)
+    meta = metadata.ensure(obj)
     if not meta.get("deletionTimestamp"):
         metadata.raise_generation(obj)
         meta["deletionTimestamp"] = format_time(now + grace_s)
@@ -258,74 +239,14 @@ def _shorten(obj: JsonObject, now: float, grace_s: int) -> None:
     meta["deletionGracePeriodSeconds"] = grace_s
 
 
-def _set_finalizers(obj: JsonObject, finalizers: list[str]) -> None:
-    if finalizers:
-        metadata.of(obj)["finalizers"] = finalizers
-    else:
-        metadata.of(obj).pop("finalizers", None)
-
-
-def _kept(key: str, current: StoredValue) -> Outcome:
-    return Outcome(key, current.value, current.revision)
-
-
-async def _delete_namespace(write: Write, options: DeleteOptions) -> Outcome:
-    """First marked and made Terminating; removed when its spec holds nothing any more."""
-    collection, name = write.collection, write.name
-    resource = collection.resource.group_resource
-    key = collection.key("", name)
-    with told_as(resource, name, "delete"):
-        current = await collection.store.get(key)
-        if current is None:
-            raise KeyNotFound(key)
-        obj = collection.decode(current)
-        meta = obj["metadata"]
-        _check_namespace_preconditions(resource, name, meta, options)
-        options = replace(options, uid=meta.get("uid"))
-        if metadata.is_deleting(obj):
-            if (obj.get("spec") or {}).get("finalizers"):
-                return _kept(key, current)
-            return await Deleting(write, options).run()
-
-        async def mark(found: StoredValue | None) -> Update:
-            assert found is not None, "a missing key is an error before"
-            marked = collection.decode(found)
-            attributes = write.attributes(DELETE, None, marked, options)
-            await write.admission.mutate(attributes)
-            await write.admission.validate(attributes)
-            metadata.of(marked).setdefault("deletionTimestamp", format_time(write.now))
-            marked["status"] = {**(marked.get("status") or {}), "phase": "Terminating"}
-            _set_namespace_finalizers(marked, options)
-            value = splice.stored_from_object(marked)
-            if write.dry_run:
-                raise _DryRun(value)
-            return Update(value)
-
-        try:
-            done = await collection.store.guaranteed_update(
-                key, mark, preconditions=Preconditions(options.uid, options.resource_version)
-            )
-        except _DryRun as dry:
-            return Outcome(key, dry.stored, current.revision)
-    return Outcome(key, done.new.value, done.new.revision)
-
-
-def _set_namespace_finalizers(obj: JsonObject, options: DeleteOptions) -> None:
-    present = list(obj["metadata"].get("finalizers") or ())
-    wanted = [name for name in present if name not in (ORPHAN, FOREGROUND)]
-    if options.orphan_dependents is not None:
-        wanted += [ORPHAN] if options.orphan_dependents else []
-    elif options.propagation_policy is not None:
-        asked = {"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}
-        wanted += asked.get(options.propagation_policy, [])
-    else:
-        wanted = present
-    _set_finalizers(obj, wanted)
-
-
-def _check_namespace_preconditions(
-    resource: GroupResource, name: str, meta: Mapping[str, Any], options: DeleteOptions
+def _check_container(
+    options: DeleteOptions,
+    meta: Mapping[str, Any],
+    resource: GroupResource,
+    name: str,
+    contents: ContentsFirst,
 ) -> None:
+    """As ``check_preconditions``, in the words of kinds that contain others."""
     checks = (("UID", options.uid, "uid"),
               ("ResourceVersion", options.resource_version, "resourceVersion"))  # fmt: skip
     for word, wanted, field in checks:
@@ -333,6 +254,6 @@ def _check_namespace_preconditions(
             raise Conflict.of(
                 resource,
                 name,
-                f"Precondition failed: {word} in precondition: {wanted}, "
+                f"{contents.conflict}: {word} in precondition: {wanted}, "
                 f"{word} in object meta: {meta.get(field)}",
             )

@@ -1,4 +1,4 @@
-"""ListOptions → which objects of which state: the tables of spec/server §2.5 and §2.8, in code.
+"""ListOptions → which objects of which state: the tables of server.md §2.5 and §2.8, in code.
 
 Pure. Lists and watches share the selection; they differ in what a resourceVersion means.
 """
@@ -13,9 +13,9 @@ from proreus.api.status import BadRequest, PlainError
 from proreus.api.wire.continue_token import ContinueError, ContinueToken
 from proreus.api.wire.options import EXACT, NOT_OLDER_THAN, ListOptions
 from proreus.api.wire.query import RevisionError, parse_resource_version
-from proreus.server.registry.resource import Resource
+from proreus.server.resource import Resource
 from proreus.server.watch_cache.query import (
-    Any,
+    AnyState,
     Exact,
     Latest,
     ListQuery,
@@ -32,7 +32,7 @@ _WATCH_TIMEOUT_S = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the path says: "" means all."""
+    """What the path names; "" means all."""
 
     namespace: str = ""
     name: str = ""
@@ -68,7 +68,7 @@ def selection_of(resource: Resource, scope: Scope, options: ListOptions) -> Sele
 def list_query(
     resource: Resource, selection: Selection, scope: Scope, options: ListOptions
 ) -> ListQuery:
-    """Raises BadRequest for a token or version that cannot be read, or for both at once."""
+    """Raises BadRequest for a token or version that cannot be read, or for both together."""
     if options.continue_token:
         return _continued(selection, scope, options)
     try:
@@ -95,7 +95,7 @@ def restart_token(options: ListOptions) -> str:
 
 
 def watch_query(selection: Selection, options: ListOptions, *, is_legacy: bool) -> WatchQuery:
-    """``is_legacy``: asked for through a watch/ path, which has no defaults of its own."""
+    """``is_legacy``: requested through a watch/ path, which has no defaults of its own."""
     try:
         revision = parse_resource_version(options.resource_version)
     except RevisionError as error:
@@ -107,10 +107,7 @@ def watch_query(selection: Selection, options: ListOptions, *, is_legacy: bool) 
     wanted = options.send_initial_events
     if revision and not wanted:
         return WatchQuery(
-            selection,
-            after=revision,
-            bookmarks=options.allow_watch_bookmarks,
-            timeout_s=timeout_s,
+            selection, after=revision, bookmarks=options.allow_watch_bookmarks, timeout_s=timeout_s
         )
     return WatchQuery(
         selection,
@@ -136,7 +133,7 @@ def _continued(selection: Selection, scope: Scope, options: ListOptions) -> List
 
 def _list_state(revision: int, options: ListOptions, *, is_exact: bool) -> State:
     if not revision:
-        return Any() if options.resource_version else Latest()
+        return AnyState() if options.resource_version else Latest()
     match options.resource_version_match:
         case x if x == EXACT:
             return Exact(revision)
@@ -149,7 +146,7 @@ def _list_state(revision: int, options: ListOptions, *, is_exact: bool) -> State
 def _watch_state(revision: int, options: ListOptions, *, is_legacy: bool) -> WatchState:
     if revision:
         return NotOlderThan(revision)
-    return Any() if options.resource_version or is_legacy else Latest()
+    return AnyState() if options.resource_version or is_legacy else Latest()
 
 
 def _unknown_field(resource: Resource, name: str) -> str:

@@ -1,7 +1,7 @@
 """Calls to an etcd cluster: one channel per endpoint, own failover, login, a deadline on each call.
 
 A read is tried at every endpoint until its time is over. A write is tried elsewhere only if it
-surely did nothing; otherwise its outcome is unknown and the caller is told so (``Unavailable``):
+surely did nothing; otherwise its outcome is unknown and it fails with ``Unavailable``:
 trying again could do it twice.
 
 Cost: one gRPC call per request and about 5 µs around it.
@@ -21,12 +21,7 @@ import grpc
 from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.server.storage.etcd import messages
 from proreus.server.storage.etcd.config import EtcdConfig, address
-from proreus.server.storage.etcd.errors import (
-    EndpointFailed,
-    TokenExpired,
-    translated,
-    unavailable,
-)
+from proreus.server.storage.etcd.errors import EndpointFailed, TokenExpired, translated, unavailable
 from proreus.server.storage.interface import AccessDenied, Unavailable
 
 _ROUND_PAUSE_S = 0.1
@@ -70,7 +65,7 @@ LOGIN = Method("/etcdserverpb.Auth/Authenticate", messages.AuthenticateResponse,
 _WATCH_PATH = "/etcdserverpb.Watch/Watch"
 
 
-class Endpoint:
+class EtcdEndpoint:
     """One member: its channel and the calls made on it."""
 
     def __init__(self, url: str, credentials: grpc.ChannelCredentials | None) -> None:
@@ -108,7 +103,7 @@ class Endpoint:
         await self._channel.close()
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self.url}>"
+        return f"<EtcdEndpoint {self.url}>"
 
 
 class EtcdClient:
@@ -118,7 +113,7 @@ class EtcdClient:
         self.config = config
         self._clock = clock
         credentials = _credentials(config)
-        self._endpoints = [Endpoint(url, credentials) for url in config.endpoints]
+        self._endpoints = [EtcdEndpoint(url, credentials) for url in config.endpoints]
         # Servers that share an etcd spread over its members.
         self._preferred = random.randrange(len(self._endpoints))
         self.metadata: Metadata = _NO_TOKEN
@@ -174,7 +169,7 @@ class EtcdClient:
                 await self._clock.sleep(_ROUND_PAUSE_S)
         raise Unavailable("the store is closed")
 
-    async def call_at(self, endpoint: Endpoint, method: Method, request: Any) -> Any:
+    async def call_at(self, endpoint: EtcdEndpoint, method: Method, request: Any) -> Any:
         """One attempt at one endpoint. Raises EndpointFailed, StorageError."""
         metadata = self.metadata
         timeout_s = self.config.attempt_timeout_s
@@ -187,19 +182,19 @@ class EtcdClient:
     def is_closed(self) -> bool:
         return self._is_closed
 
-    def in_turn(self) -> Iterator[Endpoint]:
+    def in_turn(self) -> Iterator[EtcdEndpoint]:
         """Every endpoint once, the preferred one first."""
         first = self._preferred
         count = len(self._endpoints)
         return (self._endpoints[(first + step) % count] for step in range(count))
 
-    def avoid(self, endpoint: Endpoint) -> None:
-        """Prefer the next one, unless somebody else has moved on already."""
+    def avoid(self, endpoint: EtcdEndpoint) -> None:
+        """Prefer the next one, unless another call has moved on already."""
         if self._endpoints[self._preferred] is endpoint:
             self._preferred = (self._preferred + 1) % len(self._endpoints)
 
     async def log_in(self, outdated: Metadata) -> None:
-        """Get a new token, unless somebody has got one since ``outdated``. Raises AccessDenied."""
+        """Get a new token, unless another call got one since ``outdated``. Raises AccessDenied."""
         async with self._login:
             if self.metadata is not outdated:
                 return
@@ -223,7 +218,7 @@ def _serialize(message: Any) -> bytes:
 async def _leftovers_end() -> None:
     """Wait for gRPC's own tasks: each ends a moment after its stream, and none may outlive us.
 
-    They cannot be told from those of another client in this loop, hence the short deadline.
+    They look like those of another client in this loop, hence the short deadline.
     """
     leftovers = [
         task

@@ -15,7 +15,7 @@ from proreus.aio.clock import Clock
 from proreus.server.storage.compaction import INTERVAL_S
 from proreus.server.storage.etcd import messages
 from proreus.server.storage.etcd.client import RANGE, TXN, EtcdClient
-from proreus.server.storage.interface import Unavailable
+from proreus.server.storage.interface import StorageError
 
 KEY = b"compact_rev_key"
 POLL_S = 15.0
@@ -65,13 +65,14 @@ async def run(storage: Compactable, client: EtcdClient, clock: Clock) -> None:
                 next_round_at += INTERVAL_S
                 if revision := await rounds.next():
                     await storage.compact(revision)
-            storage.learn_compacted(await _agreed(client))
-        except Unavailable as why:
+            storage.learn_compacted(await agreed(client))
+        except StorageError as why:
             _log.warning("history not compacted, will try again", reason=str(why))
         await clock.sleep(POLL_S)
 
 
-async def _agreed(client: EtcdClient) -> int:
+async def agreed(client: EtcdClient) -> int:
+    """How far the servers of this etcd have compacted it."""
     answer: Any = await client.call(RANGE, messages.RangeRequest(key=KEY))
     value = answer.kvs[0].value if answer.kvs else b"0"
     return int(value) if value.isdigit() else 0

@@ -1,4 +1,4 @@
-"""Where etcd is and how to get in."""
+"""Endpoints, certificates and credentials of an etcd cluster."""
 
 from __future__ import annotations
 
@@ -41,11 +41,6 @@ class EtcdConfig:
         if (self.certificate_file is None) != (self.key_file is None):
             raise ValueError("an etcd client certificate and its key come together")
         keyspace.check_prefix(self.root)
-
-    @classmethod
-    def of_urls(cls, urls: str) -> EtcdConfig:
-        """From a list on a command line: ``http://a:2379,http://b:2379``."""
-        return cls(tuple(url.strip() for url in urls.split(",") if url.strip()))
 
     @property
     def is_tls(self) -> bool:

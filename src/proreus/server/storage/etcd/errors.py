@@ -1,4 +1,4 @@
-"""What etcd and gRPC say, as storage errors. The only place that reads their codes and words."""
+"""Translates errors of etcd and gRPC into storage errors. The only place that reads their codes."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def _refusal(code: grpc.StatusCode, words: str) -> StorageError | None:
 
 
 def unavailable(reasons: dict[str, str]) -> Unavailable:
-    said = "; ".join(f"{endpoint}: {reason}" for endpoint, reason in reasons.items())
-    return Unavailable(f"no etcd endpoint answers: {said}")
+    reasons_text = "; ".join(f"{endpoint}: {reason}" for endpoint, reason in reasons.items())
+    return Unavailable(f"no etcd endpoint answers: {reasons_text}")

@@ -1,30 +1,9 @@
-"""etcd's wire messages, from a table of names, numbers and types.
-
-Built at import into a descriptor pool of their own: another etcd client in the same process brings
-the same names, and the shared pool refuses them twice. Only what this client uses is listed; fields
-that a newer etcd sends beyond these are skipped by protobuf.
-
-Enums are written as numbers and one-of groups as plain fields: the bytes are the same.
-"""
+"""etcd's wire messages. Only what this client uses is listed."""
 
 from __future__ import annotations
 
-from typing import Any
+from proreus.server.storage.protobuf_tables import message_classes
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-_PACKAGE = "etcdserverpb"
-_FIELD = descriptor_pb2.FieldDescriptorProto
-
-# name:number:type, a star for repeated. Types: one of the letters below, or a message's name.
-_SCALARS = {
-    "bytes": _FIELD.TYPE_BYTES,
-    "int64": _FIELD.TYPE_INT64,
-    "uint64": _FIELD.TYPE_UINT64,
-    "bool": _FIELD.TYPE_BOOL,
-    "string": _FIELD.TYPE_STRING,
-    "int32": _FIELD.TYPE_INT32,
-}
 _TABLE = {
     "KeyValue": "key:1:bytes create_revision:2:int64 mod_revision:3:int64 version:4:int64 "
     "value:5:bytes lease:6:int64",
@@ -55,38 +34,12 @@ _TABLE = {
     "LeaseGrantRequest": "TTL:1:int64 ID:2:int64",
     "LeaseGrantResponse": "header:1:ResponseHeader ID:2:int64 TTL:3:int64 error:4:string",
     "StatusRequest": "",
-    "StatusResponse": "header:1:ResponseHeader version:2:string leader:4:uint64",
+    "StatusResponse": "header:1:ResponseHeader version:2:string leader:4:uint64 errors:8:string*",
     "AuthenticateRequest": "name:1:string password:2:string",
     "AuthenticateResponse": "header:1:ResponseHeader token:2:string",
 }
 
-
-def _file() -> descriptor_pb2.FileDescriptorProto:
-    file = descriptor_pb2.FileDescriptorProto(
-        name="proreus/etcd.proto", package=_PACKAGE, syntax="proto3"
-    )
-    for name, fields in _TABLE.items():
-        message = file.message_type.add(name=name)
-        for field in fields.split():
-            field_name, number, kind = field.split(":")
-            added = message.field.add(name=field_name, number=int(number))
-            added.label = _FIELD.LABEL_REPEATED if kind[-1] == "*" else _FIELD.LABEL_OPTIONAL
-            kind = kind.rstrip("*")
-            if kind in _SCALARS:
-                added.type = _SCALARS[kind]
-            else:
-                added.type = _FIELD.TYPE_MESSAGE
-                added.type_name = f".{_PACKAGE}.{kind}"
-    return file
-
-
-_pool = descriptor_pool.DescriptorPool()
-_pool.Add(_file())
-
-
-def _of(name: str) -> Any:  # the classes are made at run time; only this folder uses them
-    return message_factory.GetMessageClass(_pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-
+_of = message_classes("etcdserverpb", _TABLE)
 
 RangeRequest, RangeResponse = _of("RangeRequest"), _of("RangeResponse")
 TxnRequest, TxnResponse = _of("TxnRequest"), _of("TxnResponse")
@@ -99,7 +52,6 @@ AuthenticateRequest = _of("AuthenticateRequest")
 AuthenticateResponse = _of("AuthenticateResponse")
 
 # Values of enums.
-COMPARE_EQUAL = 0
 COMPARE_VERSION = 0
 COMPARE_MOD = 2
 EVENT_DELETE = 1

@@ -7,27 +7,32 @@ Nothing is kept here but leases, open watches and how far history was compacted.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 from proreus.aio.clock import Clock
 from proreus.server.storage import keyspace
-from proreus.server.storage.etcd import compaction, messages
+from proreus.server.storage.etcd import compaction, messages, probe
 from proreus.server.storage.etcd.client import COMPACT, GRANT, PUT, RANGE, STATUS, TXN, EtcdClient
 from proreus.server.storage.etcd.config import EtcdConfig
 from proreus.server.storage.etcd.errors import RevisionCompacted, RevisionInFuture
-from proreus.server.storage.etcd.leases import Leases
+from proreus.server.storage.etcd.leases import EtcdLeases
 from proreus.server.storage.etcd.watch import EtcdWatch, marker, open_watch, text
+from proreus.server.storage.health import Health, HealthRecord
 from proreus.server.storage.interface import (
     ChangeBatch,
     Compacted,
     FutureRevision,
     InvalidKey,
     KeyExists,
+    OldValue,
     Page,
     RevisionConflict,
+    StorageFull,
     StoredValue,
+    Ttl,
 )
 
 _PAGE_MAX = 500
@@ -42,10 +47,11 @@ class EtcdStorage:
         self._version = version
         self._root = client.config.root
         self._marker = marker(self._root).encode()
-        self._leases = Leases(clock, self._grant)
+        self._leases = EtcdLeases(clock, self._grant)
         self._watches: set[EtcdWatch] = set()
         self._compacted = 0
-        self._seen = 0  # the newest revision heard of; for people only
+        self._record = HealthRecord(f"etcd at {','.join(client.config.endpoints)}")
+        self._seen = 0  # the newest revision seen; for ``repr`` only
 
     @classmethod
     @asynccontextmanager
@@ -53,9 +59,12 @@ class EtcdStorage:
         """Raises Unavailable if no endpoint answers, AccessDenied."""
         async with EtcdClient.open(config, clock) as client:
             status = await client.call(STATUS, messages.StatusRequest())
-            yield cls(client, clock, status.version)
+            storage = cls(client, clock, status.version)
+            # Who begins to read in the past must know how far back that goes.
+            storage.learn_compacted(await compaction.agreed(client))
+            yield storage
 
-    async def create(self, key: str, value: bytes, *, ttl_s: float | None = None) -> int:
+    async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
         found = await self._put_if(self._checked(key), value, 0, ttl_s)
         if isinstance(found, int):
             return found
@@ -65,13 +74,7 @@ class EtcdStorage:
         raise KeyExists(current)
 
     async def update(
-        self,
-        key: str,
-        value: bytes,
-        *,
-        expected: int,
-        ttl_s: float | None = None,
-        replaced: bytes | None = None,
+        self, key: str, value: bytes, *, expected: int, ttl_s: Ttl = None, replaced: OldValue = None
     ) -> int:
         checked = self._checked(key)
         if expected <= 0:  # etcd would take it for "absent"
@@ -81,7 +84,7 @@ class EtcdStorage:
             return found
         raise RevisionConflict(key, expected, _first(key, found))
 
-    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: OldValue = None) -> int:
         request = self._transaction(self._checked(key), expected)
         if expected <= 0:
             raise RevisionConflict(key, expected, await self.get(key))
@@ -163,17 +166,33 @@ class EtcdStorage:
         self.learn_compacted(revision)
 
     def learn_compacted(self, revision: int) -> None:
-        """Somebody has compacted up to ``revision``."""
+        """A server has compacted up to ``revision``."""
         self._compacted = max(self._compacted, revision)
 
     @property
     def compacted_revision(self) -> int:
         return self._compacted
 
-    async def run(self) -> None:
-        await compaction.run(self, self._client, self._clock)
+    @property
+    def health(self) -> Health:
+        return self._record.now
 
-    async def _put_if(self, key: bytes, value: bytes, expected: int, ttl_s: float | None) -> Any:
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as parts:
+            compacting = compaction.run(self, self._client, self._clock)
+            parts.create_task(compacting, name="etcd: compaction")
+            parts.create_task(self._probe_regularly(), name="etcd: probe")
+
+    async def probe(self) -> None:
+        """See whether etcd can be read and written."""
+        self._record.change(await probe.ask(self._client))
+
+    async def _probe_regularly(self) -> None:
+        while True:
+            await self.probe()
+            await self._clock.sleep(probe.PROBE_S)
+
+    async def _put_if(self, key: bytes, value: bytes, expected: int, ttl_s: Ttl) -> Any:
         request = self._transaction(key, expected)
         put = request.success.add().request_put
         put.key, put.value = key, value
@@ -191,7 +210,11 @@ class EtcdStorage:
 
     async def _commit(self, request: Any) -> Any:
         """The revision of the write, or what was read instead."""
-        answer = await self._client.call(TXN, request)
+        try:
+            answer = await self._client.call(TXN, request)
+        except StorageFull as why:
+            self._record.change(probe.full(str(why)))
+            raise
         self._seen = answer.header.revision
         return self._seen if answer.succeeded else answer.responses[0].response_range
 

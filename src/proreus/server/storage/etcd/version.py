@@ -1,4 +1,4 @@
-"""What an etcd of some version can be trusted with.
+"""Which versions of etcd answer progress requests correctly.
 
 Before 3.4.31 and 3.5.13 a progress answer may overtake events that are already on their way
 (etcd issues 15220 and 17507). There a watch learns of progress from a marker key instead: see

@@ -4,7 +4,7 @@ Receives: WatchResponse, from a member of the cluster.  Hands on: ChangeBatch, t
 Invariant: a batch's revision is that of its last event, or one that etcd promised; never the header
 of a response with events, which may be ahead of them (resuming there would lose events).
 
-How far a quiet watch is, etcd tells when asked. Versions that may answer too early are not asked
+How far a quiet watch is, etcd reports when asked. Versions that may answer too early are not asked
 (see ``version``): there the store writes a marker key, and the watch learns from that event, which
 cannot overtake others. To see the marker such a watch covers the whole root and filters here.
 """
@@ -21,12 +21,8 @@ import grpc
 from proreus.aio.clock import Clock, deadline
 from proreus.server.storage import keyspace
 from proreus.server.storage.etcd import messages
-from proreus.server.storage.etcd.client import STATUS, Endpoint, EtcdClient
-from proreus.server.storage.etcd.errors import (
-    EndpointFailed,
-    translated,
-    unavailable,
-)
+from proreus.server.storage.etcd.client import STATUS, EtcdClient, EtcdEndpoint
+from proreus.server.storage.etcd.errors import EndpointFailed, translated, unavailable
 from proreus.server.storage.etcd.version import is_progress_safe
 from proreus.server.storage.interface import (
     Change,
@@ -131,18 +127,18 @@ class EtcdWatch:
 
     def _batch(self, events: list[Any]) -> ChangeBatch | None:
         changes: list[Change] = []
-        is_told = False  # the marker was among them: somebody waits for progress
+        has_progress = False  # the marker was among them: a watch waits for progress
         for event in events:
             key = text(event.kv.key)
             if _LAST_CHARACTER in key:
-                is_told = True
+                has_progress = True
             elif key.startswith(self._prefix):
                 changes.append(self._change(key, event))
         revision = events[-1].kv.mod_revision
         if revision <= self._after:
             return None
         self._after = revision
-        return ChangeBatch(tuple(changes), revision) if changes or is_told else None
+        return ChangeBatch(tuple(changes), revision) if changes or has_progress else None
 
     def _change(self, key: str, event: Any) -> Change:
         kv, revision = event.kv, event.kv.mod_revision
@@ -196,7 +192,7 @@ async def open_watch(
     raise unavailable(reasons)
 
 
-async def _trusts_progress(client: EtcdClient, endpoint: Endpoint) -> bool:
+async def _trusts_progress(client: EtcdClient, endpoint: EtcdEndpoint) -> bool:
     """By this member's own version: a cluster may be in the middle of an upgrade."""
     status = await client.call_at(endpoint, STATUS, messages.StatusRequest())
     configured = client.config.trusts_progress

@@ -10,61 +10,23 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from proreus.server.storage.interface import (
-    StorageCorrupt,
-    StorageError,
-    StorageFull,
-    Unavailable,
-)
+import structlog
+
+from proreus.server.storage.interface import DAMAGED, StorageCorrupt, StorageError, StorageFull
 from proreus.server.storage.revision_index import RevisionIndex
-from proreus.server.storage.sqlite import statements
+from proreus.server.storage.sqlite import checksums, errors, high_water_mark, statements
+from proreus.server.storage.sqlite.ballast import Ballast
+from proreus.server.storage.sqlite.files import OpenFiles
+from proreus.server.storage.sqlite.rows import FileContents, Row, Version
 
+_log = structlog.get_logger(__name__)
 _JOINED_MAX = 100  # values joined by one statement; more would be copied more often
 
 Synchronous = Literal["FULL", "NORMAL"]
-
-# What was refused before anything was committed; a quota or a file size limit is a write error.
-_NO_SPACE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE}
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
-
-class Broken(Unavailable):
-    """The disk failed in a way that leaves the outcome open: the file must be opened anew."""
-
-
-class Row(NamedTuple):
-    """One write as it stands in the log; ``value`` None is a deletion. In the schema's order."""
-
-    revision: int
-    key: str
-    replaced: int
-    expires: float | None
-    value: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A row of the log without its value."""
-
-    revision: int
-    key: str
-    replaced: int
-    is_deletion: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a file holds, values left on disk."""
-
-    index: RevisionIndex
-    expiries: list[tuple[float, str, int]]
-    revision: int
-    compacted: int
 
 
 class Database:
@@ -72,10 +34,21 @@ class Database:
 
     def __init__(self, path: Path, synchronous: Synchronous = "FULL") -> None:
         self.path = path
+        self._ballast = Ballast(path.with_name(path.name + ".ballast"))
+        self._is_space_low = False
+        self._is_durable = synchronous == "FULL"
+        self._reported: set[int] = set()  # damaged values that were logged
+        try:
+            self._connection = self._connect(synchronous)
+        except StorageFull:
+            self._ballast.release()
+            self._connection = self._connect(synchronous)
+
+    def _connect(self, synchronous: Synchronous) -> sqlite3.Connection:
         with self._errors():
-            _create_private(path)
+            _create_private(self.path)
             self._connection = sqlite3.connect(
-                path,
+                self.path,
                 isolation_level=None,
                 check_same_thread=True,
                 timeout=5,
@@ -86,6 +59,7 @@ class Database:
             except BaseException:
                 self._connection.close()
                 raise
+        return self._connection
 
     def _open(self, synchronous: Synchronous) -> None:
         is_new = self._is_new()
@@ -97,6 +71,10 @@ class Database:
         if is_new:
             with self._transaction():
                 for statement in statements.SCHEMA:
+                    self._execute(statement)
+        elif self._number("PRAGMA user_version") < statements.FORMAT:
+            with self._transaction():
+                for statement in statements.MIGRATION:
                     self._execute(statement)
 
     def _is_new(self) -> bool:
@@ -125,15 +103,37 @@ class Database:
         if verdict != "ok":
             raise StorageCorrupt(f"{self.path} is damaged: {verdict}")
 
-    def load(self) -> Contents:
+    def load(self) -> FileContents:
         """Everything but the values; reads every leaf page, so a torn file is found here."""
+        self._settle_log()
         expiries: list[tuple[float, str, int]] = []
         with self._errors():
             compacted = self._number("SELECT compacted FROM state")
             index = RevisionIndex.replayed(self._versions(compacted, expiries))
             newest = self._number("SELECT coalesce(max(revision), 1) FROM log")
         live = [entry for entry in expiries if index.live(entry[1]) == entry[2]]
-        return Contents(index, live, max(newest, compacted), compacted)
+        newest = max(newest, compacted)
+        if lost := high_water_mark.lost_writes(self.path, newest):
+            # Their revisions are never given again, and no watch resumes from among them.
+            self.set_compacted(lost)
+            newest = compacted = lost
+        with self._errors():
+            mark = high_water_mark.begin(self.path, newest)
+        if not self._is_durable:
+            mark.close()
+        has_room = self._ballast.make()
+        self.watch_space()
+        kept = mark if self._is_durable else None
+        return FileContents(index, live, newest, compacted, kept, OpenFiles(self.path), has_room)
+
+    def _settle_log(self) -> None:
+        """Move the write-ahead log into the file before anything is believed that it says.
+
+        After a failed fsync the system's cache may show what never reached the disk, and a second
+        fsync would say nothing. What is copied is written and synced anew.
+        """
+        with suppress(StorageFull), self._errors():
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _versions(
         self, compacted: int, expiries: list[tuple[float, str, int]]
@@ -141,8 +141,17 @@ class Database:
         """Each write must follow the one it replaced, unless compaction took that."""
         live: dict[str, int] = {}
         names: dict[str, str] = {}  # one string per key, however many rows it has
-        for revision, read, replaced, expires, is_deletion in self._execute(statements.LOAD):
+        for revision, read, replaced, expires, is_deletion, checksum in self._execute(
+            statements.LOAD
+        ):
             key = names.setdefault(read, read)
+            if checksum is not None and checksums.head_of(checksum) != checksums.of_head(
+                revision, key, replaced, expires, is_deletion
+            ):
+                raise StorageCorrupt(
+                    f"{self.path} is damaged: the row of revision {revision} does not match its "
+                    f"checksum"
+                )
             before = live.get(key, 0)
             is_gap = before != replaced and (before or revision > compacted)
             if is_gap or (is_deletion and not before):
@@ -154,18 +163,14 @@ class Database:
 
     def write(self, rows: Sequence[Row], old_of: Sequence[int]) -> dict[int, bytes]:
         """Commit all rows or none; returns the values that stood at the revisions ``old_of``."""
-        try:
-            with self._errors():
-                olds = self._read_all(old_of)
-                if len(rows) <= statements.INSERTED_MAX:
-                    self._insert(rows)
-                else:
-                    with self._transaction():
-                        for first in range(0, len(rows), statements.INSERTED_MAX):
-                            self._insert(rows[first : first + statements.INSERTED_MAX])
-        except StorageFull:
-            self._release_log()
-            raise
+        with self._making_room(), self._errors():
+            olds = self._read_all(old_of)
+            if len(rows) <= statements.INSERTED_MAX:
+                self._insert(rows)
+            else:
+                with self._transaction():
+                    for first in range(0, len(rows), statements.INSERTED_MAX):
+                        self._insert(rows[first : first + statements.INSERTED_MAX])
         if len(olds) < len(old_of):
             own = {row.revision: row.value for row in rows if row.value is not None}
             olds.update((revision, own[revision]) for revision in old_of if revision not in olds)
@@ -174,11 +179,45 @@ class Database:
     def _insert(self, rows: Sequence[Row]) -> None:
         self._execute(statements.insert(len(rows)), _parameters(rows))
 
-    def _release_log(self) -> None:
-        """On a full disk the write-ahead log may hold what the file has room for: the next write
-        finds that space. If it has not, nothing is lost."""
+    @contextmanager
+    def _making_room(self) -> Iterator[None]:
+        """On a full disk give up the reserve and cut the write-ahead log, which may hold what the
+        file has room for: the next write finds that space. If there is none, nothing is lost."""
+        try:
+            yield
+        except StorageFull:
+            self._ballast.release()
+            self.cut_log()
+            raise
+
+    def cut_log(self) -> None:
         with suppress(StorageError), self._errors():
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def watch_space(self) -> None:
+        """On a disk that is nearly full keep the write-ahead log short.
+
+        What it holds must find room in the file before it can be cut, and once the disk is full
+        there is only the reserve.
+        """
+        is_low = self._ballast.is_space_low()
+        if is_low != self._is_space_low:
+            self._is_space_low = is_low
+            pages = self._ballast.size() // 2 // statements.PAGE_SIZE
+            with self._errors():
+                self._execute(statements.autocheckpoint(pages if is_low else None))
+            self.cut_log()
+
+    def regain(self) -> None:
+        """Return if there is room for every kind of write, with a new reserve.
+
+        Raises StorageFull, StorageReadOnly, StorageBroken.
+        """
+        self.cut_log()
+        if fault := errors.write_fault(self.path):
+            raise fault
+        if not self._ballast.make():
+            raise StorageFull(f"no space left for {self.path}: only deletions are possible")
 
     def read(self, revisions: Sequence[int]) -> dict[int, bytes]:
         """The values written at these revisions; what compaction took is left out."""
@@ -201,13 +240,38 @@ class Database:
             return self._read(revisions[:half]) | self._read(revisions[half:])
         if found[0] is None:
             return {}
-        numbers, lengths, joined = map(int, found[0].split(",")), found[1].split(","), found[2]
+        numbers, lengths, sums = (map(int, joined.split(",")) for joined in found[:3])
         values: dict[int, bytes] = {}
         at = 0
-        for revision, length in zip(numbers, map(int, lengths), strict=True):
-            values[revision] = joined[at : at + length]
+        for revision, length, checksum in zip(numbers, lengths, sums, strict=True):
+            value = values[revision] = found[3][at : at + length]
             at += length
+            if checksum != statements.NO_CHECKSUM and not checksums.is_value(value, checksum):
+                values[revision] = DAMAGED
+                self._report_damaged(revision)
         return values
+
+    def _report_damaged(self, revision: int) -> None:
+        if revision in self._reported:
+            return
+        self._reported.add(revision)
+        (key,) = self._execute(statements.KEY_OF, (revision,)).fetchone()
+        _log.error(
+            "stored value is damaged and served empty",
+            file=str(self.path),
+            key=key,
+            revision=revision,
+            remedy="delete the object and create it again, or restore a backup; check the disk",
+        )
+
+    def verify(self, after: int, limit: int) -> int:
+        """Compare the next values with their checksums; returns how far it is, 0 at the end."""
+        with self._errors():
+            rows = self._execute(statements.VALUES, (after, limit)).fetchall()
+            for revision, value, checksum in rows:
+                if checksum is not None and not checksums.is_value(value, checksum):
+                    self._report_damaged(revision)
+        return rows[-1][0] if rows else 0
 
     def versions_after(self, revision: int, limit: int) -> list[Version]:
         with self._errors():
@@ -215,19 +279,27 @@ class Database:
             return [Version(rev, key, old, bool(gone)) for rev, key, old, gone in rows]
 
     def set_compacted(self, revision: int) -> None:
-        with self._errors(), self._transaction():
+        with self._making_room(), self._errors(), self._transaction():
             self._execute(statements.SET_COMPACTED, (revision,))
 
-    def drop(self, revisions: Sequence[int]) -> None:
-        with self._errors(), self._transaction():
-            self._execute(statements.delete(revisions))
+    def drop(self, revisions: Sequence[int], *, is_full: bool = False) -> None:
+        """``is_full``: with as little room as possible, freed pages are not overwritten."""
+        with self._making_room(), self._errors():
+            before = self._number("PRAGMA secure_delete")
+            if is_full:
+                self._execute("PRAGMA secure_delete = FAST")
+            try:
+                with self._transaction():
+                    self._execute(statements.delete(revisions))
+            finally:
+                self._execute(f"PRAGMA secure_delete = {before}")
 
     def shrink(self, pages: int, keep_share: float) -> bool:
         """Give up to ``pages`` free pages back to the disk; whether more should follow.
 
         A share of the file may stay free: new writes use it, moving pages costs writes.
         """
-        with self._errors():
+        with self._making_room(), self._errors():
             free = self._number("PRAGMA freelist_count")
             if free <= keep_share * self._number("PRAGMA page_count"):
                 return False
@@ -241,6 +313,7 @@ class Database:
 
     def close(self) -> None:
         self._connection.close()
+        self._ballast.hold()
 
     def _number(self, statement: str) -> int:
         (found,) = self._execute(statement).fetchone()
@@ -265,9 +338,9 @@ class Database:
         try:
             yield
         except sqlite3.Error as failure:
-            raise _translated(self.path, failure) from failure
+            raise errors.translated(self.path, failure) from failure
         except OSError as failure:
-            raise Unavailable(f"cannot open {self.path}: {failure.strerror}") from failure
+            raise errors.of_opening(self.path, failure) from failure
 
     def __repr__(self) -> str:
         return f"<Database {self.path}>"
@@ -279,15 +352,9 @@ def _create_private(path: Path) -> None:
 
 
 def _parameters(rows: Sequence[Row]) -> list[object]:
-    return list(chain.from_iterable(rows))
+    return list(chain.from_iterable(map(_columns, rows)))
 
 
-def _translated(path: Path, failure: sqlite3.Error) -> StorageError:
-    code = getattr(failure, "sqlite_errorcode", 0)
-    if code in _NO_SPACE:
-        return StorageFull(f"no space left for {path}: nothing was written ({failure})")
-    if code & 0xFF in _DAMAGED:
-        return StorageCorrupt(f"{path} is damaged or no database: {failure}")
-    if code & 0xFF == sqlite3.SQLITE_IOERR:
-        return Broken(f"the disk failed under {path}: {failure}; outcome unknown, open it anew")
-    return Unavailable(f"{path}: {failure}")
+def _columns(row: Row) -> tuple[object, ...]:
+    revision, key, replaced, expires, value = row
+    return revision, key, replaced, expires, checksums.of_row(*row), value

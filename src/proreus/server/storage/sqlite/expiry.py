@@ -1,4 +1,4 @@
-"""Keys that end by themselves: when each does, and one timer for the next."""
+"""Expiry of keys with a time to live: one timer for the next."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ is the kernel's and ends with the process, however it ends; the file stays and m
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,10 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+# A file system without locks says something else; no holder of the file is known then.
+_HELD = {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK}
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold ``path`` locked. Raises StorageLocked, naming who holds it, or Unavailable."""
@@ -37,6 +42,8 @@ def locked(path: Path) -> Iterator[None]:
         try:
             _lock(descriptor)
         except OSError as held:
+            if held.errno not in _HELD:
+                raise Unavailable(f"cannot lock {path}: {held.strerror}") from held
             owner = os.pread(descriptor, 20, 0).decode(errors="replace").strip() or "unknown"
             raise StorageLocked(f"{path.with_suffix('')} is in use by process {owner}") from held
         os.ftruncate(descriptor, 0)

@@ -13,10 +13,10 @@ import asyncio
 
 from proreus.server.storage.interface import StorageError
 from proreus.server.storage.revision_index import RevisionIndex
-from proreus.server.storage.sqlite.database import Row
+from proreus.server.storage.sqlite.rows import Row
 
 
-class Write:
+class PendingWrite:
     """A decided write. Its writer awaits ``done`` and may give up, others ``wait_settled``.
 
     ``old``: the value it replaces, if its writer had it at hand.
@@ -48,10 +48,10 @@ class Write:
                 waiting.set_result(None)
             else:
                 waiting.set_exception(type(why)(*why.args))  # one each: tracebacks stay apart
-                waiting.exception()  # nobody waits for an expiry's answer
+                waiting.exception()  # no caller waits for an expiry's answer
 
     def __repr__(self) -> str:
-        return f"<Write of {self.row.key} at {self.row.revision}>"
+        return f"<PendingWrite of {self.row.key} at {self.row.revision}>"
 
 
 class PendingWrites:
@@ -61,10 +61,10 @@ class PendingWrites:
         self._loop = asyncio.get_running_loop()
         self._index = index
         self._decided = revision
-        self._writes: dict[int, Write] = {}  # by revision, in order
-        self._newest: dict[str, Write] = {}
+        self._writes: dict[int, PendingWrite] = {}  # by revision, in order
+        self._newest: dict[str, PendingWrite] = {}
 
-    def newest(self, key: str) -> Write | None:
+    def newest(self, key: str) -> PendingWrite | None:
         """The last write to a key, if it is not committed yet."""
         return self._newest.get(key)
 
@@ -75,15 +75,17 @@ class PendingWrites:
             return self._index.live(key)
         return write.row.revision if write.row.value is not None else 0
 
-    def decide(self, key: str, value: bytes | None, replaced: int, expires: float | None) -> Write:
+    def decide(
+        self, key: str, value: bytes | None, replaced: int, expires: float | None
+    ) -> PendingWrite:
         """Give a write its revision; ``replaced`` is what the caller compared with."""
         self._decided += 1
         row = Row(self._decided, key, replaced, expires, value)
-        write = Write(row, self._loop.create_future())
+        write = PendingWrite(row, self._loop.create_future())
         self._writes[row.revision] = self._newest[key] = write
         return write
 
-    def commit(self, row: Row) -> Write:
+    def commit(self, row: Row) -> PendingWrite:
         """Take a committed write out, into the index. In revision order."""
         write = self._writes.pop(row.revision)
         if self._newest[row.key] is write:

@@ -12,60 +12,71 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from proreus.aio.clock import Clock
-from proreus.aio.quiet import WhenQuiet
-from proreus.server.storage.change_log import ChangeLog, Position, Watch
+from proreus.aio.debounce import Debounce
+from proreus.server.storage.change_log import Position
+from proreus.server.storage.health import Broken, Health, Healthy, ReadOnly, readiness
+from proreus.server.storage.indexed import IndexedStorage
 from proreus.server.storage.interface import (
-    Change,
     ChangeBatch,
     Compacted,
-    FutureRevision,
     KeyExists,
+    OldValue,
     Page,
     RevisionConflict,
-    StorageCorrupt,
+    StorageBroken,
     StorageError,
+    StorageFull,
+    StorageReadOnly,
     StoredValue,
+    Ttl,
     Unavailable,
 )
 from proreus.server.storage.keyspace import check_key, check_prefix
 from proreus.server.storage.sqlite import maintenance
-from proreus.server.storage.sqlite.database import Broken, Contents, Database, Row, Synchronous
+from proreus.server.storage.sqlite.changes import change_of, committed_change
+from proreus.server.storage.sqlite.database import Database, Synchronous
 from proreus.server.storage.sqlite.expiry import Expiries
+from proreus.server.storage.sqlite.garbage import Garbage
+from proreus.server.storage.sqlite.guard import Guard
 from proreus.server.storage.sqlite.lock_file import locked
-from proreus.server.storage.sqlite.pending import PendingWrites, Write
+from proreus.server.storage.sqlite.pending import PendingWrite, PendingWrites
+from proreus.server.storage.sqlite.rows import FileContents, Row
 from proreus.server.storage.sqlite.writer import Batch, Writer
 
 _READ_MAX = 500
+_VERIFIED_MAX = 20
 _EXPIRY_RETRY_S = 10.0
 # How long writes may wait for company: a commit costs as much as deciding a write.
 _GATHER_S = 0.004
 
 
-class SqliteStorage:
+class SqliteStorage(IndexedStorage):
     """See the module and ``interface``. Opened by ``open``."""
 
-    def __init__(self, path: Path, clock: Clock, contents: Contents, writer: Writer) -> None:
+    def __init__(self, path: Path, clock: Clock, contents: FileContents, writer: Writer) -> None:
+        super().__init__(contents.index, contents.revision, contents.compacted)
         self._loop = asyncio.get_running_loop()
         self._path = path
         self._clock = clock
         self._writer = writer
-        self._index = contents.index
-        self._compacted = contents.compacted
-        self._log = ChangeLog(contents.revision)
+        self._mark = contents.mark
+        self._files = contents.files
         self._pending = PendingWrites(self._index, contents.revision)
-        self._queued: list[Write] = []
+        self._queued: list[PendingWrite] = []
         self._was_alone = False  # whether the last commit was of a single write
-        self._gathering = WhenQuiet(clock, _GATHER_S, self._flush)
+        self._gathering = Debounce(clock, _GATHER_S, self._flush)
         self._epoch = 0
-        self._garbage: list[int] = []
         self._expiries = Expiries(clock, self._expire)
         self._expiries.load(contents.expiries)
-        # Why nothing can be written any more; None while all is well.
-        self._failure: StorageError | None = None
+        self._is_closed = False
+        self._guard = Guard(writer, str(path))
+        self._garbage = Garbage(self._index, self._guard)
+        if not contents.has_room:
+            self._guard.refused(StorageFull(f"no space left for {path}"))
 
     @classmethod
     @asynccontextmanager
@@ -80,19 +91,22 @@ class SqliteStorage:
         path = Path(path)
         with locked(path.with_name(path.name + ".lock")):
             writer = Writer()
-            try:
-                contents = await writer.start(lambda: _opened(path, synchronous))
-                storage = cls(path, clock, contents, writer)
-                writer.report_to(storage)
-                await storage._drop_compacted()
+            with ExitStack() as closed_last:
                 try:
-                    yield storage
+                    contents = await writer.start(lambda: _opened(path, synchronous))
+                    if contents.mark is not None:
+                        closed_last.callback(contents.mark.close)
+                    storage = cls(path, clock, contents, writer)
+                    writer.report_to(storage)
+                    await storage._finish_compaction()
+                    try:
+                        yield storage
+                    finally:
+                        storage._close()
                 finally:
-                    storage._close()
-            finally:
-                await writer.stop()
+                    await writer.stop()
 
-    async def create(self, key: str, value: bytes, *, ttl_s: float | None = None) -> int:
+    async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
         check_key(key)
         while self._pending.revision_of(key):
             if (current := await self._settled(key)) is not None:
@@ -100,37 +114,33 @@ class SqliteStorage:
         return await self._write(key, value, 0, ttl_s)
 
     async def update(
-        self,
-        key: str,
-        value: bytes,
-        *,
-        expected: int,
-        ttl_s: float | None = None,
-        replaced: bytes | None = None,
+        self, key: str, value: bytes, *, expected: int, ttl_s: Ttl = None, replaced: OldValue = None
     ) -> int:
         check_key(key)
         if self._pending.revision_of(key) != expected or not expected:
             raise RevisionConflict(key, expected, await self._settled(key))
         return await self._write(key, value, expected, ttl_s, replaced)
 
-    async def delete(self, key: str, *, expected: int, replaced: bytes | None = None) -> int:
+    async def delete(self, key: str, *, expected: int, replaced: OldValue = None) -> int:
         check_key(key)
         if self._pending.revision_of(key) != expected or not expected:
             raise RevisionConflict(key, expected, await self._settled(key))
-        return await self._write(key, None, expected, None, replaced)
+        try:
+            return await self._write(key, None, expected, None, replaced)
+        except StorageFull:
+            # Nothing was written, and room was made for deletions.
+            if self._pending.revision_of(key) != expected:
+                raise
+            return await self._write(key, None, expected, None, replaced)
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
         check_key(key)
-        if at_least > self._log.revision:
-            raise FutureRevision(at_least, self._log.revision)
+        self._check_reached(at_least)
         while revision := self._index.live(key):
             value = (await self._values([revision])).get(revision)
             if value is not None:
                 return StoredValue(key, value, revision)
         return None
-
-    def is_newest(self, key: str, revision: int) -> bool:
-        return revision > 0 and self._index.live(key) == revision
 
     async def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
@@ -148,46 +158,41 @@ class SqliteStorage:
                 return Page(items, read_at, span.remaining > 0, span.remaining)
             # Compaction took what was being read: start over from now, or say so.
 
-    async def count(self, prefix: str) -> int:
-        check_prefix(prefix)
-        return self._index.count(prefix)
-
-    async def current_revision(self) -> int:
-        return self._log.revision
-
-    @asynccontextmanager
-    async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
-        check_prefix(prefix)
-        if after < self._compacted:
-            raise Compacted(after, self._compacted)
-        position = self._log.open(prefix, after)
-        try:
-            yield Watch(self._log, position, self._read_past)
-        finally:
-            self._log.close(position)
-
-    async def request_progress(self) -> None:
-        self._log.request_progress()
-
     async def compact(self, revision: int) -> None:
-        if revision > self._log.revision:
-            raise FutureRevision(revision, self._log.revision)
+        self._check_reached(revision)
         if revision <= self._compacted:
             return
-        await self._writer.do(lambda database: database.set_compacted(revision))
+        await self._guard.do(lambda database: database.set_compacted(revision))
         self._compacted = max(self._compacted, revision)
-        await self._drop_compacted()
+        await self._garbage.drop(self._compacted)
 
     @property
-    def compacted_revision(self) -> int:
-        return self._compacted
+    def health(self) -> Health:
+        return self._guard.health
 
     async def run(self) -> None:
         await maintenance.run(self, self._clock)
 
     async def checkpoint(self) -> None:
         """Move the write-ahead log into the file; for idle moments."""
-        await self._writer.do(Database.checkpoint)
+        await self._guard.do(Database.checkpoint)
+
+    async def watch_space(self) -> None:
+        await self._guard.do(Database.watch_space)
+
+    async def verify(self, after: int) -> int:
+        """Compare some values with their checksums; returns where to go on, 0 at the end."""
+        return await self._guard.do(lambda database: database.verify(after, _VERIFIED_MAX))
+
+    async def recover(self) -> None:
+        """End a full or read-only state if its cause is gone; on a full disk forget history first.
+
+        Raises why it lasts.
+        """
+        if self._guard.is_full:
+            await self.compact(self._log.revision)
+            await self._garbage.drop(self._compacted)  # an earlier try may have been cut short
+        await self._guard.regain()
 
     async def _write(
         self,
@@ -197,6 +202,8 @@ class SqliteStorage:
         ttl_s: float | None,
         old: bytes | None = None,
     ) -> int:
+        if not isinstance(self.health, Healthy):
+            await self._guard.check(is_deletion=value is None)
         expires = None if ttl_s is None else self._clock.now() + ttl_s
         write = self._decide(key, value, replaced, expires, old)
         await write.done
@@ -209,16 +216,16 @@ class SqliteStorage:
         replaced: int,
         expires: float | None,
         old: bytes | None = None,
-    ) -> Write:
-        if self._failure is not None:
-            raise self._failure.with_traceback(None)
+    ) -> PendingWrite:
+        if self._is_closed:
+            raise Unavailable("the store is closed")
         write = self._pending.decide(key, value, replaced, expires)
         write.old = old
         self._queued.append(write)
         if self._was_alone and len(self._pending) == 1:
             self._flush()  # the thread is idle: the end of the turn would bring only delay
         else:
-            self._gathering.more()
+            self._gathering.trigger()
         return write
 
     def _flush(self) -> None:
@@ -232,13 +239,15 @@ class SqliteStorage:
 
     def committed(self, batches: Sequence[Batch], olds: dict[int, bytes]) -> None:
         """Called by the writer: publish in order, then answer."""
-        settled: list[Write] = []
+        if not self._is_kept(batches[-1].rows[-1].revision):
+            return
+        settled: list[PendingWrite] = []
         for batch in batches:
             writes = [self._pending.commit(row) for row in batch.rows]
             settled += writes
             newest = batch.rows[-1].revision
             if batch.is_watched:
-                self._log.publish([_committed_change(write, olds) for write in writes], newest)
+                self._log.publish([committed_change(write, olds) for write in writes], newest)
             else:
                 self._log.skip_to(newest)
         self._was_alone = len(settled) == 1
@@ -247,13 +256,35 @@ class SqliteStorage:
                 self._expiries.add(write.row.expires, write.row.key, write.row.revision)
             write.settle(None)
 
+    def _is_kept(self, revision: int) -> bool:
+        """Whether what was committed can be acknowledged: it is in the files that a restart reads.
+
+        If not, it is not published and nothing is written any more.
+        """
+        if isinstance(self.health, Broken):
+            return False
+        try:
+            self._files.check()
+        except StorageBroken as why:
+            self._guard.refused(why)
+            self._queued = []
+            self._pending.refuse(why, self._log.revision)
+            return False
+        if self._mark is not None:
+            self._mark.raise_to(revision)
+        return True
+
     def refused(self, epoch: int, why: StorageError) -> None:
         """Called by the writer: nothing of what is pending was or will be written."""
         self._epoch = epoch
         self._queued = []
-        if isinstance(why, Broken | StorageCorrupt):
-            self._failure = why
+        self._guard.refused(why)
         self._pending.refuse(why, self._log.revision)
+
+    async def _finish_compaction(self) -> None:
+        """At open; what a full or read-only disk refuses is left for later."""
+        with suppress(StorageFull, StorageReadOnly):
+            await self._garbage.drop(self._compacted)
 
     async def _settled(self, key: str) -> StoredValue | None:
         """A key's value once what is being written to it is committed. Raises if it is refused."""
@@ -271,17 +302,11 @@ class SqliteStorage:
         return values
 
     async def _read(self, revisions: Sequence[int]) -> dict[int, bytes]:
-        return await self._writer.do(lambda database: database.read(revisions))
-
-    def _check_readable(self, revision: int) -> None:
-        if revision > self._log.revision:
-            raise FutureRevision(revision, self._log.revision)
-        if 0 < revision < self._compacted:
-            raise Compacted(revision, self._compacted)
+        return await self._guard.do(lambda database: database.read(revisions))
 
     async def _read_past(self, position: Position) -> ChangeBatch:
         newest, after = self._log.revision, position.after
-        versions = await self._writer.do(lambda db: db.versions_after(after, _READ_MAX))
+        versions = await self._guard.do(lambda db: db.versions_after(after, _READ_MAX))
         wanted = [v for v in versions if v.key.startswith(position.prefix)]
         values = await self._values(
             sorted({v.revision for v in wanted if not v.is_deletion} | {v.replaced for v in wanted})
@@ -289,7 +314,7 @@ class SqliteStorage:
         if after < self._compacted:  # it may have taken some of what was read
             raise Compacted(after, self._compacted)
         changes = tuple(
-            _change(Row(v.revision, v.key, v.replaced, None, values.get(v.revision)), values)
+            change_of(Row(v.revision, v.key, v.replaced, None, values.get(v.revision)), values)
             for v in wanted
         )
         is_all = len(versions) < _READ_MAX
@@ -297,7 +322,10 @@ class SqliteStorage:
         return ChangeBatch(changes, max(reached, newest) if is_all else reached)
 
     def _expire(self, key: str, revision: int) -> None:
-        if self._failure is not None or self._pending.revision_of(key) != revision:
+        if self._pending.revision_of(key) != revision:
+            return
+        if isinstance(self.health, ReadOnly | Broken):
+            self._expiries.add(self._clock.now() + _EXPIRY_RETRY_S, key, revision)
             return
         write = self._decide(key, None, revision, None)
 
@@ -307,32 +335,20 @@ class SqliteStorage:
 
         write.done.add_done_callback(retry_if_refused)
 
-    async def _drop_compacted(self) -> None:
-        """Delete compacted rows, a thousand at a time, so that writes go on in between."""
-        while dropped := self._garbage or self._index.compact(self._compacted, limit=1000):
-            self._garbage = dropped  # kept for another try if the disk is full
-            await self._drop(dropped)
-            self._garbage = []
-        while await self._writer.do(lambda database: database.shrink(1000, keep_share=0.25)):
-            pass
-
-    async def _drop(self, revisions: Sequence[int]) -> None:
-        await self._writer.do(lambda database: database.drop(revisions))
-
     def _close(self) -> None:
         self._flush()
         self._expiries.close()
-        self._failure = self._failure or Unavailable("the store is closed")
+        self._is_closed = True
 
     def __repr__(self) -> str:
-        state = f", {self._failure}" if self._failure else ""
+        state = f", {why}" if (why := readiness(self.health)) else ""
         return (
             f"<SqliteStorage {self._path} with {len(self._index)} keys at revision "
             f"{self._log.revision}, readable since {self._compacted}{state}>"
         )
 
 
-def _opened(path: Path, synchronous: Synchronous) -> tuple[Database, Contents]:
+def _opened(path: Path, synchronous: Synchronous) -> tuple[Database, FileContents]:
     database = Database(path, synchronous)
     try:
         database.check()
@@ -340,16 +356,3 @@ def _opened(path: Path, synchronous: Synchronous) -> tuple[Database, Contents]:
     except BaseException:
         database.close()
         raise
-
-
-def _committed_change(write: Write, values: dict[int, bytes]) -> Change:
-    row = write.row
-    if row.replaced and write.old is not None:
-        values = {row.replaced: write.old}
-    return _change(row, values)
-
-
-def _change(row: Row, values: dict[int, bytes]) -> Change:
-    old = StoredValue(row.key, values[row.replaced], row.replaced) if row.replaced else None
-    new = StoredValue(row.key, row.value, row.revision) if row.value is not None else None
-    return Change(row.revision, row.key, old, new)

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
-from proreus.server.storage.interface import StorageError, Unavailable
-from proreus.server.storage.sqlite.database import Broken, Database, Row
+from proreus.server.storage.interface import StorageBroken, StorageError, Unavailable
+from proreus.server.storage.sqlite.database import Database
+from proreus.server.storage.sqlite.rows import Row
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ T = TypeVar("T")
 class Batch:
     """Rows to commit together. ``epoch`` counts refusals: a batch of an earlier one is refused.
 
-    ``is_watched``: somebody wants to know the values that the rows replace; ``unread`` are the
+    ``is_watched``: watches need the values that the rows replace; ``unread`` are the
     revisions of those that the loop does not have.
     """
 
@@ -45,25 +46,25 @@ class Job(Generic[T]):
     answer: asyncio.Future[T]
 
 
-class Owner(Protocol):
-    """Who hears of batches, on the event loop."""
+class CommitListener(Protocol):
+    """Called with the outcome of batches, on the event loop."""
 
     def committed(self, batches: Sequence[Batch], olds: dict[int, bytes]) -> None: ...
 
     def refused(self, epoch: int, why: StorageError) -> None: ...
 
 
-Entry = Batch | Job[Any] | None  # None: stop
+QueueItem = Batch | Job[Any] | None  # None: stop
 
 
 class Writer:
     """Starts its thread with ``start``; ``stop`` ends it after all that was queued."""
 
     def __init__(self) -> None:
-        self._owner: Owner | None = None
+        self._owner: CommitListener | None = None
         self._is_open = False
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Entry] = SimpleQueue()
+        self._queue: SimpleQueue[QueueItem] = SimpleQueue()
         self._epoch = 0
         self._ended: asyncio.Future[None] = self._loop.create_future()
         self._thread: threading.Thread | None = None
@@ -79,7 +80,7 @@ class Writer:
         # No deadline: a large file is checked for as long as it takes.
         return await opened
 
-    def report_to(self, owner: Owner) -> None:
+    def report_to(self, owner: CommitListener) -> None:
         self._owner = owner
 
     async def stop(self) -> None:
@@ -132,7 +133,7 @@ class Writer:
             self._commit(database, batches)
         return None not in entries
 
-    def _take(self) -> list[Entry]:
+    def _take(self) -> list[QueueItem]:
         entries = [self._queue.get()]
         try:
             while True:
@@ -154,7 +155,8 @@ class Writer:
             self._post(self._owner.refused, self._epoch, why)
         except Exception as bug:  # a thread that dies silently would leave every writer waiting
             self._epoch += 1
-            self._post(self._owner.refused, self._epoch, Broken(f"the writer failed: {bug!r}"))
+            failure = StorageBroken(f"the writer failed: {bug!r}")
+            self._post(self._owner.refused, self._epoch, failure)
         else:
             self._post(self._owner.committed, valid, olds)
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from proreus.cluster.kubelet.runtimes.process.log_files import (
     SEGMENTS,
     LogWriter,
-    open_log,
+    prepare_log_folder,
     segments,
     starts,
 )
 from proreus.cluster.kubelet.runtimes.process.log_format import (
     PIECE_MAX_BYTES,
-    LineSplitter,
-    Rendering,
+    LogLineSplitter,
+    LogRendering,
     format_log_time,
     parse_entry,
 )
@@ -41,13 +41,18 @@ class Ticking:
         return self.now_s
 
 
+def open_log(logs: Path, restart: int, now: Ticking, **sizes: int) -> LogWriter:
+    prepare_log_folder(logs, restart)
+    return LogWriter(logs / str(restart), now, **sizes)
+
+
 async def read(folder: Path, writer: LogWriter | None = None, **options: object) -> bytes:
     wanted = LogOptions(**options)  # type: ignore[arg-type]  # names are checked by the dataclass
     return b"".join([piece async for piece in read_log(folder, wanted, writer)])
 
 
 def test_entries_look_as_container_runtimes_write_them() -> None:
-    splitter = LineSplitter("stderr")
+    splitter = LogLineSplitter("stderr")
 
     written = splitter.feed(b"one\ntw", NOW) + splitter.feed(b"o\nrest", NOW) + splitter.end(NOW)
 
@@ -66,14 +71,14 @@ def test_entries_look_as_container_runtimes_write_them() -> None:
 @given(st.lists(st.binary(max_size=PIECE_MAX_BYTES * 2), max_size=4), st.integers(1, 40_000))
 def test_any_output_in_any_pieces_is_rendered_exactly(pieces: list[bytes], cut: int) -> None:
     output = b"".join(pieces)
-    splitter = LineSplitter("stdout")
+    splitter = LogLineSplitter("stdout")
 
     written = b"".join(
         splitter.feed(output[at : at + cut], NOW) for at in range(0, len(output), cut)
     )
     written += splitter.end(NOW)
 
-    assert Rendering().text(written.split(b"\n")) == output
+    assert LogRendering().text(written.split(b"\n")) == output
     assert max(map(len, written.split(b"\n"))) <= PIECE_MAX_BYTES + 50
 
 

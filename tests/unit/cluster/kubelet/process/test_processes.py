@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from proreus.aio.clock import SystemClock
-from proreus.cluster.kubelet.runtimes.process.asking import Answer, Target, ask
 from proreus.cluster.kubelet.runtimes.process.executions import CommandExecution
 from proreus.cluster.kubelet.runtimes.process.guard import kill_below
-from proreus.cluster.kubelet.runtimes.process.leftovers import (
+from proreus.cluster.kubelet.runtimes.process.handlers import Answer, HandlerTarget, call_handler
+from proreus.cluster.kubelet.runtimes.process.marks import UNMARKED, marks, owner_of
+from proreus.cluster.kubelet.runtimes.process.orphaned_processes import (
     GroupRecord,
-    Sweep,
-    kill_recorded,
+    ProcessSweep,
+    kill_group,
     record_of,
 )
 from proreus.cluster.kubelet.runtimes.process.processes import (
@@ -28,8 +31,9 @@ from proreus.cluster.kubelet.runtimes.process.processes import (
     Process,
     spawn,
 )
+from proreus.testing.virtual_clock import VirtualClock
 from tests.processes import wait_gone
-from tests.unit.cluster.kubelet.process.pods import pod_spec
+from tests.unit.cluster.kubelet.pods import pod_spec
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -142,9 +146,9 @@ async def test_processes_are_known_by_their_start_and_not_by_their_number(tmp_pa
     read = GroupRecord.read(tmp_path / "process.json")
 
     assert read == record
-    assert not kill_recorded(GroupRecord(record.pid, record.started + 1, record.boot))
-    assert not kill_recorded(GroupRecord(record.pid, record.started, "another life"))
-    assert kill_recorded(record)
+    assert not kill_group(GroupRecord(record.pid, record.started + 1, record.boot))
+    assert not kill_group(GroupRecord(record.pid, record.started, "another life"))
+    assert kill_group(record)
     assert await process.wait() == 137
     process.ends.close()
     assert GroupRecord.read(tmp_path / "no.json") is None
@@ -158,20 +162,46 @@ async def test_who_escapes_to_another_session_is_found_by_its_root(tmp_path: Pat
     )
     neighbour = spawn(command(tmp_path, "sleep", "100", PROREUS_ROOT=f"{root}-2"))
 
-    await Sweep().clear(root)
+    await ProcessSweep().clear(root, UNMARKED)
 
     assert escaped.wait(timeout=10) == -signal.SIGKILL
     assert neighbour.exit_code is None
-    assert kill_below(str(tmp_path)) == 1
+    assert kill_below(str(tmp_path), owner_of(tmp_path)) == 1
     assert await neighbour.wait() == 137
     neighbour.ends.close()
 
 
+@pytest.mark.parametrize("tty", [False, True])
+async def test_a_daemon_without_an_environment_is_found_by_its_mark(
+    tmp_path: Path, tty: bool
+) -> None:
+    owner = owner_of(tmp_path)
+    ours, other = list(itertools.islice(marks(owner), 2))
+    script = "(env -i setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo $!); exec sleep 1000"
+    processes = [
+        spawn(replace(command(tmp_path, "sh", "-c", script), mark=mark), tty=tty)
+        for mark in (ours, other)
+    ]
+    daemons = [int(await process.ends.stdout.read()) for process in processes]
+
+    await ProcessSweep().clear(tmp_path / "nobody's", ours)
+
+    await wait_gone(daemons[0])
+    assert await processes[0].wait() == 137
+    assert processes[1].exit_code is None
+    assert kill_below(str(tmp_path / "nobody's"), owner_of(tmp_path / "another")) == 0
+    assert kill_below(str(tmp_path / "nobody's"), owner) >= 2  # a subshell may be ending
+    await wait_gone(daemons[1])
+    assert await processes[1].wait() == 137
+    for process in processes:
+        process.ends.close()
+
+
 async def test_one_look_serves_all_who_wait_for_it(tmp_path: Path) -> None:
-    sweep, roots = Sweep(), [tmp_path / str(number) for number in range(20)]
+    sweep, roots = ProcessSweep(), [tmp_path / str(number) for number in range(20)]
     ended = [spawn(command(tmp_path, "sleep", "100", PROREUS_ROOT=str(root))) for root in roots]
 
-    await asyncio.gather(*(sweep.clear(root) for root in roots))
+    await asyncio.gather(*(sweep.clear(root, UNMARKED) for root in roots))
 
     assert [await process.wait() for process in ended] == [137] * 20
     for process in ended:
@@ -202,12 +232,12 @@ asyncio.run(main())
     await wait_gone(pid)
 
 
-def target(folder: Path) -> Target:
+def target(folder: Path) -> HandlerTarget:
     def made(arguments: Sequence[str]) -> Command:
         return command(folder, *arguments)
 
     (container,) = pod_spec({"ports": [{"name": "http", "containerPort": 1}]}).containers
-    return Target(container, "127.0.0.1", made, SystemClock())
+    return HandlerTarget(container, "127.0.0.1", made, SystemClock())
 
 
 @pytest.mark.parametrize(
@@ -235,7 +265,7 @@ def target(folder: Path) -> Target:
 async def test_answers_say_what_went_wrong(
     tmp_path: Path, handler: dict[str, dict[str, object]], answer: Answer
 ) -> None:
-    assert await ask(handler, target(tmp_path), 5) == answer
+    assert await call_handler(handler, target(tmp_path), 5) == answer
 
 
 @pytest.mark.parametrize(
@@ -249,10 +279,10 @@ async def test_answers_say_what_went_wrong(
 async def test_an_http_probe_looks_at_the_status_and_not_at_an_endless_body(
     tmp_path: Path, status: bytes, answer: Answer
 ) -> None:
-    heard: list[bytes] = []
+    output: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        output.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 1000000000\r\n\r\nbegin")
         await reader.read()  # until the probe leaves
         writer.close()
@@ -262,10 +292,10 @@ async def test_an_http_probe_looks_at_the_status_and_not_at_an_endless_body(
         headers = [{"name": "X-Probe", "value": "yes"}]
         handler = {"httpGet": {"port": port, "path": "healthz?full", "httpHeaders": headers}}
 
-        assert await ask(handler, target(tmp_path), 10) == answer
+        assert await call_handler(handler, target(tmp_path), 10) == answer
 
-    assert heard[0].startswith(b"GET /healthz?full HTTP/1.1\r\n")
-    assert b"X-Probe: yes" in heard[0]
+    assert output[0].startswith(b"GET /healthz?full HTTP/1.1\r\n")
+    assert b"X-Probe: yes" in output[0]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +311,7 @@ async def test_an_http_probe_looks_at_the_status_and_not_at_an_endless_body(
 async def test_what_nobody_could_ask_is_a_failure_and_no_more(
     tmp_path: Path, handler: dict[str, dict[str, object]]
 ) -> None:
-    answer = await ask(handler, target(tmp_path), 10)
+    answer = await call_handler(handler, target(tmp_path), 10)
 
     assert not answer.is_success
     assert answer.text
@@ -289,20 +319,26 @@ async def test_what_nobody_could_ask_is_a_failure_and_no_more(
 
 async def test_processes_leave_no_descriptors_behind(tmp_path: Path) -> None:
     handler = {"exec": {"command": ["true"]}}
-    await ask(handler, target(tmp_path), 10)
+    await call_handler(handler, target(tmp_path), 10)
     before = len(list(Path("/proc/self/fd").iterdir()))
 
     for _ in range(10):
-        assert (await ask(handler, target(tmp_path), 10)).is_success
+        assert (await call_handler(handler, target(tmp_path), 10)).is_success
 
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 async def test_a_command_that_takes_too_long_is_killed(tmp_path: Path) -> None:
-    handler = {"exec": {"command": ["sh", "-c", "echo $$ > pid; sleep 100"]}}
+    clock, pid = VirtualClock(), tmp_path / "pid"
+    handler = {"exec": {"command": ["sh", "-c", "echo $$ > new; mv new pid; sleep 100"]}}
+    asked = replace(target(tmp_path), clock=clock)
 
-    answer = await ask(handler, target(tmp_path), 0.5)
+    asking = asyncio.ensure_future(call_handler(handler, asked, 0.5))
+    while not pid.exists():  # noqa: ASYNC110  # another process makes it
+        await asyncio.sleep(0)
+    await clock.advance(0.5)
+    answer = await asking
 
     assert not answer.is_success
     assert "timed out after 0.5s" in answer.text
-    await wait_gone(int((tmp_path / "pid").read_text()))
+    await wait_gone(int(pid.read_text()))

@@ -8,9 +8,9 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.api.wire.query import parse_query
-from proreus.cluster.kubelet.server.commands import wanted_streams
+from proreus.cluster.kubelet.server.commands import stream_request
 from proreus.cluster.kubelet.server.forward import wanted_ports
-from proreus.cluster.kubelet.server.refusal import Refused, has_container, no_log
+from proreus.cluster.kubelet.server.refusal import RequestRefused, has_container, log_unavailable
 
 
 def pod(state: dict[str, Any] | None) -> KubeObject:
@@ -41,11 +41,11 @@ def pod(state: dict[str, Any] | None) -> KubeObject:
     ],
 )
 def test_no_log_has_a_reason(state: dict[str, Any] | None, said: str) -> None:
-    assert no_log(pod(state), "c", previous=False) == f'container "c" in pod "p" {said}'
+    assert log_unavailable(pod(state), "c", previous=False) == f'container "c" in pod "p" {said}'
 
 
 def test_no_log_from_before() -> None:
-    said = no_log(pod({"running": {}}), "c", previous=True)
+    said = log_unavailable(pod({"running": {}}), "c", previous=True)
 
     assert said == 'previous terminated container "c" in pod "p" not found'
 
@@ -56,12 +56,12 @@ def test_init_containers_are_containers() -> None:
 
 
 def test_a_command_without_any_stream_is_refused() -> None:
-    with pytest.raises(Refused, match="at least 1 of stdin, stdout, stderr"):
-        wanted_streams(parse_query("command=ls"))
+    with pytest.raises(RequestRefused, match="at least 1 of stdin, stdout, stderr"):
+        stream_request(parse_query("command=ls"))
 
 
 def test_a_terminal_has_no_second_output() -> None:
-    wanted = wanted_streams(parse_query("input=1&output=1&error=1&tty=1&command=sh&command=-c"))
+    wanted = stream_request(parse_query("input=1&output=1&error=1&tty=1&command=sh&command=-c"))
 
     assert (wanted.stderr, wanted.tty, wanted.command) == (False, True, ("sh", "-c"))
 
@@ -72,7 +72,7 @@ def test_ports_may_be_listed_either_way() -> None:
 
 @pytest.mark.parametrize("query", ["", "port=", "port=0", "port=x", "port=65536", "port=80,"])
 def test_what_is_no_port_is_refused(query: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         wanted_ports(parse_query(query))
 
     assert refused.value.code == 400

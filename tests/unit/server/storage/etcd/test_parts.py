@@ -9,7 +9,7 @@ import pytest
 
 from proreus.server.storage.etcd import EtcdConfig, messages
 from proreus.server.storage.etcd.config import address
-from proreus.server.storage.etcd.leases import Leases
+from proreus.server.storage.etcd.leases import EtcdLeases
 from proreus.server.storage.etcd.version import is_progress_safe
 from proreus.server.storage.interface import InvalidKey
 from proreus.testing.virtual_clock import VirtualClock
@@ -52,10 +52,9 @@ def test_progress_answers_are_trusted_by_version(version: str, expected: bool) -
     assert is_progress_safe(version) is expected
 
 
-def test_endpoints_come_from_a_command_line() -> None:
-    config = EtcdConfig.of_urls("http://a:2379, http://[::1]:2380")
+def test_endpoints_are_urls() -> None:
+    config = EtcdConfig(("http://a:2379", "http://[::1]:2380"))
 
-    assert config.endpoints == ("http://a:2379", "http://[::1]:2380")
     assert [address(url) for url in config.endpoints] == ["a:2379", "[::1]:2380"]
     assert address("https://etcd.example.com") == "etcd.example.com:2379"
     assert repr(config) == "<EtcdConfig http://a:2379,http://[::1]:2380>"
@@ -68,11 +67,12 @@ def test_a_config_never_shows_its_password() -> None:
 
 
 @pytest.mark.parametrize(
-    "urls", ["", "a:2379", "http://a,https://b", "unix:///run/etcd", "http://"]
+    "urls",
+    [(), ("a:2379",), ("http://a", "https://b"), ("unix:///run/etcd",), ("http://",)],
 )
-def test_wrong_endpoints_are_refused(urls: str) -> None:
+def test_wrong_endpoints_are_refused(urls: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="etcd"):
-        EtcdConfig.of_urls(urls)
+        EtcdConfig(urls)
 
 
 def test_a_root_outside_the_key_space_is_refused() -> None:
@@ -91,7 +91,7 @@ class Grants:
 
 async def test_keys_of_similar_lives_share_a_lease() -> None:
     clock, grants = VirtualClock(), Grants()
-    leases = Leases(clock, grants)
+    leases = EtcdLeases(clock, grants)
 
     first = [await leases.lease_for(3600) for _ in range(5)]
     await clock.advance(59)
@@ -106,14 +106,14 @@ async def test_keys_of_similar_lives_share_a_lease() -> None:
 async def test_the_slack_of_a_short_life_is_a_twentieth() -> None:
     grants = Grants()
 
-    await Leases(VirtualClock(), grants).lease_for(100)
+    await EtcdLeases(VirtualClock(), grants).lease_for(100)
 
     assert grants.seconds == [105]
 
 
 async def test_a_lease_holds_a_thousand_keys() -> None:
     grants = Grants()
-    leases = Leases(VirtualClock(), grants)
+    leases = EtcdLeases(VirtualClock(), grants)
 
     numbers = [await leases.lease_for(3600) for _ in range(2_001)]
 
@@ -124,7 +124,7 @@ def test_without_grpc_everything_else_works_and_etcd_says_what_it_needs() -> Non
     script = (
         "import sys\n"
         "sys.modules['grpc'] = None\n"
-        "import proreus.server.storage.sqlite, proreus.server.storage.factory\n"
+        "import proreus.server.storage.sqlite, proreus.server.storage.resource_stores\n"
         "try:\n"
         "    import proreus.server.storage.etcd\n"
         "except ImportError as missing:\n"

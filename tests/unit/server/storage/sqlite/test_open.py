@@ -70,7 +70,9 @@ async def test_the_file_is_private_and_alone_after_closing(path: Path) -> None:
     await write(path, 3)
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert {file.name for file in path.parent.iterdir()} == {"store.db", "store.db.lock"}
+    beside = {"store.db.lock", "store.db.mark", "store.db.ballast"}
+    assert {file.name for file in path.parent.iterdir()} == {"store.db", *beside}
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in path.parent.iterdir())
 
 
 async def test_a_second_opener_is_refused(path: Path) -> None:
@@ -127,7 +129,7 @@ async def test_a_newer_file_is_left_alone(path: Path) -> None:
     newer.execute("PRAGMA user_version = 7")
     newer.close()
 
-    with pytest.raises(StorageCorrupt, match="newer version \\(format 7, this one reads up to 1"):
+    with pytest.raises(StorageCorrupt, match="newer version \\(format 7, this one reads up to 2"):
         await opening(path)
 
 

@@ -16,13 +16,15 @@ from proreus.server.storage.interface import (
     Change,
     KeyExists,
     RevisionConflict,
+    StorageBroken,
     StorageError,
     StorageFull,
     StoredValue,
     Unavailable,
 )
 from proreus.server.storage.sqlite import SqliteStorage
-from proreus.server.storage.sqlite.database import Broken, Database, Row
+from proreus.server.storage.sqlite.database import Database
+from proreus.server.storage.sqlite.rows import Row
 from proreus.testing.virtual_clock import VirtualClock
 
 PREFIX = "/registry/things/"
@@ -118,7 +120,7 @@ async def test_a_disk_that_fails_in_doubt_stops_all_writes(
     disk: FailingDisk, storage: SqliteStorage
 ) -> None:
     kept = await storage.create(PREFIX + "kept", b"x")
-    disk.failures.append(Broken("the disk failed"))
+    disk.failures.append(StorageBroken("the disk failed"))
 
     with pytest.raises(Unavailable, match="the disk failed"):
         await storage.create(PREFIX + "a", b"x")
@@ -247,7 +249,7 @@ async def test_a_compaction_that_the_disk_refuses_is_finished_later(
     for number in range(10):
         revision = await storage.update(PREFIX + "a", b"%d" % number, expected=revision)
 
-    def full(database: Database, revisions: Sequence[int]) -> None:
+    def full(database: Database, revisions: Sequence[int], *, is_full: bool) -> None:
         raise StorageFull("full")
 
     with monkeypatch.context() as patch:

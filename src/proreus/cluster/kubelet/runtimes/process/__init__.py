@@ -1,1 +1,1 @@
-"""Containers as processes of this machine: no images, no namespaces, everything else."""
+"""The process runtime: containers are process groups of this machine, without images."""

@@ -10,15 +10,15 @@ import signal
 from collections.abc import AsyncIterator
 
 from proreus.aio.clock import Clock, deadline
-from proreus.aio.mailbox import Mailbox, MailboxClosed
-from proreus.cluster.kubelet.runtimes.process.life import Life
+from proreus.aio.mailbox import MailboxClosed
+from proreus.cluster.kubelet.runtimes.process.container_run import ContainerRun, OutputBuffer
 from proreus.cluster.kubelet.runtimes.process.processes import Process
 
 _HANG_UP_S = 2.0
 
 
 class CommandExecution:
-    """A command of its own. Output that nobody reads holds the command up, nothing else."""
+    """A command of its own. Output that is not read holds the command up, nothing else."""
 
     def __init__(self, process: Process, clock: Clock) -> None:
         self._process = process
@@ -65,19 +65,19 @@ class CommandExecution:
 class Attachment:
     """To a container's own process: what it writes from now on."""
 
-    def __init__(self, life: Life, process: Process, *, stdin: bool) -> None:
-        self._life = life
+    def __init__(self, run: ContainerRun, process: Process, *, stdin: bool) -> None:
+        self._life = run
         self._process = process
         self._stdin = process.ends.stdin if stdin else None
-        self._heard = life.listen()
+        self._output = run.subscribe()
 
     @property
     def stdout(self) -> AsyncIterator[bytes]:
-        return _pieces(self._heard.stdout)
+        return _pieces(self._output.stdout)
 
     @property
     def stderr(self) -> AsyncIterator[bytes]:
-        return _pieces(self._heard.stderr)
+        return _pieces(self._output.stderr)
 
     async def write(self, data: bytes) -> None:
         if self._stdin is not None:
@@ -85,7 +85,7 @@ class Attachment:
 
     async def close_stdin(self) -> None:
         """Only if the container said that one client's input is all it wants."""
-        if self._stdin is not None and self._life.course.spec.content.get("stdinOnce"):
+        if self._stdin is not None and self._life.machine.spec.content.get("stdinOnce"):
             self._stdin.close()
 
     def resize(self, width: int, height: int) -> None:
@@ -96,18 +96,18 @@ class Attachment:
 
     async def close(self) -> None:
         await self.close_stdin()
-        self._life.leave(self._heard)
+        self._life.unsubscribe(self._output)
 
 
-async def _pieces(mailbox: Mailbox[bytes]) -> AsyncIterator[bytes]:
+async def _pieces(output: OutputBuffer) -> AsyncIterator[bytes]:
     while True:
         try:
-            yield await mailbox.get()
+            yield await output.get()
         except MailboxClosed:
             return
 
 
 def _nothing() -> AsyncIterator[bytes]:
-    mailbox: Mailbox[bytes] = Mailbox()
-    mailbox.close()
-    return _pieces(mailbox)
+    output = OutputBuffer()
+    output.close()
+    return _pieces(output)

@@ -1,4 +1,4 @@
-"""Where a pod lives on disk.
+"""The directories of a pod on disk.
 
     pods/<uid>/volumes/<volume>/…
     pods/<uid>/containers/<name>/root/…        the container's working folder, fresh at each start
@@ -7,26 +7,32 @@
 
 Without mounts, a ``mountPath`` is a link below ``root``: ``/etc/config`` is found at
 ``etc/config`` from where the container starts, and at ``$PROREUS_ROOT/etc/config`` from anywhere.
-All of it is for its owner's eyes only (0700).
+All of it is readable by its owner only (0700).
 """
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import assert_never
 
-from proreus.cluster.kubelet.runtimes.process.described import ContainerSpec, Json
-from proreus.cluster.kubelet.runtimes.process.expansion import expand
-from proreus.cluster.kubelet.runtimes.process.published import publish
-from proreus.cluster.kubelet.runtimes.process.references import ConfigProblem
-from proreus.cluster.kubelet.runtimes.process.volumes import (
+from proreus.api.json_types import Json
+from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec
+from proreus.cluster.kubelet.runtimes.pod_spec.references import ConfigProblem
+from proreus.cluster.kubelet.runtimes.pod_spec.volumes import (
     Empty,
     Files,
     HostPath,
     VolumeContent,
+    sub_path,
+)
+from proreus.cluster.kubelet.runtimes.process.atomic_writer import publish
+from proreus.cluster.kubelet.runtimes.process.untrusted_files import (
+    make_private,
+    open_regular,
+    remove_tree,
 )
 
 _TERMINATION_LOG = "/dev/termination-log"
@@ -71,7 +77,7 @@ class PodFolder:
         return self.path / "volumes" / name
 
 
-def realise_volume(folder: PodFolder, name: str, content: VolumeContent) -> bool:
+def write_volume(folder: PodFolder, name: str, content: VolumeContent) -> bool:
     """Whether something changed. Raises ``ConfigProblem``."""
     place = folder.volume(name)
     match content:
@@ -90,11 +96,10 @@ def realise_volume(folder: PodFolder, name: str, content: VolumeContent) -> bool
             assert_never(unknown)
 
 
-def realise_root(folder: PodFolder, container: ContainerSpec, variables: Mapping[str, str]) -> None:
+def create_root(folder: PodFolder, container: ContainerSpec, variables: Mapping[str, str]) -> None:
     """A fresh root with a link for every mount. Raises ``ConfigProblem``."""
     home = folder.container(container.name)
-    if home.root.exists():
-        shutil.rmtree(home.root)
+    remove_tree(home.root)
     home.root.mkdir(parents=True)
     # Outer mounts first, so that inner ones are made inside of what is mounted there.
     mounts = container.content.get("volumeMounts") or ()
@@ -103,7 +108,7 @@ def realise_root(folder: PodFolder, container: ContainerSpec, variables: Mapping
     message = home.termination_log(container)
     if not message.exists():
         message.parent.mkdir(parents=True, exist_ok=True)
-        message.touch()
+        os.close(open_regular(message, os.O_WRONLY | os.O_CREAT, 0o644))
 
 
 def working_folder(home: ContainerFolder, container: ContainerSpec) -> Path:
@@ -119,15 +124,15 @@ def working_folder(home: ContainerFolder, container: ContainerSpec) -> Path:
 
 def prepare_private(folders: Iterable[Path]) -> None:
     for folder in folders:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
+        make_private(folder)
 
 
 def _link(folder: PodFolder, root: Path, mount: Json, variables: Mapping[str, str]) -> None:
-    target = folder.volume(mount["name"])
-    below = mount.get("subPath") or expand(mount.get("subPathExpr") or "", variables)
-    if below:
-        target = target / _inside(below)
+    volume = target = folder.volume(mount["name"])
+    if below := sub_path(mount, variables):
+        target = volume / _inside(below)
+        if not target.resolve().is_relative_to(volume.resolve()):
+            raise ConfigProblem(f"subPath {below} leads out of volume {mount['name']}")
         if not target.exists():
             target.mkdir(parents=True)
     place = root / _inside(mount["mountPath"])
@@ -152,7 +157,8 @@ def _host_path(path: str, kind: str) -> Path:
     if kind == "DirectoryOrCreate":
         target.mkdir(parents=True, exist_ok=True)
     elif kind == "FileOrCreate":
-        target.touch()
+        if not target.exists():  # looked at first: opening a FIFO would wait for its reader
+            os.close(open_regular(target, os.O_WRONLY | os.O_CREAT, 0o644))
     elif kind in _HOST_CHECKS:
         holds, what = _HOST_CHECKS[kind]
         if not holds(target):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +10,14 @@ from proreus.aio.clock import Clock
 from proreus.client import Client
 from proreus.client.event_recorder import EventRecorder
 from proreus.cluster.kubelet.runtimes.process.folders import PodFolder
-from proreus.cluster.kubelet.runtimes.process.leftovers import Sweep
-from proreus.cluster.kubelet.runtimes.process.objects import WatchedObjects
+from proreus.cluster.kubelet.runtimes.process.orphaned_processes import ProcessSweep
+from proreus.cluster.kubelet.runtimes.watched_objects import WatchedObjects
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """``given`` is the environment that containers start from; ``changed`` takes a pod's key."""
+    """``given`` is the environment that containers start from; ``changed`` takes a pod's key;
+    ``marks`` has one for each start of a container."""
 
     client: Client
     clock: Clock
@@ -26,7 +27,8 @@ class Host:
     capacity: Mapping[str, str]
     given: Mapping[str, str]
     changed: Callable[[str], None]
-    sweep: Sweep
+    sweep: ProcessSweep
+    marks: Iterator[int]
 
     def pod_folder(self, uid: str) -> PodFolder:
         return PodFolder(self.folder / "pods" / uid)

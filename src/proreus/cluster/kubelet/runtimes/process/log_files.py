@@ -8,32 +8,46 @@ At most ``SEGMENTS`` of ``SEGMENT_BYTES`` are kept, and only of this start and t
 
 from __future__ import annotations
 
+import errno
 import logging
-import shutil
+import os
 from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
+from typing import BinaryIO
 
 from proreus.aio.gate import Waterline
-from proreus.cluster.kubelet.runtimes.process.log_format import Channel, LineSplitter
+from proreus.cluster.kubelet.runtimes.process.log_format import Channel, LogLineSplitter
+from proreus.cluster.kubelet.runtimes.process.untrusted_files import (
+    forget_record,
+    open_regular,
+    remove_tree,
+)
 
 log = logging.getLogger(__name__)
 
 SEGMENT_BYTES = 10 * 1024 * 1024
 SEGMENTS = 5
+_SEGMENT_MAX_BYTES = 2 * SEGMENT_BYTES  # the last write may go beyond its end
 _STARTS = 2
+_DIGITS = 19
 
 
 class LogWriter:
     """Takes a container's output; ``wait_more`` wakes those who read along."""
 
-    def __init__(self, folder: Path, now: Callable[[], float], *, segment_bytes: int) -> None:
+    def __init__(
+        self, folder: Path, now: Callable[[], float], *, segment_bytes: int = SEGMENT_BYTES
+    ) -> None:
+        """``folder`` exists (``prepare_log_folder``)."""
         self._folder = folder
         self._now = now
         self._segment_bytes = segment_bytes
         self._segment = 0
         self._size = 0
-        self._file = (folder / "0.log").open("ab", buffering=0)
-        self._splitters = {channel: LineSplitter(channel) for channel in _CHANNELS}
+        self._file: FileIO | None = None
+        self._is_closed = False
+        self._splitters = {channel: LogLineSplitter(channel) for channel in _CHANNELS}
         self._level = Waterline()
         self._lost = 0
 
@@ -44,7 +58,7 @@ class LogWriter:
 
     @property
     def is_closed(self) -> bool:
-        return self._file.closed
+        return self._is_closed
 
     async def wait_more(self, level: int) -> None:
         """Until the level is above ``level``, or the log is closed."""
@@ -60,16 +74,17 @@ class LogWriter:
             return
         for splitter in self._splitters.values():
             self._append(splitter.end(self._now()))
-        self._file.close()
+        self._close_segment()
+        self._is_closed = True
         self._level.rise_to(self._level.level + 1)
 
     def _append(self, lines: bytes) -> None:
         if not lines or self.is_closed:
             return
         try:
-            self._file.write(lines)
+            self._open_segment().write(lines)
         except OSError as problem:
-            # A full disk costs lines, not the container.
+            # A full disk, or a container that spoils its own log, costs lines, not the container.
             self._lost += 1
             if self._lost == 1:
                 log.warning("log lines are lost: folder=%s failure=%r", self._folder, problem)
@@ -80,32 +95,51 @@ class LogWriter:
         self._level.rise_to(self._level.level + 1)
 
     def _turn_over(self) -> None:
-        self._file.close()
+        self._close_segment()
         self._segment += 1
         self._size = 0
-        self._file = (self._folder / f"{self._segment}.log").open("ab", buffering=0)
-        (self._folder / f"{self._segment - SEGMENTS}.log").unlink(missing_ok=True)
+
+    def _open_segment(self) -> FileIO:
+        """Raises ``OSError``."""
+        if self._file is None:
+            path = self._folder / f"{self._segment}.log"
+            forget_record(path)  # none of ours: a segment is begun once
+            self._file = FileIO(open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb")
+            forget_record(self._folder / f"{self._segment - SEGMENTS}.log")
+        return self._file
+
+    def _close_segment(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 _CHANNELS: tuple[Channel, ...] = ("stdout", "stderr")
 
 
-def open_log(
-    logs: Path, restart: int, now: Callable[[], float], *, segment_bytes: int = SEGMENT_BYTES
-) -> LogWriter:
-    """For the start number ``restart``; what is older than the one before is dropped."""
+def prepare_log_folder(logs: Path, restart: int) -> None:
+    """An empty folder for the log of the start number ``restart``; what is older than the one
+    before is dropped. Not on the loop: who knows what lies there."""
     folder = logs / str(restart)
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
+    remove_tree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     for number in starts(logs)[:-_STARTS]:
-        shutil.rmtree(logs / str(number), ignore_errors=True)
-    return LogWriter(folder, now, segment_bytes=segment_bytes)
+        remove_tree(logs / str(number))
 
 
 def starts(logs: Path) -> list[int]:
     """The starts of which there is a log, the oldest first."""
     return _numbers(logs, "")
+
+
+def open_segment(folder: Path, number: int) -> BinaryIO:
+    """For reading. Raises ``OSError`` for what no writer of ours can have written."""
+    path = folder / f"{number}.log"
+    file = os.fdopen(open_regular(path, os.O_RDONLY), "rb")
+    if os.fstat(file.fileno()).st_size > _SEGMENT_MAX_BYTES:
+        file.close()
+        raise OSError(errno.EFBIG, "too long for a log", str(path))
+    return file
 
 
 def segments(folder: Path) -> list[int]:
@@ -115,6 +149,6 @@ def segments(folder: Path) -> list[int]:
 def _numbers(folder: Path, suffix: str) -> list[int]:
     try:
         names = [entry.name.removesuffix(suffix) for entry in folder.iterdir()]
-    except FileNotFoundError:
+    except OSError:
         return []
-    return sorted(int(name) for name in names if name.isdecimal())
+    return sorted(int(name) for name in names if name.isdecimal() and len(name) < _DIGITS)

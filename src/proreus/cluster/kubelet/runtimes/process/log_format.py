@@ -21,7 +21,7 @@ _STREAMS: dict[bytes, LogStream] = {b"stdout": "Stdout", b"stderr": "Stderr"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LogLine:
     """``is_whole`` false: the line goes on in the next entry of its stream."""
 
     at: bytes
@@ -30,7 +30,7 @@ class Entry:
     content: bytes
 
 
-class LineSplitter:
+class LogLineSplitter:
     """Bytes of one stream, in any pieces, to entries; a line longer than a piece is cut.
 
     Cost: one replace over the bytes, as long as no line is that long.
@@ -88,15 +88,15 @@ def format_log_time(unix_s: float) -> bytes:
     return f"{format_time(seconds)[:-1]}.{nanoseconds:09d}Z".encode()
 
 
-def parse_entry(line: bytes) -> Entry | None:
+def parse_entry(line: bytes) -> LogLine | None:
     """A line of the file without its newline; None if it is none of ours."""
     parts = line.split(b" ", 3)
     if len(parts) != 4 or parts[1] not in _STREAMS or parts[2] not in (b"F", b"P"):
         return None
-    return Entry(parts[0], _STREAMS[parts[1]], parts[2] == b"F", parts[3])
+    return LogLine(parts[0], _STREAMS[parts[1]], parts[2] == b"F", parts[3])
 
 
-class Rendering:
+class LogRendering:
     """Entries as a reader wants to see them; ``timestamps`` stand where a line begins."""
 
     def __init__(
@@ -107,14 +107,14 @@ class Rendering:
         self._timestamps = timestamps
         self._is_inside_line = False
 
-    def shows(self, entry: Entry) -> bool:
+    def includes(self, entry: LogLine) -> bool:
         return self._stream in ("All", entry.stream) and entry.at >= self._since
 
     def text(self, lines: Iterable[bytes]) -> bytes:
         made: list[bytes] = []
         for line in lines:
             entry = parse_entry(line)
-            if entry is None or not self.shows(entry):
+            if entry is None or not self.includes(entry):
                 continue
             if self._timestamps and not self._is_inside_line:
                 made.append(entry.at + b" ")

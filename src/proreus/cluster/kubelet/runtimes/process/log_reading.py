@@ -6,14 +6,16 @@ Bounded: a piece at a time is in memory, whatever the log's size.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mmap
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from proreus.cluster.kubelet.runtimes.process.log_files import LogWriter, segments
-from proreus.cluster.kubelet.runtimes.process.log_format import Rendering, parse_entry
+from proreus.cluster.kubelet.runtimes.process.log_files import LogWriter, open_segment, segments
+from proreus.cluster.kubelet.runtimes.process.log_format import LogRendering, parse_entry
 from proreus.cluster.kubelet.runtimes.streams import LogOptions
 
 _PIECE_BYTES = 64 * 1024
@@ -29,9 +31,13 @@ async def read_log(
     folder: Path, options: LogOptions, writer: LogWriter | None
 ) -> AsyncIterator[bytes]:
     """The log in ``folder``; followed while ``writer``, which writes it, is open."""
-    rendering = Rendering(stream=options.stream, since=options.since, timestamps=options.timestamps)
+    rendering = LogRendering(
+        stream=options.stream, since=options.since, timestamps=options.timestamps
+    )
     left = options.limit_bytes
-    pieces = _lines(folder, _start(folder, options, rendering), writer if options.follow else None)
+    # Looking for the last lines of one stream may take a look at all lines.
+    start = await asyncio.to_thread(_start, folder, options, rendering)
+    pieces = _lines(folder, start, writer if options.follow else None)
     async for lines in pieces:
         text = rendering.text(lines)
         if left is not None:
@@ -45,18 +51,18 @@ async def read_log(
 
 def tail_text(folder: Path, *, lines: int, limit_bytes: int) -> str:
     """The end of a finished log, for a message."""
-    rendering = Rendering()
+    rendering = LogRendering()
     start = _start(folder, LogOptions(tail_lines=lines), rendering)
     text = b""
     for number in segments(folder):
         if number >= start.segment:
-            with (folder / f"{number}.log").open("rb") as file:
+            with contextlib.suppress(OSError), open_segment(folder, number) as file:
                 file.seek(start.offset if number == start.segment else 0)
                 text += rendering.text(file.read().split(b"\n"))
     return text[-limit_bytes:].decode("utf-8", "replace")
 
 
-def _start(folder: Path, options: LogOptions, rendering: Rendering) -> _Position:
+def _start(folder: Path, options: LogOptions, rendering: LogRendering) -> _Position:
     found = segments(folder)
     first = _Position(found[0] if found else 0, 0)
     if options.tail_lines is None:
@@ -64,22 +70,34 @@ def _start(folder: Path, options: LogOptions, rendering: Rendering) -> _Position
     wanted, count = options.tail_lines, 0
     is_last = True
     for number in reversed(found):
-        path = folder / f"{number}.log"
-        size = path.stat().st_size
-        if not size:
-            continue
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        with _mapped(folder, number) as text:
             end = text.rfind(b"\n") + 1
             while end > 0:
                 begin = text.rfind(b"\n", 0, end - 1) + 1
                 entry = parse_entry(text[begin : end - 1])
-                if entry is not None and rendering.shows(entry):
+                if entry is not None and rendering.includes(entry):
                     if (entry.is_whole or is_last) and count == wanted:
                         return _Position(number, end)
                     count += entry.is_whole or is_last
                     is_last = False
                 end = begin
     return first
+
+
+@contextlib.contextmanager
+def _mapped(folder: Path, number: int) -> Iterator[mmap.mmap | bytes]:
+    """A segment's bytes; none of one that is empty or not ours."""
+    try:
+        file = open_segment(folder, number)
+    except OSError:
+        yield b""
+        return
+    with file:
+        if not os.fstat(file.fileno()).st_size:
+            yield b""
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            yield text
 
 
 async def _lines(
@@ -91,13 +109,13 @@ async def _lines(
         # Read before the files are, so that nothing falls between looking and waiting.
         level, is_growing = (writer.level, not writer.is_closed) if writer else (0, False)
         try:
-            with (folder / f"{number}.log").open("rb") as file:
+            with open_segment(folder, number) as file:
                 file.seek(offset)
                 async for piece in _pieces(file):
                     offset += len(piece)
                     *lines, rest = (rest + piece).split(b"\n")
                     yield lines
-        except FileNotFoundError:
+        except OSError:
             offset = 0
         later = [found for found in segments(folder) if found > number]
         if later:

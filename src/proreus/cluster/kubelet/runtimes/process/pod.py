@@ -1,7 +1,7 @@
-"""One pod in this runtime's hands: its course, and the tasks that follow it.
+"""One pod of the process runtime: its state machine, and the tasks that carry it out.
 
-Implements ``runtime.RunningPod``. ``run`` is the pod's task: ask the course what to do, do it, wait
-until something happens. It lasts until nothing of the pod runs and the object is gone.
+Implements ``runtime.RunningPod``. ``run`` is the pod's task: take the steps of the state machine,
+wait until something happens. It lasts until nothing of the pod runs and the object is gone.
 """
 
 from __future__ import annotations
@@ -9,33 +9,38 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import shutil
 from collections.abc import Mapping
 
 from proreus.aio.gate import Gate
 from proreus.api.object import KubeObject
 from proreus.client.event_recorder import NORMAL, WARNING
-from proreus.cluster.kubelet.runtimes.process.course import ContainerCourse
-from proreus.cluster.kubelet.runtimes.process.described import read_pod, refusal
-from proreus.cluster.kubelet.runtimes.process.host import Host
-from proreus.cluster.kubelet.runtimes.process.life import Life
-from proreus.cluster.kubelet.runtimes.process.log_files import open_log
-from proreus.cluster.kubelet.runtimes.process.preparing import (
+from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import read_pod
+from proreus.cluster.kubelet.runtimes.pod_spec.references import ConfigProblem, references_of
+from proreus.cluster.kubelet.runtimes.pod_spec.token_requests import token_requests
+from proreus.cluster.kubelet.runtimes.process.container_run import ContainerRun
+from proreus.cluster.kubelet.runtimes.process.container_setup import (
+    CommandMissing,
+    ContainerSetup,
     MountProblem,
-    NoCommand,
-    Preparing,
 )
-from proreus.cluster.kubelet.runtimes.process.probing import LifeSetting
-from proreus.cluster.kubelet.runtimes.process.references import ConfigProblem, references_of
-from proreus.cluster.kubelet.runtimes.process.restored import restore
-from proreus.cluster.kubelet.runtimes.process.volumes import token_requests
+from proreus.cluster.kubelet.runtimes.process.host import Host
+from proreus.cluster.kubelet.runtimes.process.log_files import LogWriter, prepare_log_folder
+from proreus.cluster.kubelet.runtimes.process.probe_workers import RunContext
+from proreus.cluster.kubelet.runtimes.process.restore import restore
+from proreus.cluster.kubelet.runtimes.process.state_machine import ContainerStateMachine
+from proreus.cluster.kubelet.runtimes.process.untrusted_files import remove_tree
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
-from proreus.cluster.kubelet.runtimes.states import CRASH_LOOP, CREATING, PodReport, Waiting
+from proreus.cluster.kubelet.runtimes.states import (
+    CONFIG_ERROR,
+    CRASH_LOOP,
+    CREATING,
+    NEVER_PULLED,
+    PodReport,
+    Waiting,
+)
 
 log = logging.getLogger(__name__)
 
-CONFIG_ERROR = "CreateContainerConfigError"
-NO_IMAGES = "ErrImageNeverPull"
 _RETRY_S = 10.0
 _REFRESH_S = 60.0
 
@@ -46,37 +51,35 @@ class ProcessPod:
     def __init__(self, host: Host, pod: KubeObject, addresses: PodAddresses, now: float) -> None:
         self.object = pod
         self.spec = read_pod(pod)
-        self.course = restore(self.spec, now)
+        self.machine = restore(self.spec, now)
         self._host = host
         self.addresses = addresses
-        self._preparing = Preparing(host, addresses)
-        self._lives: dict[str, Life] = {}
+        self._setup = ContainerSetup(host, addresses)
+        self._runs: dict[str, ContainerRun] = {}
         self._wake = asyncio.Event()
         self._is_refresh_due = False
         self._refresh_at = float("inf")
-        self._is_left = False
+        self._is_shutting_down = False
         self._over = Gate()
         self._gone = Gate()
-        if (why := refusal(self.spec)) is not None:
-            self.course.stop(now, *why)
 
     @property
-    def lives(self) -> Mapping[str, Life]:
+    def runs(self) -> Mapping[str, ContainerRun]:
         """Of the containers that run now, or are about to."""
-        return self._lives
+        return self._runs
 
     def update(self, pod: KubeObject) -> None:
         self.object = pod
-        self.spec = self.course.pod = read_pod(pod)
+        self.spec = self.machine.pod = read_pod(pod)
         by = self._host.clock.now() + self.spec.grace_s
         for spec in self.spec.all():
-            course, life = self.course.container(spec.name), self._lives.get(spec.name)
-            if course is not None and course.redefine(spec) and life is not None:
-                life.stop(by, f"Container {spec.name} definition changed, will be restarted")
+            machine, run = self.machine.container(spec.name), self._runs.get(spec.name)
+            if machine is not None and machine.redefine(spec) and run is not None:
+                run.stop(by, f"Container {spec.name} definition changed, will be restarted")
         self.refresh()  # labels and annotations may be files
 
     def stop(self, now: float, grace_s: float) -> None:
-        self.course.stop(now + grace_s)
+        self.machine.stop(now + grace_s)
         self._wake.set()
 
     def advance(self, now: float) -> None:
@@ -86,15 +89,15 @@ class ProcessPod:
         return None
 
     def report(self, now: float) -> PodReport:
-        return self.course.report()
+        return self.machine.report()
 
     def remove(self) -> None:
         self.stop(self._host.clock.now(), self.spec.grace_s)
         self._gone.open()
 
-    def leave(self, now: float, grace_s: float) -> None:
-        """The kubelet ends, and its containers with it; nobody is told, since they will be back."""
-        self._is_left = True
+    def shut_down(self, now: float, grace_s: float) -> None:
+        """The kubelet ends, and its containers with it; no events, since they will be restarted."""
+        self._is_shutting_down = True
         self.stop(now, grace_s)
 
     async def wait_over(self) -> None:
@@ -109,31 +112,33 @@ class ProcessPod:
     async def run(self) -> None:
         folder = self._host.pod_folder(self.spec.uid)
         try:
-            async with asyncio.TaskGroup() as lives:
-                while not self.course.is_over:
-                    await self._step(lives)
+            async with asyncio.TaskGroup() as runs:
+                while not self.machine.is_over:
+                    await self._step(runs)
             self._host.objects.release(self.spec.uid)
             self._over.open()
             self._changed()
             await self._gone.wait_open()
-            await asyncio.to_thread(shutil.rmtree, folder.path, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, folder.path)
         finally:
             self._host.objects.release(self.spec.uid)
 
-    async def _step(self, lives: asyncio.TaskGroup) -> None:
+    async def _step(self, runs: asyncio.TaskGroup) -> None:
         now = self._host.clock.now()
         self._wake.clear()
-        if (self._is_refresh_due or now >= self._refresh_at) and not self.course.is_stopping:
+        if (self._is_refresh_due or now >= self._refresh_at) and not self.machine.is_stopping:
             await self._refresh(now)
-        steps = self.course.steps(now)
-        by = self.course.stop_deadline(now)
+        steps = self.machine.steps(now)
+        by = self.machine.stop_deadline(now)
         for container in steps.stop:
-            if (life := self._lives.get(container.spec.name)) is not None:
-                life.stop(by)
+            if (run := self._runs.get(container.spec.name)) is not None:
+                run.stop(by)
         if steps.start is not None:
             steps.start.begin()
-            lives.create_task(self._live(steps.start), name=f"{self.spec.full_name} {steps.start}")
-        elif not self.course.is_over:
+            runs.create_task(
+                self._run_container(steps.start), name=f"{self.spec.full_name} {steps.start}"
+            )
+        elif not self.machine.is_over:
             self._changed()
             await self._wait(min(steps.due or float("inf"), self._refresh_at))
 
@@ -149,68 +154,70 @@ class ProcessPod:
         finally:
             timer.cancel()
 
-    async def _live(self, container: ContainerCourse) -> None:
-        """One life, from preparing it to its end."""
+    async def _run_container(self, container: ContainerStateMachine) -> None:
+        """One run, from its setup to its end."""
         name = container.spec.name
         try:
-            life = await self._prepared(container)
-            if life is not None:
-                self._lives[name] = life
+            run = await self._prepare(container)
+            if run is not None:
+                self._runs[name] = run
                 self._wake.set()  # it may have to stop before it began
-                await life.run()
-                self._say_back_off(container)
+                await run.run()
+                self._record_back_off(container)
         except Exception:
-            # One container's misfortune, ours included, is not to end the others'.
+            # A failure with one container must not end the others.
             log.exception("container failed: pod=%s container=%s", self.spec.full_name, name)
             retry_at = self._host.clock.now() + _RETRY_S
             container.refused("RunContainerError", "the kubelet failed, see its log", retry_at)
         finally:
-            self._lives.pop(name, None)
+            self._runs.pop(name, None)
             self._wake.set()
 
-    async def _prepared(self, container: ContainerCourse) -> Life | None:
+    async def _prepare(self, container: ContainerStateMachine) -> ContainerRun | None:
         """None: it cannot start, or need not any more."""
         spec, retry_at = container.spec, self._host.clock.now() + _RETRY_S
         try:
             self._host.objects.use(
                 self.spec.uid, self.spec.namespace, references_of(self.spec), self.refresh
             )
-            await self._preparing.volumes(self.spec)
-            command = await self._preparing.command(self.spec, spec)
-        except NoCommand:
+            await self._setup.volumes(self.spec)
+            command = await self._setup.command(self.spec, spec)
+        except CommandMissing:
             text = (
                 f'container "{spec.name}" names no command: '
                 "the process runtime has no images, so it needs one"
             )
-            self._say(WARNING, "Failed", f"Error: {text}")
-            container.refused(NO_IMAGES, text, None)
+            self._record(WARNING, "Failed", f"Error: {text}")
+            container.refused(NEVER_PULLED, text, None)
             return None
         except MountProblem as problem:
-            self._say(WARNING, "FailedMount", str(problem))
+            self._record(WARNING, "FailedMount", str(problem))
             container.refused(CREATING, "", retry_at)
             return None
         except ConfigProblem as problem:
-            self._say(WARNING, "Failed", f"Error: {problem}")
+            self._record(WARNING, "Failed", f"Error: {problem}")
             container.refused(CONFIG_ERROR, str(problem), retry_at)
             return None
-        if self.course.is_stopping:
+        if self.machine.is_stopping:
             container.refused(CREATING, "", None)
             return None
         if token_requests(self.spec):
             self._refresh_at = self._host.clock.now() + _REFRESH_S
         text = f'Container image "{spec.image}" is not needed: its command is run on this machine'
-        self._say(NORMAL, "Pulled", text)
+        self._record(NORMAL, "Pulled", text)
         home = self._host.pod_folder(self.spec.uid).container(spec.name)
-        writer = open_log(home.logs, container.next_restart, self._host.clock.now)
+        number = container.next_restart
+        await asyncio.to_thread(prepare_log_folder, home.logs, number)
+        writer = LogWriter(home.logs / str(number), self._host.clock.now)
         identity = f"process://{secrets.token_hex(32)}"
-        return Life(container, home, command, self._setting(), identity, writer)
+        return ContainerRun(container, home, command, self._run_context(), identity, writer)
 
-    def _setting(self) -> LifeSetting:
-        return LifeSetting(
+    def _run_context(self) -> RunContext:
+        return RunContext(
             clock=self._host.clock,
             pod_ip=self.addresses.pod_ip,
             grace_s=self.spec.grace_s,
-            say=self._say,
+            record_event=self._record,
             changed=self._wake.set,
             sweep=self._host.sweep,
         )
@@ -219,28 +226,28 @@ class ProcessPod:
         self._is_refresh_due = False
         if self._refresh_at < float("inf"):
             self._refresh_at = now + _REFRESH_S
-        for container in self.course.all():
+        for container in self.machine.all():
             container.retry(now)
-        if not self._lives:
-            return  # whoever starts makes the volumes first
+        if not self._runs:
+            return  # each start makes the volumes first
         try:
-            await self._preparing.volumes(self.spec)
+            await self._setup.volumes(self.spec)
         except ConfigProblem as problem:
-            self._say(WARNING, "FailedMount", str(problem))
+            self._record(WARNING, "FailedMount", str(problem))
 
-    def _say_back_off(self, container: ContainerCourse) -> None:
+    def _record_back_off(self, container: ContainerStateMachine) -> None:
         state = container.state
         if isinstance(state, Waiting) and state.reason == CRASH_LOOP:
             pod = self.spec.full_name
             text = f"Back-off restarting failed container {container.spec.name} in pod {pod}"
-            self._say(WARNING, "BackOff", text)
+            self._record(WARNING, "BackOff", text)
 
-    def _say(self, kind: str, reason: str, message: str) -> None:
-        if not self._is_left:
+    def _record(self, kind: str, reason: str, message: str) -> None:
+        if not self._is_shutting_down:
             self._host.recorder.event(self.object, kind, reason, message)
 
     def _changed(self) -> None:
         self._host.changed(self.object.key)
 
     def __repr__(self) -> str:
-        return f"<ProcessPod {self.spec.full_name}, {self.course.phase()}>"
+        return f"<ProcessPod {self.spec.full_name}, {self.machine.phase()}>"

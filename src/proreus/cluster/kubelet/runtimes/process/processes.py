@@ -3,8 +3,8 @@
 Each is a session of its own. From the moment its program runs, its first process is killed by the
 kernel when the kubelet dies, however that happens (PR_SET_PDEATHSIG); when the first process ends,
 the rest of its group is killed, as the end of a container's first process ends the container. What
-escaped to a session of its own is found by ``leftovers``. Linux only: pidfds say when a process has
-ended.
+escaped to a session of its own is found by ``leftovers``, by its environment or its mark. Linux
+only: pidfds say when a process has ended.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -26,10 +27,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from proreus.cluster.kubelet.runtimes.process.descriptors import (
-    DescriptorReader,
-    DescriptorWriter,
-)
+from proreus.cluster.kubelet.runtimes.process.descriptors import DescriptorReader, DescriptorWriter
+from proreus.cluster.kubelet.runtimes.process.guard import LIMIT
+from proreus.cluster.kubelet.runtimes.process.marks import UNMARKED
 
 _PR_SET_PDEATHSIG = 1
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -42,9 +42,12 @@ class CannotExecute(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
+    """``mark`` is inherited by all that it starts (``marks``)."""
+
     arguments: Sequence[str]
     environment: Mapping[str, str]
     folder: Path
+    mark: int = UNMARKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class Process:
     def _reap(self, loop: asyncio.AbstractEventLoop) -> None:
         loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
-        # Before it is reaped, so that the group's number cannot have become somebody else's.
+        # Before it is reaped, so that the group's number cannot have become another's.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         code = self._started.wait()
@@ -128,7 +131,7 @@ def spawn(command: Command, *, stdin: bool = False, tty: bool = False) -> Proces
         )
     try:
         _check_program(command)
-        launcher = () if tty else _launcher()
+        launcher = () if tty else _launcher_of(command.mark)
         started = subprocess.Popen(
             [*launcher, *command.arguments],
             stdin=channels[0],
@@ -137,7 +140,9 @@ def spawn(command: Command, *, stdin: bool = False, tty: bool = False) -> Proces
             cwd=command.folder,
             env=dict(command.environment),
             start_new_session=True,
-            preexec_fn=None if launcher else _in_child(os.getpid(), with_terminal=tty),
+            preexec_fn=None
+            if launcher
+            else _in_child(os.getpid(), command.mark, with_terminal=tty),
         )
     except (OSError, ValueError, subprocess.SubprocessError) as failure:
         if tty:
@@ -165,6 +170,23 @@ def _ends(started: subprocess.Popen[bytes], terminal: int, *, stdin: bool, tty: 
         if pipe is not None:
             pipe.close()
     return Ends(writer, DescriptorReader(pipes[0]), DescriptorReader(pipes[1]), None)
+
+
+def _launcher_of(mark: int) -> tuple[str, ...]:
+    asking, marking = _launcher(), _marker()
+    if mark == UNMARKED or not asking:
+        return asking
+    return (*asking, *marking, f"--rttime={mark}:{mark}", "--") if marking else ()
+
+
+@lru_cache(maxsize=1)
+def _marker() -> tuple[str, ...]:
+    """A program that sets a limit and becomes another; empty if there is none."""
+    found = shutil.which("prlimit")
+    if found is None:
+        return ()
+    tried = subprocess.run([found, "--rttime", "--", "true"], capture_output=True, check=False)
+    return (found,) if tried.returncode == 0 else ()
 
 
 @lru_cache(maxsize=1)
@@ -196,13 +218,15 @@ def _check_program(command: Command) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), program)
 
 
-def _in_child(kubelet: int, *, with_terminal: bool) -> Callable[[], None]:
+def _in_child(kubelet: int, mark: int, *, with_terminal: bool) -> Callable[[], None]:
     """Runs between fork and exec, where other threads' locks may be held: system calls only."""
 
     def prepare() -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != kubelet:
-            os._exit(SIGNALLED + signal.SIGKILL)  # it died before the kernel knew our wish
+            os._exit(SIGNALLED + signal.SIGKILL)  # it died before prctl took effect
+        if mark != UNMARKED:
+            resource.setrlimit(LIMIT, (mark, mark))
         if with_terminal:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import shutil
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,20 +20,22 @@ from proreus.aio.clock import Clock, deadline
 from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.client.event_recorder import EventRecorder
-from proreus.cluster.kubelet.runtimes.process.environment import inherited
+from proreus.cluster.kubelet.runtimes.pod_spec.environment import inherited
 from proreus.cluster.kubelet.runtimes.process.folders import prepare_private
 from proreus.cluster.kubelet.runtimes.process.guard import kill_below
-from proreus.cluster.kubelet.runtimes.process.guarding import guarded
+from proreus.cluster.kubelet.runtimes.process.guard_process import guarded
 from proreus.cluster.kubelet.runtimes.process.host import Host
-from proreus.cluster.kubelet.runtimes.process.leftovers import (
+from proreus.cluster.kubelet.runtimes.process.marks import marks, owner_of
+from proreus.cluster.kubelet.runtimes.process.orphaned_processes import (
     GroupRecord,
-    Sweep,
-    kill_recorded,
+    ProcessSweep,
+    kill_group,
 )
-from proreus.cluster.kubelet.runtimes.process.objects import WatchedObjects
 from proreus.cluster.kubelet.runtimes.process.pod import ProcessPod
 from proreus.cluster.kubelet.runtimes.process.streaming import ProcessStreams
+from proreus.cluster.kubelet.runtimes.process.untrusted_files import forget_record, remove_tree
 from proreus.cluster.kubelet.runtimes.runtime import Changed, PodAddresses
+from proreus.cluster.kubelet.runtimes.watched_objects import WatchedObjects
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ _LAST_MOMENT_S = 5.0
 
 
 class ProcessRuntime:
-    """``folder`` is the node's own; ``capacity`` what its containers may be told they have."""
+    """``folder`` is the node's own; ``capacity`` what the downward API reports."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class ProcessRuntime:
         """Raises ``FolderInUse``."""
         prepare_private([self._folder, self._folder / "pods"])
         async with guarded(self._folder, self._clock):
-            if killed := await asyncio.to_thread(self._end_leftovers):
+            if killed := await asyncio.to_thread(self._kill_orphans):
                 log.warning("ended what an earlier kubelet left running: processes=%d", killed)
             async with asyncio.TaskGroup() as group:
                 self._group = group
@@ -98,7 +99,7 @@ class ProcessRuntime:
         """Remove what is left of pods that are no more; ``uids`` are those that exist."""
         for folder in await asyncio.to_thread(self._pod_folders):
             if folder.name not in uids and folder.name not in self._pods:
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                await asyncio.to_thread(remove_tree, folder)
 
     async def _run(self, pod: ProcessPod) -> None:
         try:
@@ -116,14 +117,15 @@ class ProcessRuntime:
             capacity=self._capacity,
             given={**inherited(os.environ), **_server_variables(self._client.config.host)},
             changed=changed,
-            sweep=Sweep(),
+            sweep=ProcessSweep(),
+            marks=marks(owner_of(self._folder)),
         )
 
     async def _end_pods(self) -> None:
         """All of them, with grace, within a bound; the last ones by force."""
         now, pods = self._clock.now(), list(self._pods.values())
         for pod in pods:
-            pod.leave(now, min(pod.spec.grace_s, SHUTDOWN_GRACE_S))
+            pod.shut_down(now, min(pod.spec.grace_s, SHUTDOWN_GRACE_S))
         with contextlib.suppress(TimeoutError):
             async with deadline(self._clock, SHUTDOWN_GRACE_S + _LAST_MOMENT_S):
                 for pod in pods:
@@ -133,13 +135,13 @@ class ProcessRuntime:
         assert self._host is not None, "it runs"
         self._host.objects.close()
 
-    def _end_leftovers(self) -> int:
+    def _kill_orphans(self) -> int:
         killed = 0
         for record in self._folder.glob("pods/*/containers/*/process.json"):
             found = GroupRecord.read(record)
-            killed += kill_recorded(found) if found is not None else 0
-            record.unlink(missing_ok=True)
-        return killed + kill_below(str(self._folder / "pods"))
+            killed += kill_group(found) if found is not None else 0
+            forget_record(record)
+        return killed + kill_below(str(self._folder / "pods"), owner_of(self._folder))
 
     def _pod_folders(self) -> list[Path]:
         return [entry for entry in (self._folder / "pods").iterdir() if entry.is_dir()]
@@ -152,7 +154,4 @@ def _server_variables(url: str) -> dict[str, str]:
     """Where the API server is, for programs that look for it as pods do."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    return {
-        "KUBERNETES_SERVICE_HOST": parts.hostname or "",
-        "KUBERNETES_SERVICE_PORT": str(port),
-    }
+    return {"KUBERNETES_SERVICE_HOST": parts.hostname or "", "KUBERNETES_SERVICE_PORT": str(port)}

@@ -10,20 +10,20 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from proreus.aio.clock import Clock, deadline
+from proreus.cluster.kubelet.runtimes.process.container_run import ContainerRun
 from proreus.cluster.kubelet.runtimes.process.executions import Attachment, CommandExecution
 from proreus.cluster.kubelet.runtimes.process.folders import ContainerFolder, PodFolder
-from proreus.cluster.kubelet.runtimes.process.life import Life
 from proreus.cluster.kubelet.runtimes.process.log_files import starts
 from proreus.cluster.kubelet.runtimes.process.log_reading import read_log
 from proreus.cluster.kubelet.runtimes.process.pod import ProcessPod
 from proreus.cluster.kubelet.runtimes.process.processes import CannotExecute, spawn
 from proreus.cluster.kubelet.runtimes.states import Waiting
 from proreus.cluster.kubelet.runtimes.streams import (
-    ConnectionRefused,
     ContainerNotFound,
     Execution,
     LogOptions,
     NotStarted,
+    PortRefused,
     PreviousNotFound,
     StreamError,
 )
@@ -41,13 +41,13 @@ class ProcessStreams:
         self._clock = clock
 
     async def logs(self, pod_uid: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
-        home = self._home(pod_uid, container)
+        home = self._container_folder(pod_uid, container)
         found = starts(home.logs)
         if not found:
             why = self._why(pod_uid, container)
             raise NotStarted(f'container "{container}" is waiting to start: {why}')
         pod = self._pods.get(pod_uid)
-        life = pod.lives.get(container) if pod is not None else None
+        run = pod.runs.get(container) if pod is not None else None
         # A container that waits to be restarted shows its last life, whichever is asked for.
         number = found[-1]
         if options.previous and not self._is_waiting(pod, container):
@@ -55,24 +55,24 @@ class ProcessStreams:
                 said = f'previous terminated container "{container}" not found'
                 raise PreviousNotFound(said)
             number = found[-2]
-        writer = life.log if life is not None and number == found[-1] else None
+        writer = run.log if run is not None and number == found[-1] else None
         async for piece in read_log(home.logs / str(number), options, writer):
             yield piece
 
     async def execute(
         self, pod_uid: str, container: str, command: Sequence[str], *, stdin: bool, tty: bool
     ) -> Execution:
-        life = self._running(pod_uid, container)
-        wanted = life.command(command, **({"TERM": "xterm"} if tty else {}))
+        run = self._running(pod_uid, container)
+        wanted = run.command(command, **({"TERM": "xterm"} if tty else {}))
         try:
             return CommandExecution(spawn(wanted, stdin=stdin, tty=tty), self._clock)
         except CannotExecute as failure:
             raise StreamError(str(failure)) from failure
 
     async def attach(self, pod_uid: str, container: str, *, stdin: bool, tty: bool) -> Execution:
-        life = self._running(pod_uid, container)
-        assert life.process is not None, "a running container has a process"
-        return Attachment(life, life.process, stdin=stdin)
+        run = self._running(pod_uid, container)
+        assert run.process is not None, "a running container has a process"
+        return Attachment(run, run.process, stdin=stdin)
 
     async def connect(
         self, pod_uid: str, port: int
@@ -87,30 +87,30 @@ class ProcessStreams:
                     return await asyncio.open_connection(host, port)
             except (OSError, TimeoutError):
                 continue
-        raise ConnectionRefused(f"failed to connect to localhost:{port}: connection refused")
+        raise PortRefused(f"failed to connect to localhost:{port}: connection refused")
 
-    def _home(self, pod_uid: str, container: str) -> ContainerFolder:
+    def _container_folder(self, pod_uid: str, container: str) -> ContainerFolder:
         pod = self._pods.get(pod_uid)
         home = PodFolder(self._folder / "pods" / pod_uid).container(container)
-        is_known = pod is not None and pod.course.container(container) is not None
+        is_known = pod is not None and pod.machine.container(container) is not None
         if not is_known and not home.path.is_dir():
             raise ContainerNotFound(f'container "{container}" not found')
         return home
 
-    def _running(self, pod_uid: str, container: str) -> Life:
+    def _running(self, pod_uid: str, container: str) -> ContainerRun:
         pod = self._pods.get(pod_uid)
-        life = pod.lives.get(container) if pod is not None else None
-        if life is None or life.process is None or life.process.exit_code is not None:
-            if pod is None or pod.course.container(container) is None:
+        run = pod.runs.get(container) if pod is not None else None
+        if run is None or run.process is None or run.process.exit_code is not None:
+            if pod is None or pod.machine.container(container) is None:
                 raise ContainerNotFound(f'container "{container}" not found')
             raise NotStarted(f'container "{container}" is not running')
-        return life
+        return run
 
     def _is_waiting(self, pod: ProcessPod | None, container: str) -> bool:
-        course = pod.course.container(container) if pod is not None else None
-        return course is not None and isinstance(course.state, Waiting) and course.has_run
+        machine = pod.machine.container(container) if pod is not None else None
+        return machine is not None and isinstance(machine.state, Waiting) and machine.has_run
 
     def _why(self, pod_uid: str, container: str) -> str:
         pod = self._pods.get(pod_uid)
-        course = pod.course.container(container) if pod is not None else None
-        return course.state.reason if course and isinstance(course.state, Waiting) else "unknown"
+        machine = pod.machine.container(container) if pod is not None else None
+        return machine.state.reason if machine and isinstance(machine.state, Waiting) else "unknown"

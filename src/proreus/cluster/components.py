@@ -1,0 +1,128 @@
+"""The components of a cluster beside its API server, and how each is kept running.
+
+Every component has a client of its own and talks to the server over the wire, also when both are in
+one process, so that it can move to another machine without a change. One that dies is started again
+from nothing, with back-off and a line in the log (STYLE.md, 8).
+
+A component's code is loaded when it first runs, in a thread: the server is ready before everything
+that will use it has been imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from proreus.aio.backoff import Backoff
+from proreus.aio.clock import Clock
+from proreus.aio.tasks import supervise
+from proreus.cluster.controller_settings import ControllerSettings
+from proreus.cluster.kubelet.endpoint_tls import EndpointTls
+from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings, node_names
+
+if TYPE_CHECKING:
+    from proreus.client import Client, ClientConfig
+    from proreus.cluster.leader_election import Candidacy
+
+log = logging.getLogger(__name__)
+
+CONTROLLER_MANAGER, SCHEDULER = "system:kube-controller-manager", "system:kube-scheduler"
+NODES = "system:nodes"
+_RESTART_S, _RESTART_MAX_S = 0.5, 30.0
+_Run = Callable[["Client"], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """``run`` ends only by cancellation; a second call begins anew. ``user`` and ``groups``: whom
+    the cluster's policy gives the rights that it needs."""
+
+    name: str
+    run: _Run
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+def controllers_component(
+    clock: Clock, *, settings: ControllerSettings | None = None, candidacy: Candidacy | None = None
+) -> Component:
+    def load() -> _Run:
+        from proreus.cluster.controllers import run_controllers
+
+        return lambda client: run_controllers(client, clock, settings=settings, candidacy=candidacy)
+
+    return _loaded_later("controllers", load, CONTROLLER_MANAGER)
+
+
+def scheduler_component(clock: Clock, *, candidacy: Candidacy | None = None) -> Component:
+    def load() -> _Run:
+        from proreus.cluster.scheduler.scheduler import run_scheduler
+
+        return lambda client: run_scheduler(client, clock, candidacy=candidacy)
+
+    return _loaded_later("scheduler", load, SCHEDULER)
+
+
+def kubelet_component(
+    clock: Clock, nodes: int, *, name_prefix: str = "node", settings: KubeletSettings | None = None
+) -> Component:
+    """All nodes in one, with the rights of who runs it."""
+    return _kubelet(clock, node_names(nodes, name_prefix), settings)
+
+
+def node_components(
+    clock: Clock, nodes: int, *, settings: KubeletSettings | None = None
+) -> list[Component]:
+    """One per node, each with the rights of its node alone."""
+    tls = EndpointTls(settings or KubeletSettings(), clock)
+    return [
+        replace(
+            _kubelet(clock, [name], settings, tls), user=f"{NODE_PREFIX}{name}", groups=(NODES,)
+        )
+        for name in node_names(nodes)
+    ]
+
+
+def _kubelet(
+    clock: Clock,
+    names: list[str],
+    settings: KubeletSettings | None,
+    tls: EndpointTls | None = None,
+) -> Component:
+    def load() -> _Run:
+        from proreus.cluster.kubelet.kubelet import Kubelet
+
+        return lambda client: Kubelet(client, clock, names, settings, tls).run()
+
+    return _loaded_later("kubelet", load)
+
+
+def _loaded_later(name: str, load: Callable[[], _Run], user: str = "") -> Component:
+    async def run(client: Client) -> None:
+        run = await asyncio.to_thread(load)
+        await run(client)
+
+    return Component(name, run, user)
+
+
+async def run_component(part: Component, config: ClientConfig, clock: Clock) -> None:
+    """Until cancelled, whatever happens to the part or to the server."""
+    # A part is trusted to know its own pace; the limit is for people's programs.
+    own = replace(config, rate_limit=None, user_agent=f"proreus-{part.name}")
+
+    async def run() -> None:
+        from proreus.client import Client
+        from proreus.cluster.leader_election import note_warning
+
+        async with Client(own, clock=clock, on_warning=note_warning) as client:
+            await part.run(client)
+
+    backoff = Backoff(clock, initial_s=_RESTART_S, cap_s=_RESTART_MAX_S)
+    await supervise(part.name, run, clock=clock, backoff=backoff, died=_died)
+
+
+def _died(part: str, why: BaseException | None, delay_s: float) -> None:
+    log.error("part died, restarting: part=%s delay_s=%.1f", part, delay_s, exc_info=why)

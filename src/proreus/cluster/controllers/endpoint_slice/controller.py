@@ -1,0 +1,214 @@
+"""The EndpointSlice controller: addresses of the pods that Services select.
+
+Receives: keys of Services, from their events and those of pods.  Hands on: one slice per hundred
+pods, named after the Service, and the older Endpoints object with the same addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from proreus.api.json_types import JsonObject
+from proreus.api.object import KubeObject
+from proreus.api.selectors.labels import LabelSelector
+from proreus.api.status import AlreadyExists
+from proreus.client.controller import Controller, Result, Watch
+from proreus.client.informer import SharedInformer
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.endpoint_slice.slices import (
+    MANAGED_LABEL,
+    SERVICE_LABEL,
+    Slices,
+    same,
+)
+from proreus.cluster.controllers.ownership import controller_reference
+from proreus.cluster.controllers.reconciler import ObjectReconciler
+from proreus.cluster.pod_status import is_deleting, is_finished, is_ready
+
+SLICE_MAX = 100
+MANAGER = "endpointslice-controller.k8s.io"
+_ENDPOINTS_MAX = 1000
+
+
+def endpoint_slice_controller(context: ControllerContext) -> Controller:
+    services = EndpointSlices(context)
+    watches = [Watch(services.pods, services.keys_of_pod)]
+    return services.controller("endpointslice", owns=[services.slices.informer], watches=watches)
+
+
+# Decisions
+
+
+def is_listed(pod: KubeObject) -> bool:
+    """Whether a pod has an address and has not terminated."""
+    return bool((pod.get("status") or {}).get("podIP")) and not is_finished(pod)
+
+
+def endpoint(pod: KubeObject, *, publish_unready: bool) -> JsonObject:
+    serving = is_ready(pod) or publish_unready
+    found: JsonObject = {
+        "addresses": [pod.status.podIP],
+        "conditions": {
+            "ready": serving and not is_deleting(pod),
+            "serving": is_ready(pod),
+            "terminating": is_deleting(pod),
+        },
+        "targetRef": {
+            "kind": "Pod", "name": pod.name, "namespace": pod.namespace, "uid": pod.uid,
+        },
+    }  # fmt: skip
+    if pod.spec.nodeName:
+        found["nodeName"] = pod.spec.nodeName
+    return found
+
+
+def ports(service: KubeObject, pod: KubeObject | None) -> list[JsonObject]:
+    """The ports of a Service as its pods have them; a name is looked up in the pod."""
+    found: list[JsonObject] = []
+    for port in service.spec.ports or ():
+        number = _target(port, pod)
+        if number is None:
+            continue
+        made: JsonObject = {"protocol": port.get("protocol") or "TCP", "port": number}
+        made["name"] = port.get("name") or ""
+        if port.get("appProtocol"):
+            made["appProtocol"] = port["appProtocol"]
+        found.append(made)
+    return found
+
+
+def _target(port: Any, pod: KubeObject | None) -> int | None:
+    target = port.get("targetPort", port.get("port"))
+    if not isinstance(target, str):
+        return int(target)
+    for container in pod.spec.containers if pod is not None else ():
+        for one in container.get("ports") or ():
+            if one.get("name") == target and one.get("protocol", "TCP") == port.get("protocol"):
+                return int(one["containerPort"])
+    return None
+
+
+def slices_of(service: KubeObject, pods: Sequence[KubeObject]) -> list[JsonObject]:
+    """What the slices should hold: pods by the ports they have, a hundred at a time. A Service
+    without pods has one empty slice, so that clients see that it was processed."""
+    publish = bool(service.spec.publishNotReadyAddresses)
+    by_ports: list[tuple[list[JsonObject], list[JsonObject]]] = []
+    for pod in sorted((pod for pod in pods if is_listed(pod)), key=lambda pod: pod.name):
+        own = ports(service, pod)
+        group = next((found for known, found in by_ports if known == own), None)
+        if group is None:
+            group = []
+            by_ports.append((own, group))
+        made = endpoint(pod, publish_unready=publish)
+        if pod.spec.hostname and pod.spec.subdomain == service.name:
+            made["hostname"] = pod.spec.hostname  # it has a name of its own in this Service
+        group.append(made)
+    slices = [
+        _slice(service, own, group[start : start + SLICE_MAX])
+        for own, group in by_ports
+        for start in range(0, len(group), SLICE_MAX)
+    ]
+    return slices or [_slice(service, ports(service, None), [])]
+
+
+def _slice(service: KubeObject, own: list[JsonObject], endpoints: list[JsonObject]) -> JsonObject:
+    labels = {**service.labels, SERVICE_LABEL: service.name, MANAGED_LABEL: MANAGER}
+    families = service.spec.ipFamilies or ("IPv4",)
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {
+            "generateName": f"{service.name}-",
+            "namespace": service.namespace,
+            "labels": labels,
+            "ownerReferences": [controller_reference(service)],
+        },
+        "addressType": families[0],
+        "endpoints": endpoints,
+        "ports": own,
+    }
+
+
+def endpoints_of(service: KubeObject, slices: Sequence[JsonObject]) -> JsonObject:
+    """The same as an Endpoints object: ready addresses and others apart, per set of ports."""
+    subsets: list[JsonObject] = []
+    room = _ENDPOINTS_MAX
+    for one in slices:
+        subset: JsonObject = {}
+        for made in one["endpoints"][:room]:
+            if made["conditions"]["terminating"]:
+                continue
+            kind = "addresses" if made["conditions"]["ready"] else "notReadyAddresses"
+            address = {"ip": made["addresses"][0], "targetRef": made["targetRef"]}
+            address |= {field: made[field] for field in ("hostname", "nodeName") if field in made}
+            subset.setdefault(kind, []).append(address)
+            room -= 1
+        if subset:
+            named = [{k: v for k, v in port.items() if v != ""} for port in one["ports"]]
+            subsets.append({**subset, "ports": named})
+    return {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {
+            "name": service.name,
+            "namespace": service.namespace,
+            "labels": {**service.labels, "endpoints.kubernetes.io/managed-by": "proreus"},
+            "ownerReferences": [controller_reference(service)],
+        },
+        "subsets": subsets,
+    }
+
+
+# Acting
+
+
+class EndpointSlices(ObjectReconciler):
+    """Reconciles the slices and Endpoints of Services."""
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, "services")
+        self.pods = context.owned_informer("pods")
+        self.endpoints: SharedInformer = context.informers.informer("endpoints")
+        # In Kubernetes Endpoints are written by a controller of their own.
+        self._endpoints_api = context.client_of("endpoint-controller").core_v1.endpoints
+        self.slices = Slices(context, self.writes)
+
+    def keys_of_pod(self, pod: KubeObject) -> list[str]:
+        return [
+            service.key
+            for service in self.informer.lister.list(namespace=pod.namespace)
+            if service.spec.selector and _selector(service).matches(pod.labels)
+        ]
+
+    async def sync(self, service: KubeObject) -> Result | None:
+        if not service.spec.selector or is_deleting(service):
+            return None  # its addresses are managed by its users
+        if service.spec.type == "ExternalName":
+            return None
+        selector = _selector(service)
+        there = self.pods.lister.list(namespace=service.namespace)
+        pods = [pod for pod in there if selector.matches(pod.labels)]
+        wanted = slices_of(service, pods)
+        await self.slices.write(service, wanted)
+        await self._write_endpoints(service, endpoints_of(service, wanted))
+        return None
+
+    async def _write_endpoints(self, service: KubeObject, wanted: JsonObject) -> None:
+        api = self._endpoints_api(service.namespace)
+        present = self.endpoints.indexer.get(service.key)
+        try:
+            if present is None:
+                written = await api.create(wanted)
+            elif not same(present, wanted, "subsets"):
+                metadata = {**present.to_dict()["metadata"], "labels": wanted["metadata"]["labels"]}
+                written = await api.replace({**wanted, "metadata": metadata})
+            else:
+                return
+        except AlreadyExists:
+            return
+        self.writes.wrote(service.key, self.endpoints, written)
+
+
+def _selector(service: KubeObject) -> LabelSelector:
+    return LabelSelector.from_object({"matchLabels": dict(service.spec.selector)})

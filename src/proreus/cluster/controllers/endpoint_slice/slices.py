@@ -1,0 +1,62 @@
+"""Writing the EndpointSlices of one owner: some are kept or changed, others created or deleted.
+
+The owner passes the desired content, and its OwnWrites.
+"""
+
+from __future__ import annotations
+
+from proreus.api.json_types import JsonObject
+from proreus.api.object import KubeObject
+from proreus.api.status import NotFound
+from proreus.cluster.controllers.context import ControllerContext
+from proreus.cluster.controllers.own_writes import OwnWrites
+from proreus.cluster.controllers.ownership import CONTROLLER_INDEX
+
+SERVICE_LABEL = "kubernetes.io/service-name"
+MANAGED_LABEL = "endpointslice.kubernetes.io/managed-by"
+
+
+def same(present: KubeObject, wanted: JsonObject, *fields: str) -> bool:
+    labels = wanted["metadata"].get("labels") or {}
+    return dict(present.labels) == labels and all(
+        (present.get(field) or []) == (wanted.get(field) or []) for field in fields
+    )
+
+
+class Slices:
+    """The slices that owners of one resource control."""
+
+    def __init__(self, context: ControllerContext, writes: OwnWrites) -> None:
+        self.informer = context.owned_informer("endpointslices.discovery.k8s.io")
+        self._api = context.client.discovery_k8s_io_v1.endpointslices
+        self._writes = writes
+
+    async def write(self, owner: KubeObject, wanted: list[JsonObject]) -> None:
+        key, api = owner.key, self._api(owner.namespace)
+        owned = self.informer.indexer.by_index(CONTROLLER_INDEX, owner.uid)
+        free = sorted(self._writes.without_deleted(key, owned), key=lambda one: one.name)
+        for content in wanted:
+            present = _taken(free, content)
+            if present is None:
+                self._writes.wrote(key, self.informer, await api.create(content))
+            elif not same(present, content, "endpoints", "ports"):
+                metadata = {
+                    **present.to_dict()["metadata"],
+                    "labels": content["metadata"]["labels"],
+                }
+                written = await api.replace({**content, "metadata": metadata})
+                self._writes.wrote(key, self.informer, written)
+        for one in free:
+            try:
+                await api.delete(one.name, uid=one.uid)
+            except NotFound:
+                continue
+            self._writes.deleted(key, one)
+
+
+def _taken(free: list[KubeObject], wanted: JsonObject) -> KubeObject | None:
+    """A slice that can hold what is wanted, no longer free. Its address type cannot change."""
+    for number, one in enumerate(free):
+        if one.get("addressType") == wanted["addressType"]:
+            return free.pop(number)
+    return None

@@ -1,0 +1,1 @@
+"""What a pod's spec asks of any runtime: environment, volumes, probes. Pure."""

@@ -1,0 +1,154 @@
+"""Handlers of probes and lifecycle hooks: exec, httpGet, tcpSocket, sleep.
+
+Each call is bounded by its timeout; failures have a text for the user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from proreus.aio.clock import Clock, deadline
+from proreus.api.json_types import Json
+from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec
+from proreus.cluster.kubelet.runtimes.process.descriptors import DescriptorReader
+from proreus.cluster.kubelet.runtimes.process.processes import CannotExecute, Command, spawn
+from proreus.net.client.connectors import Route
+from proreus.net.client.http_client import HttpClient
+from proreus.net.client.transport_error import ConnectionRefused, TransportError
+
+_OUTPUT_BYTES = 10 * 1024
+_STATUS_OK = range(200, 400)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    is_success: bool
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerTarget:
+    """``command`` builds a command with the container's environment."""
+
+    container: ContainerSpec
+    pod_ip: str
+    command: Callable[[Sequence[str]], Command]
+    clock: Clock
+
+
+def is_supported(handler: Json) -> bool:
+    return any(kind in handler for kind in ("exec", "httpGet", "tcpSocket", "sleep"))
+
+
+async def call_handler(handler: Json, target: HandlerTarget, timeout_s: float) -> Answer:
+    """Of a probe or of a hook: exec, httpGet, tcpSocket, sleep."""
+    try:
+        return await _call(handler, target, timeout_s)
+    except (ValueError, OverflowError) as problem:  # a port or a header that cannot be used
+        return Answer(False, str(problem))
+
+
+async def _call(handler: Json, target: HandlerTarget, timeout_s: float) -> Answer:
+    if said := handler.get("exec"):
+        return await _execute(list(said.get("command") or ()), target, timeout_s)
+    if said := handler.get("httpGet"):
+        return await _get(said, target, timeout_s)
+    if said := handler.get("tcpSocket"):
+        return await _connect(said, target, timeout_s)
+    if said := handler.get("sleep"):
+        await target.clock.sleep(min(float(said.get("seconds") or 0), timeout_s))
+        return Answer(True)
+    return Answer(False, f"unsupported: {', '.join(sorted(handler))}")
+
+
+async def _execute(arguments: list[str], target: HandlerTarget, timeout_s: float) -> Answer:
+    output = bytearray()
+
+    async def collect(reader: DescriptorReader) -> None:
+        async for piece in reader:
+            output.extend(piece[: _OUTPUT_BYTES - len(output)])
+
+    if not arguments:
+        return Answer(False, "no command")
+    try:
+        process = spawn(target.command(arguments))
+    except CannotExecute as failure:
+        return Answer(False, str(failure))
+    assert process.ends.stderr is not None
+    try:
+        async with deadline(target.clock, timeout_s), asyncio.TaskGroup() as group:
+            group.create_task(collect(process.ends.stdout))
+            group.create_task(collect(process.ends.stderr))
+            await process.wait()
+    except TimeoutError:
+        if process.exit_code is None:
+            return Answer(False, f"command timed out: {arguments} timed out after {timeout_s:g}s")
+    finally:
+        process.kill()
+        process.ends.close()
+        await process.wait()
+    return Answer(process.exit_code == 0, output.decode("utf-8", "replace"))
+
+
+async def _get(said: Json, target: HandlerTarget, timeout_s: float) -> Answer:
+    port = target.container.port(said.get("port") or 0)
+    if not port:
+        return Answer(False, f"couldn't find port: {said.get('port')}")
+    scheme = str(said.get("scheme") or "HTTP").lower()
+    path = "/" + str(said.get("path") or "/").lstrip("/")
+    url = f"{scheme}://{said.get('host') or target.pod_ip}:{port}{path}"
+    headers = {"User-Agent": "kube-probe", "Accept": "*/*"}
+    headers |= {h["name"]: str(h.get("value") or "") for h in said.get("httpHeaders") or ()}
+    route = Route(ssl=_without_trust() if scheme == "https" else None, compressed=False)
+    try:
+        async with (
+            deadline(target.clock, timeout_s),
+            HttpClient(route) as client,
+            # Only how it begins: a probe does not wait for what may never end.
+            client.stream("GET", url, headers, None) as answer,
+        ):
+            status = answer.status
+    except TimeoutError:
+        return Answer(False, f'Get "{url}": context deadline exceeded')
+    except TransportError as failure:
+        return Answer(False, f'Get "{url}": {_reason(failure, port, target)}')
+    if status in _STATUS_OK:
+        return Answer(True)
+    return Answer(False, f"HTTP probe failed with statuscode: {status}")
+
+
+def _reason(failure: TransportError, port: int, target: HandlerTarget) -> str:
+    if isinstance(failure, ConnectionRefused):
+        return f"dial tcp {target.pod_ip}:{port}: connect: connection refused"
+    return str(failure)
+
+
+async def _connect(said: Json, target: HandlerTarget, timeout_s: float) -> Answer:
+    port, host = target.container.port(said.get("port") or 0), said.get("host") or target.pod_ip
+    if not port:
+        return Answer(False, f"couldn't find port: {said.get('port')}")
+    try:
+        async with deadline(target.clock, timeout_s):
+            _, writer = await asyncio.open_connection(host, port)
+            writer.close()
+    except TimeoutError:
+        return Answer(False, f"dial tcp {host}:{port}: i/o timeout")
+    except OSError as failure:
+        why = (failure.strerror or str(failure)).lower()
+        if isinstance(failure, ConnectionRefusedError):
+            why = "connection refused"
+        return Answer(False, f"dial tcp {host}:{port}: connect: {why}")
+    return Answer(True)
+
+
+@lru_cache(maxsize=1)
+def _without_trust() -> ssl.SSLContext:
+    """Probes do not verify certificates."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

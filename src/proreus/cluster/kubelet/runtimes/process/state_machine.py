@@ -1,0 +1,293 @@
+"""The state machine of a pod: which container starts next, which must stop, its phase. Pure.
+
+Its inputs are what happened (a start, an exit, a failed start); its output are the next ``steps``,
+which the tasks of ``pod`` do. A run of a container is active from the beginning of its start until
+it has ended; nothing is started twice at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec, PodSpec
+from proreus.cluster.kubelet.runtimes.restart_policy import RestartedContainer, runs_again
+from proreus.cluster.kubelet.runtimes.states import (
+    CRASH_LOOP,
+    CREATING,
+    DEADLINE_EXCEEDED,
+    DEADLINE_TEXT,
+    FAILED,
+    HEALTHY_AFTER_S,
+    INITIALIZING,
+    PENDING,
+    RUNNING,
+    SUCCEEDED,
+    TERMINAL,
+    ContainerReport,
+    ContainerState,
+    PodReport,
+    Running,
+    Terminated,
+    Waiting,
+    crash_backoff_s,
+    crash_loop_message,
+)
+
+
+@dataclass(slots=True)
+class ContainerStateMachine(RestartedContainer):
+    """``restarts`` is the number of the run that is active, or was last."""
+
+    spec: ContainerSpec
+    state: ContainerState = field(default_factory=Waiting)
+    last: Terminated | None = None
+    restarts: int = 0
+    crashes: int = 0
+    container_id: str = ""
+    is_active: bool = False
+    is_started: bool = False
+    is_ready: bool = False
+    has_started: bool = False  # in any of its runs
+    is_redefined: bool = False  # it is restarted with its new spec, whatever its policy
+
+    @property
+    def has_run(self) -> bool:
+        return self.last is not None or not isinstance(self.state, Waiting)
+
+    @property
+    def allows_next(self) -> bool:
+        """Of an init container: what comes after it may run."""
+        return self.has_started if self.spec.is_sidecar else self.has_succeeded
+
+    @property
+    def next_restart(self) -> int:
+        """The number of the run that is being started."""
+        return self.restarts + 1 if self.container_id else 0
+
+    def begin(self) -> None:
+        if isinstance(self.state, Terminated):
+            self.last = self.state
+        self.state = Waiting(CREATING)
+        self.is_active, self.is_redefined = True, False
+
+    def redefine(self, spec: ContainerSpec) -> bool:
+        """The pod's spec changed; whether what runs must be replaced."""
+        is_other = spec.image != self.spec.image
+        self.spec = spec
+        self.is_redefined |= is_other and self.is_active
+        return self.is_redefined
+
+    def refused(self, reason: str, message: str, retry_at: float | None) -> None:
+        """It could not be started, and did not count as a start."""
+        self.state = Waiting(reason, retry_at, message)
+        self.is_active = self.is_started = self.is_ready = False
+
+    def retry(self, now: float) -> None:
+        """What it was refused for may have changed."""
+        if isinstance(self.state, Waiting) and self.state.until and self.state.reason != CRASH_LOOP:
+            self.state = Waiting(self.state.reason, now, self.state.message)
+
+    def set_running(self, container_id: str, now: float) -> None:
+        self._count(container_id)
+        self.state = Running(now)
+
+    def set_started(self) -> None:
+        self.is_started = self.has_started = True
+
+    def ended(self, how: Terminated) -> None:
+        self._count(how.container_id)
+        self.is_active = self.is_started = self.is_ready = False
+        is_forgiven = how.finished_at - how.started_at >= HEALTHY_AFTER_S or self.is_redefined
+        self.crashes = 1 if is_forgiven else self.crashes + 1
+        self.state = how
+        self.back_off()
+
+    def start_at(self) -> float | None:
+        """When it may start; None: not by itself."""
+        if self.is_active:
+            return None
+        match self.state:
+            case Waiting(_, until):
+                return until
+            case Terminated(finished_at=finished_at) if self.restarts_after(self.state):
+                return finished_at
+            case _:
+                return None
+
+    @property
+    def is_new(self) -> bool:
+        """Never tried."""
+        return not self.is_active and self.state in (Waiting(CREATING), Waiting(INITIALIZING))
+
+    def give_up(self) -> None:
+        """The pod ends: what waits to be restarted is over."""
+        if not self.is_active and isinstance(self.state, Waiting) and self.last is not None:
+            self.state = self.last
+
+    def restarts_after(self, ended: Terminated) -> bool:
+        return self.is_redefined or runs_again(self.spec.restart_policy, ended)
+
+    def back_off(self) -> None:
+        """If it will be restarted, but not at once."""
+        backoff_s = crash_backoff_s(self.crashes)
+        if isinstance(self.state, Terminated) and self.restarts_after(self.state) and backoff_s:
+            self.last = self.state
+            self.state = Waiting(CRASH_LOOP, self.last.finished_at + backoff_s)
+
+    def _count(self, container_id: str) -> None:
+        if container_id != self.container_id:
+            self.restarts = self.next_restart
+            self.container_id = container_id
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What to do now; ``due`` is when to ask again if nothing happens, None: not before then."""
+
+    start: ContainerStateMachine | None
+    stop: Sequence[ContainerStateMachine]
+    due: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Stopping:
+    deadline: float
+    reason: str = ""
+    message: str = ""
+
+
+class PodStateMachine:
+    """``begun``: when the pod's deadline began to run."""
+
+    def __init__(self, pod: PodSpec, begun: float) -> None:
+        self.pod = pod
+        self.begun = begun
+        self.init = [ContainerStateMachine(spec) for spec in pod.init]
+        waiting = Waiting(INITIALIZING) if pod.init else Waiting()
+        self.containers = [ContainerStateMachine(spec, waiting) for spec in pod.containers]
+        self._stopping: _Stopping | None = None
+
+    def all(self) -> list[ContainerStateMachine]:
+        return [*self.init, *self.containers]
+
+    def container(self, name: str) -> ContainerStateMachine | None:
+        return next((found for found in self.all() if found.spec.name == name), None)
+
+    def stop(self, deadline: float, reason: str = "", message: str = "") -> None:
+        """End everything by ``deadline``. A further call can only shorten the time."""
+        if self._stopping is None:
+            self._stopping = _Stopping(deadline, reason, message)
+        elif deadline < self._stopping.deadline:
+            before = self._stopping
+            self._stopping = _Stopping(deadline, before.reason, before.message)
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing runs, and nothing will."""
+        is_ending = self._stopping is not None or self._is_work_done
+        return is_ending and not any(container.is_active for container in self.all())
+
+    def stop_deadline(self, now: float) -> float:
+        """By when what ``steps`` stops must have ended."""
+        return self._stopping.deadline if self._stopping else now + self.pod.grace_s
+
+    def steps(self, now: float) -> Steps:
+        limit_s = self.pod.active_deadline_s
+        expires = self.begun + limit_s if limit_s is not None else None
+        if expires is not None and now >= expires and not self.is_over:
+            self.stop(now + self.pod.grace_s, DEADLINE_EXCEEDED, DEADLINE_TEXT)
+        if self._stopping is not None or self._is_work_done:
+            for container in self.all():
+                container.give_up()
+            return Steps(None, self._to_stop(), None)
+        candidates = self._candidates()
+        times = [expires] if expires is not None else []
+        for container in candidates:
+            at = now if container.is_new else container.start_at()
+            if at is not None and at <= now:
+                return Steps(container, (), now)
+            if at is not None:
+                times.append(at)
+        return Steps(None, (), min(times, default=None))
+
+    def _candidates(self) -> list[ContainerStateMachine]:
+        """Those whose turn it is, in order; the ones behind one that is being started wait."""
+        found: list[ContainerStateMachine] = []
+        have_run = any(container.has_run for container in self.containers)
+        for container in self.init:
+            if not (have_run or container.allows_next):
+                return [*found, container]
+            if container.spec.is_sidecar:
+                found.append(container)
+        for container in self.containers:
+            found.append(container)
+            if container.is_active and isinstance(container.state, Waiting):
+                break  # its hook after the start has not ended
+        return found
+
+    def _to_stop(self) -> list[ContainerStateMachine]:
+        """All at once, but sidecars after the others, one by one, the last one first."""
+        others = [c for c in self.all() if c.is_active and not c.spec.is_sidecar]
+        if others:
+            return others
+        sidecars = [c for c in self.init if c.is_active]
+        return sidecars[-1:]
+
+    @property
+    def _is_work_done(self) -> bool:
+        """All containers have ended for good, or cannot begin because an init container failed."""
+        if any(c.is_done and not c.has_succeeded for c in self.init):
+            return True
+        return all(c.is_done for c in self.containers)
+
+    def phase(self) -> str:
+        if self.is_over:
+            if self._stopping is not None and self._stopping.reason:
+                return FAILED
+            everything = [*(c for c in self.init if not c.spec.is_sidecar), *self.containers]
+            return SUCCEEDED if all(c.has_succeeded for c in everything) else FAILED
+        if not all(c.allows_next for c in self.init) and not any(
+            c.has_run for c in self.containers
+        ):
+            return PENDING
+        if any(not c.has_run for c in self.containers):
+            return PENDING
+        return RUNNING
+
+    def report(self) -> PodReport:
+        stopping, phase = self._stopping, self.phase()
+        is_terminal = phase in TERMINAL
+        why = stopping if stopping is not None and is_terminal else None
+        return PodReport(
+            phase=phase,
+            begun=self.begun,
+            init=[self._reported(c, is_terminal) for c in self.init],
+            containers=[self._reported(c, is_terminal) for c in self.containers],
+            reason=why.reason if why else "",
+            message=why.message if why else "",
+        )
+
+    def _reported(self, container: ContainerStateMachine, is_terminal: bool) -> ContainerReport:
+        spec, state = container.spec, container.state
+        if isinstance(state, Waiting) and state.reason == CRASH_LOOP:
+            backoff_s = crash_backoff_s(container.crashes)
+            said = crash_loop_message(backoff_s, spec.name, self.pod.full_name)
+            state = Waiting(state.reason, state.until, said)
+        is_done_with = spec.is_init and not spec.is_sidecar and container.has_succeeded
+        return ContainerReport(
+            name=spec.name,
+            image=spec.image,
+            image_id=f"process://{spec.image}" if container.container_id else "",
+            container_id=container.container_id,
+            state=state,
+            last=container.last,
+            restarts=container.restarts,
+            is_ready=is_done_with or (container.is_ready and not is_terminal),
+            is_started=container.is_started,
+            allows_next=container.allows_next,
+        )

@@ -1,0 +1,53 @@
+"""Restart policies: which containers are restarted after they have ended. Pure.
+
+Shared by all runtimes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from proreus.api.json_types import Json
+from proreus.cluster.kubelet.runtimes.states import ContainerState, Terminated
+
+ALWAYS, ON_FAILURE, NEVER = "Always", "OnFailure", "Never"
+
+
+def is_sidecar(container: Json, *, is_init: bool) -> bool:
+    return is_init and container.get("restartPolicy") == ALWAYS
+
+
+def restart_policy(container: Json, pod_policy: str, *, is_init: bool) -> str:
+    """The container's own: what follows from its pod and its place in it."""
+    if is_sidecar(container, is_init=is_init):
+        return ALWAYS
+    if is_init and pod_policy == ALWAYS:
+        return ON_FAILURE  # an init container that succeeded is done
+    return pod_policy
+
+
+class RestartedContainer(ABC):
+    """A container that its runtime starts again after it has ended, by its policy."""
+
+    __slots__ = ()
+    state: ContainerState
+
+    @abstractmethod
+    def restarts_after(self, ended: Terminated) -> bool: ...
+
+    @property
+    def has_succeeded(self) -> bool:
+        return has_succeeded(self.state)
+
+    @property
+    def is_done(self) -> bool:
+        """Ended for good."""
+        return isinstance(self.state, Terminated) and not self.restarts_after(self.state)
+
+
+def has_succeeded(state: ContainerState) -> bool:
+    return isinstance(state, Terminated) and state.exit_code == 0
+
+
+def runs_again(policy: str, ended: Terminated) -> bool:
+    return policy == ALWAYS or (policy == ON_FAILURE and not has_succeeded(ended))

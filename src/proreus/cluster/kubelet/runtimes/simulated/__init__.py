@@ -1,0 +1,1 @@
+"""The simulated runtime: containers that are functions of time, thousands in one process."""

@@ -1,0 +1,184 @@
+"""One simulated container: waiting, running, terminated, as a function of time. Pure.
+
+Before it starts it must have its image and what its environment refers to:
+
+    Waiting ──no image──▶ ErrImagePull ⇄ ImagePullBackOff    ──image──▶ Running
+       └──no object for a variable──▶ CreateContainerConfigError ──object──▶ Running
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from proreus.cluster.kubelet.runtimes.restart_policy import RestartedContainer, runs_again
+from proreus.cluster.kubelet.runtimes.simulated.plan import ContainerPlan
+from proreus.cluster.kubelet.runtimes.states import (
+    CONFIG_ERROR,
+    CRASH_LOOP,
+    CREATING,
+    HEALTHY_AFTER_S,
+    INITIALIZING,
+    INTERRUPTED,
+    KILLED,
+    NEVER_PULLED,
+    PULL_BACKOFF,
+    PULL_FAILED,
+    ContainerState,
+    Running,
+    Terminated,
+    Waiting,
+    crash_backoff_s,
+    pull_backoff_s,
+)
+
+_PULL_FAILURE_SHOWN_S = 2.0  # then the back-off is what is reported
+
+
+def image_not_found(image: str) -> str:
+    return f'failed to resolve reference "{image}": not found'
+
+
+@dataclass(slots=True)
+class Container(RestartedContainer):
+    """``crashes`` in a row decide about the back-off; ``restarts`` are counted for ever."""
+
+    plan: ContainerPlan
+    state: ContainerState = field(default_factory=Waiting)
+    restarts: int = 0
+    crashes: int = 0
+    last: Terminated | None = None
+    failed_pulls: int = 0
+    pulled_at: float = 0.0
+
+    def advance(self, now: float, begin: float | None, problem: str = "") -> None:
+        """Do everything that is due; ``begin``: since when it may start, None: not yet.
+        ``problem``: why its environment cannot be made."""
+        if isinstance(self.state, Waiting) and self._is_freed(self.state.reason, problem):
+            self.state = Waiting(CREATING, now)
+        while True:
+            match self.state:
+                case Waiting(reason, until):
+                    if reason in (NEVER_PULLED, CONFIG_ERROR):
+                        return
+                    if until is None:
+                        if begin is None:
+                            return
+                        until = begin + self.plan.start_delay_s
+                        self.state = Waiting(CREATING if reason == INITIALIZING else reason, until)
+                    if until > now:
+                        return
+                    self._try_to_start(until, reason, problem)
+                case Running():
+                    due = self.exit_at
+                    if due is None or due > now:
+                        return
+                    self._finish(due, self.plan.exit_code)
+                case Terminated() as ended:
+                    if not self.restarts_after(ended):
+                        return
+                    self.last = ended
+                    reason = CRASH_LOOP if self.crashes > 1 else CREATING
+                    self.state = Waiting(reason, ended.finished_at + self.backoff_s)
+                case unknown:
+                    assert_never(unknown)
+
+    def stop(self, now: float, begun: float, deadline: float) -> None:
+        """Its stop was requested at ``begun``; it is killed at ``deadline``. A container that runs
+        for ever exits with 0; one that would have ended by itself was interrupted."""
+        match self.state:
+            case Running():
+                by_itself, stopped = self.exit_at, begun + self.plan.stop_after_s
+                if by_itself is not None and by_itself <= min(now, stopped, deadline):
+                    self._finish(by_itself, self.plan.exit_code)
+                elif stopped <= min(now, deadline):
+                    self._finish(stopped, 0 if by_itself is None else INTERRUPTED)
+                elif deadline <= now:
+                    self._finish(deadline, KILLED)
+            case Waiting() if self.last is not None:
+                self.state = self.last
+            case Waiting() | Terminated():
+                pass
+            case unknown:
+                assert_never(unknown)
+
+    @property
+    def exit_at(self) -> float | None:
+        """When it exits by itself, if it runs."""
+        plan = self.plan
+        if not isinstance(self.state, Running) or plan.exit_after_s is None:
+            return None
+        if plan.exits is not None and self.restarts >= plan.exits:
+            return None
+        return self.state.started_at + plan.exit_after_s
+
+    @property
+    def ready_at(self) -> float | None:
+        if not isinstance(self.state, Running) or self.plan.ready_after_s is None:
+            return None
+        return self.state.started_at + self.plan.ready_after_s
+
+    def is_ready(self, now: float) -> bool:
+        return self.ready_at is not None and self.ready_at <= now
+
+    @property
+    def backoff_s(self) -> float:
+        return crash_backoff_s(self.crashes)
+
+    @property
+    def has_failed(self) -> bool:
+        return self.is_done and not self.has_succeeded
+
+    def due_times(self) -> list[float]:
+        """When something will happen by itself; may lie in the past."""
+        match self.state:
+            case Waiting(until=until):
+                times = [until]
+            case Running():
+                times = [self.exit_at, self.ready_at]
+            case Terminated():
+                times = []
+            case unknown:
+                assert_never(unknown)
+        return [time for time in times if time is not None]
+
+    def _is_freed(self, reason: str, problem: str) -> bool:
+        """Whether what it waited for exists now."""
+        if reason in (PULL_FAILED, PULL_BACKOFF):
+            return self.plan.missing_image != "pull"
+        if reason == NEVER_PULLED:
+            return self.plan.missing_image != "never"
+        return reason == CONFIG_ERROR and not problem
+
+    def _try_to_start(self, at: float, reason: str, problem: str) -> None:
+        image = self.plan.image
+        if self.plan.missing_image == "never":
+            text = f'Container image "{image}" is not present with pull policy of Never'
+            self.state = Waiting(NEVER_PULLED, None, text)
+        elif self.plan.missing_image == "pull" and reason == PULL_FAILED:
+            text = f'Back-off pulling image "{image}": ErrImagePull: {image_not_found(image)}'
+            until = self.pulled_at + pull_backoff_s(self.failed_pulls)
+            self.state = Waiting(PULL_BACKOFF, until, text)
+        elif self.plan.missing_image == "pull":
+            self.failed_pulls += 1
+            self.pulled_at = at
+            self.state = Waiting(PULL_FAILED, at + _PULL_FAILURE_SHOWN_S, image_not_found(image))
+        elif problem:
+            self.state = Waiting(CONFIG_ERROR, None, problem)
+        else:
+            self.failed_pulls = 0
+            self._start(at)
+
+    def _start(self, at: float) -> None:
+        if self.last is not None:
+            self.restarts += 1
+        self.state = Running(at)
+
+    def _finish(self, at: float, code: int) -> None:
+        assert isinstance(self.state, Running)
+        started_at = self.state.started_at
+        self.crashes = 1 if at - started_at >= HEALTHY_AFTER_S else self.crashes + 1
+        self.state = Terminated(code, started_at, at)
+
+    def restarts_after(self, ended: Terminated) -> bool:
+        return runs_again(self.plan.restart_policy, ended)

@@ -1,0 +1,209 @@
+"""The behaviour of a simulated pod, from its spec and its annotations (``docs/simulation.md``).
+
+    proreus.dev/start-delay: 2s     how long a container is being created (default 0)
+    proreus.dev/ready-after: 5s     how long after its start it is ready; "never" (default: the
+                                    readiness probe's initial delay)
+    proreus.dev/exit-after: 10s     it exits by itself then; "never" (default: as its command says,
+                                    else never, but 1s in a Job)
+    proreus.dev/exit-code: "1"      with this code (default: as its command says, else 0)
+    proreus.dev/exits: "3"          only so many times, then it keeps running (default: always)
+    proreus.dev/stop-after: 1s      how long it takes to stop (default 0)
+    proreus.dev/missing-image: x:*  images that cannot be pulled, as patterns with commas between
+
+They hold for all containers but the init containers; ``NAME.proreus.dev/…`` holds for the container
+NAME alone, whichever it is, and wins. Init containers exit at once with 0 unless annotated.
+A value that cannot be read counts as absent; ``PodPlan.faults`` says which those are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from proreus.api.json_types import Json
+from proreus.api.object import KubeObject
+from proreus.api.values.duration import parse_duration
+from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand
+from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS, is_sidecar, restart_policy
+from proreus.cluster.kubelet.runtimes.simulated.requirements import literal_variables
+from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
+
+DOMAIN = "proreus.dev"
+LacksImage = Literal["", "pull", "never"]
+_NAMES = frozenset(
+    (
+        "start-delay",
+        "ready-after",
+        "exit-after",
+        "exit-code",
+        "exits",
+        "stop-after",
+        "missing-image",
+    )
+)
+_JOB_RUNS_S = 1.0
+_GRACE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPlan:
+    """Seconds; None means never (``exits`` None: no limit). ``lines`` is what it prints; None: its
+    command is not understood. ``missing_image``: a pull fails, or is never tried."""
+
+    name: str
+    image: str
+    start_delay_s: float = 0.0
+    ready_after_s: float | None = 0.0
+    exit_after_s: float | None = None
+    exit_code: int = 0
+    exits: int | None = None
+    stop_after_s: float = 0.0
+    restart_policy: str = ALWAYS
+    is_sidecar: bool = False
+    lines: tuple[Line, ...] | None = None
+    missing_image: LacksImage = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodPlan:
+    """``faults``: annotations that cannot be read, in words. ``active_deadline_s``: how long it may
+    be on its node; None: for ever."""
+
+    init: tuple[ContainerPlan, ...]
+    containers: tuple[ContainerPlan, ...]
+    faults: tuple[str, ...] = ()
+    active_deadline_s: float | None = None
+    grace_s: float = _GRACE_S
+
+
+def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
+    """``missing_images``: patterns, beside those that the pod names itself."""
+    spec: Json = pod.get("spec") or {}
+    annotations = {key: str(value) for key, value in pod.annotations.items() if DOMAIN in key}
+    faults: list[str] = []
+    init, containers = spec.get("initContainers") or (), spec.get("containers") or ()
+    faults += _unknown(annotations, {c["name"] for c in (*init, *containers)})
+    own = annotations.get(f"{DOMAIN}/missing-image", "")
+    reading = _PlanReader(
+        pod,
+        annotations,
+        spec.get("restartPolicy") or ALWAYS,
+        (*missing_images, *filter(None, (part.strip() for part in own.split(",")))),
+        faults,
+    )
+    deadline_s, grace_s = (
+        spec.get(field) for field in ("activeDeadlineSeconds", "terminationGracePeriodSeconds")
+    )
+    return PodPlan(
+        init=tuple(reading.container(container, is_init=True) for container in init),
+        containers=tuple(reading.container(container) for container in containers),
+        faults=tuple(dict.fromkeys(faults)),
+        active_deadline_s=float(deadline_s) if deadline_s is not None else None,
+        grace_s=float(grace_s) if grace_s is not None else _GRACE_S,
+    )
+
+
+def _unknown(annotations: Mapping[str, str], containers: Collection[str]) -> Iterator[str]:
+    for key in annotations:
+        prefix, _, name = key.partition("/")
+        owner = prefix.removesuffix(DOMAIN).removesuffix(".")
+        if prefix not in (DOMAIN, f"{owner}.{DOMAIN}"):
+            continue  # of another domain
+        if name not in _NAMES or (owner and name == "missing-image"):
+            yield f"annotation {key} is not known"
+        elif owner and owner not in containers:
+            yield f"annotation {key}: there is no container {owner}"
+
+
+class _Annotations:
+    """The annotations that concern one container, the most specific first."""
+
+    def __init__(
+        self, annotations: Mapping[str, str], owners: tuple[str, ...], faults: list[str]
+    ) -> None:
+        self._annotations = annotations
+        self._prefixes = [f"{owner}.{DOMAIN}/" if owner else f"{DOMAIN}/" for owner in owners]
+        self._faults = faults
+
+    def seconds(self, name: str, default: float | None) -> float | None:
+        key, said = self._get(name)
+        if said == "never":
+            return None
+        try:
+            return max(0.0, parse_duration(said)) if said else default
+        except ValueError:
+            self._faults.append(f'annotation {key}: "{said}" is not a duration such as 5s')
+            return default
+
+    def number(self, name: str) -> int | None:
+        key, said = self._get(name)
+        if said.isascii() and said.isdecimal() and len(said) < 10:
+            return int(said)
+        if said:
+            self._faults.append(f'annotation {key}: "{said}" is not a number')
+        return None
+
+    def _get(self, name: str) -> tuple[str, str]:
+        for prefix in self._prefixes:
+            if said := self._annotations.get(prefix + name, "").strip():
+                return prefix + name, said
+        return "", ""
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanReader:
+    """Of one pod's containers; ``faults`` collects what cannot be read."""
+
+    pod: KubeObject
+    annotations: Mapping[str, str]
+    policy: str
+    missing: tuple[str, ...]
+    faults: list[str]
+
+    def container(self, content: Json, *, is_init: bool = False) -> ContainerPlan:
+        name, image = content["name"], content.get("image") or ""
+        said = _Annotations(self.annotations, (name,) if is_init else (name, ""), self.faults)
+        serves = is_sidecar(content, is_init=is_init)
+        performed = self._performed(content)
+        runs_s: float | None = None
+        if performed is not None:
+            runs_s = performed.runs_s
+        elif is_init and not serves:
+            runs_s = 0.0
+        elif not is_init and _is_of_job(self.pod):
+            runs_s = _JOB_RUNS_S
+        code = said.number("exit-code")
+        probe = content.get("readinessProbe") or {}
+        return ContainerPlan(
+            name=name,
+            image=image,
+            start_delay_s=said.seconds("start-delay", 0.0) or 0.0,
+            ready_after_s=said.seconds("ready-after", float(probe.get("initialDelaySeconds") or 0)),
+            exit_after_s=said.seconds("exit-after", runs_s),
+            exit_code=code if code is not None else performed.exit_code if performed else 0,
+            exits=said.number("exits"),
+            stop_after_s=said.seconds("stop-after", 0.0) or 0.0,
+            restart_policy=restart_policy(content, self.policy, is_init=is_init),
+            is_sidecar=serves,
+            lines=performed.lines if performed is not None else None,
+            missing_image=self._missing_image(image, content.get("imagePullPolicy") or ""),
+        )
+
+    def _missing_image(self, image: str, policy: str) -> LacksImage:
+        if not any(fnmatchcase(image, pattern) for pattern in self.missing):
+            return ""
+        return "never" if policy == "Never" else "pull"
+
+    def _performed(self, content: Json) -> ScriptResult | None:
+        if not (content.get("command") or content.get("args")):
+            return None
+        variables = literal_variables(self.pod, content)
+        parts = (*(content.get("command") or ()), *(content.get("args") or ()))
+        return interpret([expand(str(part), variables) for part in parts], variables)
+
+
+def _is_of_job(pod: KubeObject) -> bool:
+    owners = pod.metadata.ownerReferences or ()
+    return any(owner.controller and owner.kind == "Job" for owner in owners)

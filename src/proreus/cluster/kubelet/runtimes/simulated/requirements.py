@@ -1,0 +1,115 @@
+"""The objects that a simulated pod's volumes and variables refer to. Pure.
+
+A simulated node writes no files, but a missing object or key keeps a pod, or one of its containers,
+from starting, with the messages of a real node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from proreus.api.json_types import Json
+from proreus.api.object import KubeObject
+from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources, environment_of
+from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec, PodSpec, read_pod
+from proreus.cluster.kubelet.runtimes.pod_spec.references import (
+    ConfigProblem,
+    Objects,
+    Reference,
+    references_of,
+)
+from proreus.cluster.kubelet.runtimes.pod_spec.token_requests import token_requests
+from proreus.cluster.kubelet.runtimes.pod_spec.volumes import (
+    Contents,
+    sub_path,
+    volume_content,
+)
+from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
+
+_NOWHERE = PodAddresses("", "")
+_FILES = ("configMap", "secret", "downwardAPI")
+_PLAIN_SOURCES = frozenset({"value", "fieldRef", "resourceFieldRef"})
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """``mount``: why the volumes cannot be made. ``problems``: of containers by name, why their
+    environment cannot."""
+
+    mount: str = ""
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    pod: PodSpec
+    references: frozenset[Reference]
+
+    def missing(self, objects: Objects) -> Missing:
+        """``objects``: those of the references that exist."""
+        sources = ValueSources(_NOWHERE, {}, objects)
+        for volume in self.pod.spec.get("volumes") or ():
+            try:
+                self._check(volume, sources)
+            except ConfigProblem as problem:
+                text = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {problem}'
+                return Missing(mount=text)
+        problems: dict[str, str] = {}
+        for container in self.pod.all():
+            try:
+                variables = environment_of(self.pod, container, {}, sources)
+                for mount in container.content.get("volumeMounts") or ():
+                    sub_path(mount, variables)
+            except ConfigProblem as problem:
+                problems[container.name] = str(problem)
+        return Missing(problems=problems)
+
+    def _check(self, volume: Json, sources: ValueSources) -> None:
+        """Raises ``ConfigProblem``."""
+        tokens = dict.fromkeys(token_requests(self.pod), b"")
+        if any(volume.get(kind) for kind in _FILES):
+            volume_content(self.pod, volume, Contents(sources))
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            if bundle := source.get("clusterTrustBundle"):
+                _check_bundle(bundle, sources.objects)
+            elif source.get("podCertificate"):
+                raise ConfigProblem("a simulated node has no keys to ask certificates for")
+            else:
+                projected: Json = {"projected": {"sources": [source]}}
+                volume_content(self.pod, projected, Contents(sources, tokens))
+
+
+def requirements_of(pod: KubeObject) -> Requirements | None:
+    """None for a pod that refers to nothing."""
+    spec: Json = pod.get("spec") or {}
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    if not spec.get("volumes") and not any(c.get("env") or c.get("envFrom") for c in containers):
+        return None
+    read = read_pod(pod)
+    return Requirements(read, references_of(read))
+
+
+def literal_variables(pod: KubeObject, content: Json) -> dict[str, str]:
+    """A container's variables that stand in the pod itself."""
+    named = content.get("env") or ()
+    own = [
+        variable
+        for variable in named
+        if "valueFrom" not in variable or set(variable["valueFrom"] or ()) <= _PLAIN_SOURCES
+    ]
+    if not own:
+        return {}
+    container = ContainerSpec(content["name"], "", "", False, False, {"env": own})
+    try:
+        return environment_of(read_pod(pod), container, {}, ValueSources(_NOWHERE, {}, {}))
+    except (ConfigProblem, StopIteration):
+        return {}
+
+
+def _check_bundle(bundle: Json, objects: Objects) -> None:
+    """Those that are chosen by signer and labels are not looked for."""
+    name = bundle.get("name") or ""
+    is_there = not name or Reference("clustertrustbundle", name) in objects
+    if not is_there and not bundle.get("optional"):
+        raise ConfigProblem(f'clustertrustbundle "{name}" not found')

@@ -1,0 +1,187 @@
+"""Interprets a simulated container's command, if it is a simple shell script. Pure.
+
+    sleep N…   exit [N]   true   false   :   echo [-n] …   test …   [ … ]
+    sh -c "…"  with  ;  newlines  &&  ||  quotes  $NAME  ${NAME}  $?  >&2
+
+The result depends on the variables alone, so a command is interpreted as a whole before it starts:
+how long it runs, what it prints when, and how it exits. A command that uses anything else is not
+interpreted at all (``None``).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from proreus.cluster.kubelet.runtimes.simulated.shell_syntax import UnsupportedSyntax, Word, parse
+
+_SHELLS = frozenset({"sh", "bash", "ash", "dash"})
+_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SECONDS = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
+    "-eq": operator.eq, "-ne": operator.ne, "-lt": operator.lt,
+    "-le": operator.le, "-gt": operator.gt, "-ge": operator.ge,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Printed ``at_s`` seconds after the start; ``text`` has its newline, if it has one."""
+
+    at_s: float
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult:
+    """``runs_s`` None: it does not end by itself."""
+
+    runs_s: float | None
+    exit_code: int
+    lines: tuple[Line, ...] = ()
+
+
+def interpret(arguments: Sequence[str], variables: Mapping[str, str]) -> ScriptResult | None:
+    """None: unsupported."""
+    run = _Run(variables)
+    try:
+        match arguments:
+            case [shell, "-c", script] if _name(shell) in _SHELLS:
+                run.script(script)
+            case [_, *_]:
+                run.command([_name(arguments[0]), *arguments[1:]], is_error=False)
+            case _:
+                return None
+    except UnsupportedSyntax:
+        return None
+    except _Ended:
+        pass
+    return ScriptResult(run.elapsed_s, run.code, tuple(run.lines))
+
+
+class _Ended(Exception):
+    """``exit``, or a sleep without end."""
+
+
+@dataclass(slots=True)
+class _Run:
+    variables: Mapping[str, str]
+    elapsed_s: float | None = 0.0
+    code: int = 0
+    lines: list[Line] = field(default_factory=list)
+
+    def script(self, text: str) -> None:
+        for simple in parse(text):
+            match simple.after:
+                case "&&":
+                    runs = self.code == 0
+                case "||":
+                    runs = self.code != 0
+                case _:
+                    runs = True
+            if runs:
+                words = [
+                    made for word in simple.words if (made := self._expanded(word)) is not None
+                ]
+                self.command(words, simple.is_error)
+
+    def command(self, words: Sequence[str], is_error: bool) -> None:
+        if not words:
+            raise UnsupportedSyntax
+        name, arguments = words[0], list(words[1:])
+        match name:
+            case "true" | ":":
+                self.code = 0
+            case "false":
+                self.code = 1
+            case "exit":
+                self._exit(arguments)
+            case "sleep":
+                self._sleep(arguments)
+            case "echo":
+                self._echo(arguments, is_error)
+            case "exec" if arguments and _name(arguments[0]) not in ("exec", "exit"):
+                self.command(arguments, is_error)
+                raise _Ended
+            case "test":
+                self.code = 0 if _holds(arguments) else 1
+            case "[" if arguments and arguments[-1] == "]":
+                self.code = 0 if _holds(arguments[:-1]) else 1
+            case _:
+                raise UnsupportedSyntax
+
+    def _exit(self, arguments: Sequence[str]) -> None:
+        if len(arguments) > 1 or (arguments and not _NUMBER.fullmatch(arguments[0])):
+            raise UnsupportedSyntax
+        self.code = int(arguments[0]) % 256 if arguments else self.code
+        raise _Ended
+
+    def _sleep(self, arguments: Sequence[str]) -> None:
+        if not arguments:
+            raise UnsupportedSyntax
+        for said in arguments:
+            if said in ("infinity", "inf"):
+                self.elapsed_s = None
+                raise _Ended
+            found = _SECONDS.fullmatch(said)
+            if found is None or self.elapsed_s is None:
+                raise UnsupportedSyntax
+            self.elapsed_s += float(found[1]) * _UNITS_S[found[2]]
+        self.code = 0
+
+    def _echo(self, arguments: list[str], is_error: bool) -> None:
+        ending = "\n"
+        if arguments and arguments[0] == "-n":
+            arguments, ending = arguments[1:], ""
+        if arguments and re.fullmatch(r"-[neE]+", arguments[0]):
+            raise UnsupportedSyntax  # what it means depends on the shell
+        assert self.elapsed_s is not None, "it has not ended"
+        self.lines.append(Line(self.elapsed_s, " ".join(arguments) + ending, is_error))
+        self.code = 0
+
+    def _expanded(self, word: Word) -> str | None:
+        """None: an unquoted word of nothing but empty variables is no word."""
+        made = ""
+        for piece in word:
+            if not piece.is_variable:
+                made += piece.text
+                continue
+            value = str(self.code) if piece.text == "?" else self.variables.get(piece.text, "")
+            if not piece.is_quoted and re.search(r"[\s*?\[]", value):
+                raise UnsupportedSyntax  # it would become several words, or names of files
+            made += value
+        return made if made or any(piece.is_quoted for piece in word) else None
+
+
+def _holds(arguments: Sequence[str]) -> bool:
+    """Of ``test``."""
+    match arguments:
+        case []:
+            return False
+        case [text]:
+            return bool(text)
+        case ["!", *rest] if rest:
+            return not _holds(rest)
+        case ["-n", text]:
+            return bool(text)
+        case ["-z", text]:
+            return not text
+        case [one, "=" | "==", other]:
+            return one == other
+        case [one, "!=", other]:
+            return one != other
+        case [one, comparison, other] if comparison in _COMPARISONS:
+            if not (_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)):
+                raise UnsupportedSyntax
+            return _COMPARISONS[comparison](int(one), int(other))
+        case _:
+            raise UnsupportedSyntax
+
+
+def _name(program: str) -> str:
+    """``/bin/sleep`` is ``sleep``."""
+    return program.rpartition("/")[2]

@@ -1,0 +1,1 @@
+"""HTTP and WebSockets as a client, on aiohttp, and the errors they raise."""

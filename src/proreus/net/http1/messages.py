@@ -1,0 +1,263 @@
+"""What a handler gets and what it answers: ``Request``, ``Response``, or a stream.
+
+Streams hand their chunks straight to the transport, so a watcher costs no
+task per event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from multidict import CIMultiDictProxy
+
+if TYPE_CHECKING:
+    from proreus.net.http1.connection import HttpConnection
+
+LAST_CHUNK = b"0\r\n\r\n"
+_STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
+
+
+class BodyTooLarge(Exception):
+    """The request's body is longer than the handler allows."""
+
+
+class BodyUnreadable(Exception):
+    """The client broke off, or its chunks are malformed."""
+
+
+class Head(NamedTuple):
+    """The start of a request: what its line and its headers say."""
+
+    method: str
+    target: str
+    headers: CIMultiDictProxy[str]
+    version: tuple[int, int] = (1, 1)
+    should_close: bool = False
+
+
+class RequestBody(Protocol):
+    """What follows a head, as it arrives."""
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether everything has arrived, read or not."""
+        ...
+
+    def is_eof(self) -> bool:
+        """Whether everything has arrived and was read."""
+        ...
+
+    async def readany(self) -> bytes:
+        """What has arrived, b"" at the end. Raises BodyUnreadable."""
+        ...
+
+
+class _NoBody:
+    has_arrived = True
+
+    def is_eof(self) -> bool:
+        return True
+
+    async def readany(self) -> bytes:
+        return b""
+
+
+NO_BODY = _NoBody()
+
+
+class Pieces(NamedTuple):
+    """A large body that is made while it is sent, each piece once the one before has left.
+
+    Memory of the size of a list would have to be fetched from the system, page by page, which
+    costs more than filling it.
+    """
+
+    size: int
+    pieces: Iterator[bytes]
+
+
+class Chunks(NamedTuple):
+    """A body whose size is not known before all of it has been made; sent as it is made.
+
+    What is raised while it is made breaks the connection off: the client has the head already.
+    """
+
+    pieces: AsyncIterator[bytes]
+
+
+class Response(NamedTuple):
+    """A whole answer. ``headers`` without Content-Length and Date, which are added."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | Pieces | Chunks = b""
+    close: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """The handler has already answered, through a stream."""
+
+    keep_alive: bool = True
+    status: int = 200
+
+
+Answer = Response | Streamed
+Handler = Callable[["Request"], Awaitable[Answer]]
+
+
+class Request:
+    """One request; ``raw_path_only`` and ``raw_query`` as sent, still escaped."""
+
+    __slots__ = (
+        "_body",
+        "_connection",
+        "headers",
+        "method",
+        "on_started",
+        "raw_path_only",
+        "raw_query",
+        "version",
+    )
+
+    def __init__(self, connection: HttpConnection, head: Head, body: RequestBody) -> None:
+        self._connection = connection
+        self._body = body
+        self.on_started: Callable[[int], None] | None = None  # called when a stream begins
+        self.method, target, self.headers, self.version, _ = head
+        if not target.startswith("/"):
+            _, slash, path = target.partition("://")[2].partition("/")
+            target = slash + path  # a proxy's form, with scheme and host
+        if "#" in target:
+            target = target.partition("#")[0]
+        self.raw_path_only, _, self.raw_query = target.partition("?")
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        """Raises ConnectionResetError once the client is gone."""
+        return self._connection.require_transport()
+
+    @property
+    def peer_certificate(self) -> Mapping[str, Any] | None:
+        """The verified client certificate as ``ssl`` describes it, None without one."""
+        return self._about("peercert") or None
+
+    @property
+    def peer_address(self) -> str:
+        """The IP address the connection comes from, "" once it is gone."""
+        peer = self._about("peername")
+        return peer[0].removeprefix("::ffff:") if isinstance(peer, tuple) else ""
+
+    @property
+    def is_connected(self) -> bool:
+        return self._connection.transport is not None
+
+    def _about(self, name: str) -> Any:
+        transport = self._connection.transport
+        return transport.get_extra_info(name) if transport else None
+
+    @property
+    def content_length(self) -> int:
+        """0 if the request does not say."""
+        return int(self.headers.get("Content-Length", 0))
+
+    @property
+    def has_arrived(self) -> bool:
+        """Whether reading the body needs no waiting."""
+        return self._body.has_arrived
+
+    async def read_body(self, limit: int, keep: Callable[[int], None] | None = None) -> bytes:
+        """``keep`` is called with the size of each piece before it is kept, and may raise.
+
+        Raises BodyTooLarge as soon as the limit is passed, BodyUnreadable.
+        """
+        body = self._body
+        if body is NO_BODY:
+            return b""
+        if self.content_length > limit:
+            raise BodyTooLarge
+        if "Expect" in self.headers and self.headers["Expect"].lower() == "100-continue":
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        pieces: list[bytes] = []
+        size = 0
+        while piece := await body.readany():
+            size += len(piece)
+            if size > limit:
+                raise BodyTooLarge
+            if keep is not None:
+                keep(len(piece))
+            pieces.append(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def open_stream(self, headers: Iterable[tuple[str, str]], status: int = 200) -> ChunkedStream:
+        """Send the head of a chunked answer now."""
+        if self.on_started is not None:
+            self.on_started(status)
+        transport, date = self.transport, self._connection.server.date()
+        chunked = self.version >= (1, 1)
+        extra = ("Transfer-Encoding", "chunked") if chunked else ("Connection", "close")
+        transport.write(head_of(status, (*headers, extra), date) + b"\r\n")
+        return ChunkedStream(transport, chunked=chunked)
+
+    async def wait_written(self) -> None:
+        """Until the client has taken what was written. Raises ConnectionResetError."""
+        await self._connection.wait_written()
+
+    @property
+    def connection(self) -> HttpConnection:
+        """To be taken over after an upgrade, by its ``hand_over``."""
+        return self._connection
+
+
+class ChunkedStream:
+    """Chunks written on the transport without waiting: the reader of ``buffered`` sets the limit.
+
+    ``write_chunk`` takes what ``chunk_of`` made, once for all streams that send it.
+    """
+
+    __slots__ = ("is_chunked", "transport")
+
+    def __init__(self, transport: asyncio.Transport, *, chunked: bool) -> None:
+        self.transport = transport
+        self.is_chunked = chunked
+
+    @property
+    def is_closing(self) -> bool:
+        return self.transport.is_closing()
+
+    @property
+    def buffered(self) -> int:
+        """Bytes the kernel has not taken yet."""
+        return self.transport.get_write_buffer_size()
+
+    def write_chunk(self, chunk: bytes) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(chunk)
+
+    def write(self, data: bytes) -> None:
+        if data:
+            self.write_chunk(chunk_of(data) if self.is_chunked else data)
+
+    def end(self) -> None:
+        if self.is_chunked:
+            self.write_chunk(LAST_CHUNK)
+
+    def abort(self) -> None:
+        """Drop the connection, with what was not sent yet."""
+        self.transport.abort()
+
+
+def chunk_of(data: bytes) -> bytes:
+    """One chunk of HTTP/1.1's chunked coding; of no data it would be the last one."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def head_of(status: int, headers: Iterable[tuple[str, str]], date: bytes) -> bytes:
+    """A head without its last empty line."""
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    line = _STATUS_LINES.get(status) or f"HTTP/1.1 {status} Unknown\r\n".encode()
+    return line + lines.encode("latin-1", "replace") + date

@@ -1,0 +1,46 @@
+"""TLS contexts: of our servers, and of clients that take any server's certificate."""
+
+from __future__ import annotations
+
+import ssl
+
+from proreus.net.tls.key_pairs import PairFiles, UnusableFiles
+
+
+def server_context(
+    pair: PairFiles, client_authorities: str, *, resumes: bool = True
+) -> ssl.SSLContext:
+    """Ask clients for a certificate of one of the authorities (PEM), but do not insist.
+
+    ``resumes``: whether clients may come back without a whole handshake, of which it is not known
+    then which authority it was. Raises UnusableFiles.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(pair.certificate, pair.key)
+    except ssl.SSLError as error:
+        raise UnusableFiles(pair) from error
+    context.load_verify_locations(cadata=client_authorities)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    # An authority that is named is trusted, whoever signed it.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if not resumes:
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def trusting_context(pair: PairFiles | None) -> ssl.SSLContext:
+    """Accept any server certificate, and present our own if there is one.
+
+    What is sent cannot be read or changed on the way, except by who answers at the address.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if pair is not None:
+        context.load_cert_chain(pair.certificate, pair.key)
+    return context

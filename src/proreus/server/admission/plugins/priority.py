@@ -1,0 +1,111 @@
+"""Priority: copies into a pod what its priority class prescribes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from proreus.api.json_types import Json, JsonObject
+from proreus.server.admission.plugins import lookup
+from proreus.server.admission.plugins.refusal import Refused, as_forbidden
+from proreus.server.kinds.parts.pod_template.scheduling import SYSTEM_PRIORITIES
+from proreus.server.registry.admission import CREATE, UPDATE, Attributes
+from proreus.server.registry.collection import Collection
+
+_MARKED = b'"globalDefault":true'
+Class = dict[str, Any] | None
+_DEFAULT_POLICY = "PreemptLowerPriority"
+
+
+class Priority:
+    def __init__(self, classes: Collection) -> None:
+        self._classes = classes
+
+    def set_priority(self, attributes: Attributes) -> Awaitable[None] | None:
+        if attributes.obj is None:
+            return None
+        if attributes.is_of(UPDATE, "", "pods"):
+            keep_priority(attributes.obj["spec"], (attributes.old or {}).get("spec") or {})
+        if not attributes.is_of(CREATE, "", "pods"):
+            return None
+        spec: dict[str, Any] = attributes.obj.setdefault("spec", {})
+        name = spec.get("priorityClassName")
+        if name in SYSTEM_PRIORITIES:  # every cluster has these two
+            _take(attributes, spec, {"value": SYSTEM_PRIORITIES[name]}, None)
+            return None
+        if name:
+            return self._take_named(attributes, spec, name)
+
+        def take_default(classes: lookup.Objects) -> None:
+            _take(attributes, spec, None, _default(classes))
+
+        return lookup.with_each(take_default, self._classes, having=_MARKED)
+
+    def check_default(self, attributes: Attributes) -> Awaitable[None] | None:
+        """One class at most is the default one."""
+        created = attributes.obj
+        if attributes.resource.plural != "priorityclasses" or created is None:
+            return None
+        if attributes.resource.group != "scheduling.k8s.io" or not created.get("globalDefault"):
+            return None
+
+        def check(classes: lookup.Objects) -> None:
+            present = _default(classes)
+            if present is None or present["metadata"]["name"] == created["metadata"].get("name"):
+                return
+            raise attributes.forbidden(
+                f"PriorityClass {present['metadata']['name']} is already marked as default. "
+                "Only one default can exist"
+            )
+
+        return lookup.with_each(check, self._classes, having=_MARKED)
+
+    async def _take_named(self, attributes: Attributes, spec: dict[str, Any], name: str) -> None:
+        _take(attributes, spec, await lookup.find(self._classes, name), None)
+
+
+def _take(attributes: Attributes, spec: JsonObject, named: Class, default: Class) -> None:
+    with as_forbidden(attributes):
+        take_priority(spec, named, default)
+
+
+def _default(classes: lookup.Objects) -> Class:
+    """The lowest of the classes marked as the cluster's default."""
+    marked = [c for c in classes if c.get("globalDefault")]
+    return min(marked, key=lambda c: int(c.get("value") or 0), default=None)
+
+
+def keep_priority(spec: JsonObject, before: Json) -> None:
+    """An update that leaves out what this plugin set does not mean to take it away."""
+    for name in ("priority", "preemptionPolicy"):
+        if spec.get(name) is None and before.get(name) is not None:
+            spec[name] = before[name]
+
+
+def take_priority(spec: JsonObject, named: Json | None, default: Json | None) -> None:
+    """Set priority and preemption policy of a new pod.
+
+    ``named`` is the class of ``priorityClassName`` (None: there is no such class), ``default`` the
+    class marked as the global default, used if the pod names none.
+    """
+    name = spec.get("priorityClassName") or ""
+    if name and named is None:
+        raise Refused(f"no PriorityClass with name {name} was found")
+    chosen = named if name else default
+    if chosen is not None and not name:
+        spec["priorityClassName"] = chosen["metadata"]["name"]
+    value = (chosen or {}).get("value") or 0
+    policy = (chosen or {}).get("preemptionPolicy") or _DEFAULT_POLICY
+    given = spec.get("priority")
+    if given is not None and given != value:
+        raise Refused(
+            f"the integer value of priority ({given}) must not be provided in pod spec; priority "
+            f"admission controller computed {value} from the given PriorityClass name"
+        )
+    wanted = spec.get("preemptionPolicy")
+    if wanted is not None and wanted != policy:
+        raise Refused(
+            f"the string value of PreemptionPolicy ({wanted}) must not be provided in pod spec; "
+            f"priority admission controller computed {policy} from the given PriorityClass name"
+        )
+    spec["priority"], spec["preemptionPolicy"] = value, policy

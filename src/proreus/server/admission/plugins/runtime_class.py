@@ -1,0 +1,68 @@
+"""RuntimeClass: overhead, node selector and tolerations of the class that a pod names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from proreus.api.json_types import Json, JsonObject
+from proreus.server.admission.plugins import lookup
+from proreus.server.admission.plugins.refusal import Refused, as_forbidden
+from proreus.server.registry.admission import CREATE, Attributes
+from proreus.server.registry.collection import Collection
+
+
+class RuntimeClass:
+    def __init__(self, classes: Collection) -> None:
+        self._classes = classes
+
+    def set_overhead(self, attributes: Attributes) -> Awaitable[None] | None:
+        if not attributes.is_of(CREATE, "", "pods") or attributes.obj is None:
+            return None
+        spec: dict[str, Any] = attributes.obj.get("spec") or {}
+        if name := spec.get("runtimeClassName"):
+            return self._take_named(attributes, spec, name)
+        if spec.get("overhead") or spec.get("runtimeClassName") is not None:
+            with as_forbidden(attributes):
+                take_runtime_class(spec, None)
+        return None
+
+    async def _take_named(self, attributes: Attributes, spec: JsonObject, name: str) -> None:
+        found = await lookup.find(self._classes, name)
+        with as_forbidden(attributes):
+            take_runtime_class(spec, found)
+
+
+def take_runtime_class(spec: JsonObject, runtime_class: Json | None) -> None:
+    """Overhead, node selector and tolerations of the class ``runtimeClassName`` names."""
+    name = spec.get("runtimeClassName")
+    if name is not None and runtime_class is None:
+        raise Refused(f'pod rejected: RuntimeClass "{name}" not found')
+    overhead = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
+    given = spec.get("overhead")
+    if given and not overhead:
+        raise Refused(
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        )
+    if given and given != overhead:
+        raise Refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    if overhead:
+        spec["overhead"] = dict(overhead)
+    _take_scheduling(spec, (runtime_class or {}).get("scheduling") or {})
+
+
+def _take_scheduling(spec: JsonObject, scheduling: Json) -> None:
+    selector = dict(spec.get("nodeSelector") or {})
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
+        if selector.get(key, value) != value:
+            raise Refused(
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {selector[key]}"
+            )
+        selector[key] = value
+    if selector:
+        spec["nodeSelector"] = selector
+    known = spec.get("tolerations") or []
+    added = [entry for entry in scheduling.get("tolerations") or () if entry not in known]
+    if added:
+        spec["tolerations"] = [*known, *added]

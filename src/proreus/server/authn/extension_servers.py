@@ -1,0 +1,74 @@
+"""What servers of further APIs must know to accept this server's requests: a ConfigMap.
+
+``extension-apiserver-authentication`` in kube-system has the authorities of client certificates and
+of front proxies, and the headers of these. Several servers write it: authorities are added to those
+that are there, and all else is what the last server says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proreus.aio.clock import Clock
+from proreus.api.status import AlreadyExists, Conflict, NotFound
+from proreus.api.wire import json
+from proreus.server.authn.authorities import Authorities
+from proreus.server.authn.options import RequestHeaderOptions
+from proreus.server.registry.collections import Collections
+from proreus.server.registry.verbs.create import create
+from proreus.server.registry.verbs.update import update
+from proreus.server.registry.write import Write
+
+NAME = "extension-apiserver-authentication"
+_CLIENTS, _PROXIES = "client-ca-file", "requestheader-client-ca-file"
+
+
+def trust_data(
+    clients: Authorities, proxies: Authorities, options: RequestHeaderOptions | None
+) -> dict[str, str]:
+    data = {_CLIENTS: clients.pem} if clients.pem else {}
+    if options is None:
+        return data
+    lists = {
+        "allowed-names": options.allowed_names,
+        "extra-headers-prefix": options.extra_headers_prefix,
+        "group-headers": options.group_headers,
+        "uid-headers": options.uid_headers,
+        "username-headers": options.username_headers,
+    }
+    named = {
+        f"requestheader-{name}": json.encode(list(values)).decode()
+        for name, values in lists.items()
+    }
+    return {**data, _PROXIES: proxies.pem, **named}
+
+
+def merged(stored: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """What is to be stored: authorities that others rely on stay."""
+    data = {**stored, **own}
+    for name in (_CLIENTS, _PROXIES):
+        if name in stored and name in own:
+            try:
+                data[name] = (Authorities.parse(stored[name]) + Authorities.parse(own[name])).pem
+            except ValueError:
+                continue  # what is there is of no use to anybody
+    return data
+
+
+async def publish_trust(collections: Collections, clock: Clock, own: Mapping[str, str]) -> None:
+    if not own:
+        return
+    collection = collections.named("", "v1", "configmaps")
+    write = Write.of_server(collection, "kube-system", NAME, clock.now())
+    stored = await collection.store.get(collection.key(write.namespace, NAME))
+    obj = {"metadata": {"name": NAME, "namespace": "kube-system"}, "data": dict(own)}
+    try:
+        if stored is None:
+            await create(write, {"kind": "ConfigMap", "apiVersion": "v1", **obj})
+            return
+        found = collection.decode(stored)
+        data = merged(found.get("data") or {}, own)
+        if data != found.get("data"):
+            await update(write, {**found, "data": data})
+    except (AlreadyExists, NotFound, Conflict):
+        return  # another server is at it

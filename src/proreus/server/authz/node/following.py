@@ -1,0 +1,90 @@
+"""Keeps the graph of nodes equal to the watch caches, change by change.
+
+Cost: a pod is decoded when it is bound to its node and never again, since what it refers to does
+not change from then on; its other changes cost a lookup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from proreus.api.wire import splice
+from proreus.server.authz.node.graph import (
+    ATTACHMENT,
+    CERTIFICATE_REQUEST,
+    SLICE,
+    VOLUME,
+    NodeGraph,
+)
+from proreus.server.authz.node.references import (
+    POD,
+    NodeReference,
+    pod_references,
+    volume_secrets,
+)
+from proreus.server.registry.collections import Collections
+from proreus.server.watch_cache.cache_follower import CacheFollower
+from proreus.server.watch_cache.object import CachedObject
+
+_NODE = "spec.nodeName"
+_UNREADABLE = "object is unreadable and related to no node"
+
+
+def follow_nodes(graph: NodeGraph, collections: Collections) -> None:
+    """From now on the graph has what the caches have."""
+    followers = (
+        ("", "pods", POD, _put_pod, _remove_pod),
+        ("", "persistentvolumes", VOLUME, _put_volume, _remove_volume),
+        ("storage.k8s.io", "volumeattachments", ATTACHMENT, *_owned(ATTACHMENT)),
+        ("resource.k8s.io", "resourceslices", SLICE, *_owned(SLICE)),
+        (
+            "certificates.k8s.io",
+            "podcertificaterequests",
+            CERTIFICATE_REQUEST,
+            *_owned(CERTIFICATE_REQUEST),
+        ),
+    )
+    for group, plural, kind, put, remove in followers:
+        cache = collections.named(group, "v1", plural).cache
+        clear = partial(graph.clear, kind)
+        cache.follow(CacheFollower(clear, partial(put, graph), partial(remove, graph), _UNREADABLE))
+
+
+_Change = Callable[[NodeGraph, CachedObject], None]
+
+
+def _put_pod(graph: NodeGraph, found: CachedObject) -> None:
+    node = found.fields.get(_NODE)
+    if node and not graph.has_pod(found.namespace, found.name):
+        references = pod_references(found.namespace, splice.decode_item(found.item))
+        graph.put_pod(found.namespace, found.name, node, references)
+
+
+def _remove_pod(graph: NodeGraph, found: CachedObject) -> None:
+    graph.remove_pod(found.namespace, found.name)
+
+
+def _put_volume(graph: NodeGraph, found: CachedObject) -> None:
+    volume = splice.decode_item(found.item)
+    claim = (volume.get("spec") or {}).get("claimRef")
+    bound = (claim.get("namespace") or "", claim.get("name") or "") if claim else None
+    graph.put_volume(found.name, bound, volume_secrets(volume))
+
+
+def _remove_volume(graph: NodeGraph, found: CachedObject) -> None:
+    graph.remove_volume(found.name)
+
+
+def _owned(kind: str) -> tuple[_Change, _Change]:
+    """Objects that say themselves which node they are for."""
+
+    def put(graph: NodeGraph, found: CachedObject) -> None:
+        spec = splice.decode_item(found.item).get("spec") or {}
+        reference = NodeReference(kind, found.namespace, found.name)
+        graph.put_owned(reference, spec.get("nodeName") or "")
+
+    def remove(graph: NodeGraph, found: CachedObject) -> None:
+        graph.remove_owned(NodeReference(kind, found.namespace, found.name))
+
+    return put, remove

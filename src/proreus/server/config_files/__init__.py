@@ -1,0 +1,1 @@
+"""Configuration files of a server: read at the start, checked field by field, followed after."""

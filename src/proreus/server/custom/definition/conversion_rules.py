@@ -1,0 +1,144 @@
+"""Validation of ``spec.conversion`` of a definition, in Kubernetes' words.
+
+Kubernetes validates its internal form of a definition, where ``webhook`` is two fields: paths in
+messages are that form's.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ssl
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json
+from proreus.api.values import names
+from proreus.server.custom.conversion.review import KNOWN_VERSIONS
+from proreus.server.custom.definition import conditions
+
+_AT = "spec.conversion"
+_CLIENT = f"{_AT}.webhookClientConfig"
+_REVIEWS = f"{_AT}.conversionReviewVersions"
+_STRATEGIES = ("None", "Webhook")
+_NOT_SET = "should not be set when strategy is not set to Webhook"
+_FORM = "; desired format: https://host[/path]"
+_PORTS = range(1, 65536)
+
+
+def conversion_violations(given: Json, *, takes_any_bundle: bool = False) -> list[FieldError]:
+    strategy = given.get("strategy") or ""
+    webhook: Json = given.get("webhook") or {}
+    config, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions")
+    found: list[FieldError] = []
+    if strategy not in _STRATEGIES:
+        found.append(field_error.not_supported(f"{_AT}.strategy", strategy, _STRATEGIES))
+    if strategy == "Webhook":
+        found += _client_violations(config, takes_any_bundle=takes_any_bundle)
+        return found + _review_violations(reviews or [])
+    if config is not None:
+        found.append(field_error.forbidden(_CLIENT, _NOT_SET))
+    if reviews:
+        found.append(field_error.forbidden(_REVIEWS, _NOT_SET))
+    return found
+
+
+def may_keep_bundle(definition: Json) -> bool:
+    """Whether a bundle without certificates is taken: it is not in use yet, or it was so before."""
+    if not conditions.is_true(definition, conditions.ESTABLISHED):
+        return True
+    webhook = (definition["spec"].get("conversion") or {}).get("webhook") or {}
+    bundle = (webhook.get("clientConfig") or {}).get("caBundle")
+    return bool(bundle) and not _has_certificates(bundle)
+
+
+def _client_violations(config: Json | None, *, takes_any_bundle: bool) -> list[FieldError]:
+    if config is None:
+        return [field_error.required(_CLIENT, "required when strategy is set to Webhook")]
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        return [field_error.required(_CLIENT, "exactly one of url or service is required")]
+    found = _url_violations(url) if service is None else _service_violations(service)
+    bundle = config.get("caBundle")
+    if bundle and not takes_any_bundle and not _has_certificates(bundle):
+        text = "unable to load root certificates: unable to parse bytes as PEM block"
+        found.append(field_error.invalid(f"{_CLIENT}.caBundle", bundle, text))
+    return found
+
+
+def _url_violations(url: Any) -> list[FieldError]:
+    at = f"{_CLIENT}.url"
+    try:
+        parts: SplitResult = urlsplit(url)
+    except ValueError as error:
+        return [field_error.required(at, f"url must be a valid URL: {error}{_FORM}")]
+    found: list[FieldError] = []
+    if parts.scheme != "https":
+        text = f"'https' is the only allowed URL scheme{_FORM}"
+        found.append(field_error.invalid(at, parts.scheme, text))
+    user, _, host = parts.netloc.rpartition("@")
+    if not host:
+        found.append(field_error.invalid(at, host, f"host must be specified{_FORM}"))
+    for value, text in (
+        (user, "user information is not permitted in the URL"),
+        (parts.fragment, "fragments are not permitted in the URL"),
+        (parts.query, "query parameters are not permitted in the URL"),
+    ):
+        if value:
+            found.append(field_error.invalid(at, value, text))
+    return found
+
+
+def _service_violations(service: Json) -> list[FieldError]:
+    at = f"{_CLIENT}.service"
+    found = [
+        field_error.required(f"{at}.{field}", f"service {field} is required")
+        for field in ("name", "namespace")
+        if not service.get(field)
+    ]
+    port = service.get("port", 443)
+    if port not in _PORTS:
+        text = f"port is not valid: {names.PORT_RANGE}"
+        found.append(field_error.invalid(f"{at}.port", port, text))
+    path = service.get("path") or ""
+    return found + [field_error.invalid(f"{at}.path", path, why) for why in _path_faults(path)]
+
+
+def _path_faults(path: str) -> list[str]:
+    if path in ("", "/"):
+        return []
+    if path == "//":
+        return ["segment[0] may not be empty"]
+    found = [] if path.startswith("/") else ["must start with a '/'"]
+    for index, step in enumerate(path[1:].removesuffix("/").split("/")):
+        if not step:
+            found.append(f"segment[{index}] may not be empty")
+        found += [f"segment[{index}]: {why}" for why in names.dns_subdomain(step) if step]
+    return found
+
+
+def _review_violations(versions: list[Any]) -> list[FieldError]:
+    if not versions:
+        return [field_error.required(_REVIEWS)]
+    found: list[FieldError] = []
+    for index, version in enumerate(versions):
+        at = f"{_REVIEWS}[{index}]"
+        if version in versions[:index]:
+            found.append(field_error.invalid(at, version, "duplicate version"))
+            continue
+        found += [field_error.invalid(at, version, why) for why in names.dns_1035_label(version)]
+    if not any(version in KNOWN_VERSIONS for version in versions):
+        text = f"must include at least one of {', '.join(KNOWN_VERSIONS)}"
+        found.append(field_error.invalid(_REVIEWS, versions, text))
+    return found
+
+
+def _has_certificates(bundle: Any) -> bool:
+    try:
+        text = base64.b64decode(bundle, validate=True).decode("ascii")
+        ssl.create_default_context(cadata=text)
+    except (binascii.Error, UnicodeDecodeError, ssl.SSLError, ValueError):
+        return False
+    return True

@@ -1,0 +1,249 @@
+"""Checking values against a schema: types, bounds, junctors; every violation with its path.
+
+Worded as Kubernetes words it. With the object's old state, what has not changed is not validated
+again (ratcheting): a rule that came later does not stop updates of other fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proreus.api import field_error
+from proreus.api.field_error import Faults, FieldError, Reason
+from proreus.api.patch.json_patch import same
+from proreus.server.cel.pace import CostPace, unhurried
+from proreus.server.custom.schema import bounds
+from proreus.server.custom.schema.correlation import correlate_items
+from proreus.server.custom.schema.matching import Matching
+from proreus.server.custom.schema.structural import MISSING, TYPE_FIELDS, Structural, parse
+
+_FOUND = "Found none valid"
+
+
+def validate(
+    value: Any,
+    schema: Structural,
+    old: Any = MISSING,
+    *,
+    at: str = "",
+    pace: CostPace | None = None,
+) -> list[FieldError]:
+    """Violations of a value. ``at`` is where it stands; messages name places inside of it.
+
+    Raises PaceExceeded.
+    """
+    found = Faults()
+    _Walk(at, found, Matching(pace or unhurried())).value(value, schema, "", old)
+    return found
+
+
+def validate_object(
+    obj: Mapping[str, Any],
+    schema: Structural,
+    old: Mapping[str, Any] | Any = MISSING,
+    *,
+    pace: CostPace | None = None,
+) -> list[FieldError]:
+    """Violations of a whole object; of its metadata only what the schema says about it."""
+    found = Faults()
+    walk = _Walk("", found, Matching(pace or unhurried()))
+    if old is not MISSING and same(obj, old):
+        return found
+    walk.junctors(obj, schema.raw, "")
+    walk.object(obj, schema, "", old, reserved=("apiVersion", "kind"))
+    return found
+
+
+class _Walk:
+    __slots__ = ("_at", "_found", "_matching")
+
+    def __init__(self, at: str, found: list[FieldError], matching: Matching) -> None:
+        self._at = at
+        self._found = found
+        self._matching = matching
+
+    def value(self, value: Any, schema: Structural, path: str, old: Any) -> None:
+        if old is not MISSING and same(value, old):
+            return
+        if value is None and (schema.nullable or (not schema.type and not schema.int_or_string)):
+            if "enum" in schema.raw:
+                self._enum(value, schema.raw, path)
+            return
+        if not self._type(value, schema, path):
+            return
+        self.junctors(value, schema.raw, path)
+        self._plain(value, schema.raw, path)
+        if value.__class__ is dict:
+            reserved = TYPE_FIELDS if schema.is_embedded else ()
+            self.object(value, schema, path, old, reserved=reserved)
+        elif value.__class__ is list:
+            self._list(value, schema, path, old)
+
+    def object(
+        self,
+        value: Mapping[str, Any],
+        schema: Structural,
+        path: str,
+        old: Any,
+        *,
+        reserved: Sequence[str],
+    ) -> None:
+        for key in schema.raw.get("required") or ():
+            if key not in value:
+                self._add(field_error.required(self._field(_below(path, key))))
+        old_fields = old if old.__class__ is dict else {}
+        for key in sorted(value):
+            child = schema.child(key)
+            if child is None or key in reserved:
+                continue
+            self.value(value[key], child, _below(path, key), old_fields.get(key, MISSING))
+
+    def _list(self, value: list[Any], schema: Structural, path: str, old: Any) -> None:
+        if schema.items is not None:
+            find = correlate_items(schema, old, by_place=True)
+            for index, item in enumerate(value):
+                self.value(item, schema.items, f"{path}[{index}]", find(index, item))
+
+    def _type(self, value: Any, schema: Structural, path: str) -> bool:
+        wanted = schema.type
+        if schema.int_or_string:
+            if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+                return True
+            self._mismatch("integer,string", kind_of(value), path)
+            return False
+        if not wanted or bounds.is_of_type(value, wanted):
+            self._number_format(value, schema.raw, path)
+            return True
+        form = schema.raw.get("format")
+        if form and not isinstance(value, str | list):
+            # Go looks at formats first, and then names both sides by their format.
+            self._mismatch(form, bounds.format_of(value), path)
+            self._number_format(value, schema.raw, path)
+        else:
+            self._mismatch(wanted, kind_of(value), path)
+        return False
+
+    def _mismatch(self, wanted: str, found: str, path: str) -> None:
+        text = f'{path} in body must be of type {wanted}: "{found}"'
+        self._add(field_error.type_invalid(self._field(path), found, text))
+
+    def _number_format(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
+        form = raw.get("format")
+        if form and not bounds.fits_format(value, form):
+            text = f"Checked value must be of type {raw.get('type')} with format {form} in {path}"
+            self._add(FieldError("<nil>", Reason.INVALID, f'Invalid value: "": {text}'))
+
+    def _plain(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
+        """Bounds and enumerations: what concerns only the value itself."""
+        field = self._field(path)
+        match value:
+            case bool() | None:
+                found = []
+            case str():
+                found = bounds.text_violations(value, raw, path, field, self._matching)
+            case int() | float():
+                found = bounds.number_violations(value, raw, path, field)
+            case list():
+                found = bounds.list_size_violations(value, raw, path, field)
+            case dict():
+                found = bounds.map_size_violations(value, raw, path, field)
+            case _:
+                found = []
+        self._found += found
+        if "enum" in raw:
+            self._enum(value, raw, path)
+
+    def _enum(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
+        allowed = raw.get("enum") or ()
+        if not any(same(value, one) or _equal_numbers(value, one) for one in allowed):
+            texts = [one if isinstance(one, str) else field_error.quote(one) for one in allowed]
+            self._add(field_error.not_supported(self._field(path), value, texts))
+
+    def junctors(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
+        for part in raw.get("allOf") or ():
+            self._part(value, part, path)
+        if options := raw.get("anyOf"):
+            self._any_of(value, options, path)
+        if options := raw.get("oneOf"):
+            self._one_of(value, options, path)
+        if (refused := raw.get("not")) is not None and self._holds(value, refused, path):
+            self._composite(f'"{path}" must not validate the schema (not)')
+
+    # Each option is tried once: options have options, and trying them twice would take a time that
+    # doubles with every level.
+    def _any_of(self, value: Any, options: Sequence[Mapping[str, Any]], path: str) -> None:
+        tried: list[list[FieldError]] = []
+        for option in options:
+            tried.append(self._violations(value, option, path))
+            if not tried[-1]:
+                return
+        self._composite(f'"{path}" must validate at least one schema (anyOf)')
+        fewest = min(tried, key=len)
+        self._found += fewest
+
+    def _one_of(self, value: Any, options: Sequence[Mapping[str, Any]], path: str) -> None:
+        tried = [self._violations(value, option, path) for option in options]
+        valid = tried.count([])
+        if valid != 1:
+            found = _FOUND if not valid else f"Found {valid} valid alternatives"
+            self._composite(f'"{path}" must validate one and only one schema (oneOf). {found}')
+        if not valid:
+            fewest = min(tried, key=len)
+            self._found += fewest
+
+    def _composite(self, text: str) -> None:
+        self._add(FieldError("<nil>", Reason.INVALID, f'Invalid value: "": {text}'))
+
+    def _part(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
+        self._found += self._violations(value, raw, path)
+
+    def _violations(self, value: Any, raw: Mapping[str, Any], path: str) -> list[FieldError]:
+        found: list[FieldError] = []
+        _Walk(self._at, found, self._matching).value(value, parse(raw), path, MISSING)
+        return found
+
+    def _holds(self, value: Any, raw: Mapping[str, Any], path: str) -> bool:
+        return not self._violations(value, raw, path)
+
+    def _field(self, path: str) -> str:
+        if not self._at or not path:
+            return self._at or path or "<nil>"
+        return self._at + path if path.startswith("[") else f"{self._at}.{path}"
+
+    def _add(self, error: FieldError) -> None:
+        self._found.append(error)
+
+
+def _below(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _equal_numbers(left: Any, right: Any) -> bool:
+    numbers = int | float
+    return (
+        isinstance(left, numbers)
+        and isinstance(right, numbers)
+        and not isinstance(left, bool)
+        and not isinstance(right, bool)
+        and left == right
+    )
+
+
+def kind_of(value: Any) -> str:
+    """What Go's validation calls a value's type."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"

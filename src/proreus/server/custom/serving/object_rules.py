@@ -1,0 +1,204 @@
+"""Objects of a custom kind are pruned, defaulted and checked by their schema (server.md §9.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
+from proreus.api.json_types import JsonObject
+from proreus.api.patch.json_patch import same
+from proreus.api.status import Forbidden
+from proreus.server.cel.pace import CostPace
+from proreus.server.custom.schema.default import default
+from proreus.server.custom.schema.embedded_rules import embedded_violations
+from proreus.server.custom.schema.expressions import Expressions
+from proreus.server.custom.schema.list_rules import list_violations
+from proreus.server.custom.schema.prune import prune, with_plain_numbers
+from proreus.server.custom.schema.structural import MISSING, Structural
+from proreus.server.custom.schema.validate import validate, validate_object
+from proreus.server.custom.serving.scale import ScalePaths
+from proreus.server.resource import Rules
+from proreus.server.schema.check import DecodeError, check
+from proreus.server.schema.definitions import OBJECT_META, Definitions
+
+_STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """A body or a patched object → an object of the kind, and the fields it does not have.
+
+    The schema is that of the version the object declares. An object of another type has none: only
+    its metadata is decoded, and validation refuses it later.
+    """
+
+    kind: GroupKind
+    schemas: Mapping[str, Structural]
+
+    def __call__(self, value: Any) -> tuple[JsonObject, list[str]]:
+        obj: JsonObject = with_plain_numbers(value)
+        odd: list[str] = []
+        schema = self._schema(obj)
+        if schema is None:
+            _coerce(obj, "", odd)
+            return obj, odd
+        unknown = prune(obj, schema)
+        _coerce(obj, "", odd)
+        _coerce_embedded(obj, schema, "", odd)
+        default(obj, schema)
+        return obj, [*unknown, *odd]
+
+    def _schema(self, obj: JsonObject) -> Structural | None:
+        group, _, version = (obj.get("apiVersion") or "").rpartition("/")
+        if (group, obj.get("kind")) != (self.kind.group, self.kind.kind):
+            return None
+        return self.schemas.get(version)
+
+
+def _coerce(obj: JsonObject, path: str, unknown: list[str]) -> None:
+    """Metadata is typed, wherever it stands."""
+    meta = obj.get("metadata")
+    if meta is None:
+        obj.pop("metadata", None)
+        return
+    at = f"{path}.metadata" if path else "metadata"
+    node = Definitions.load().named(OBJECT_META)
+    try:
+        checked = check(node, meta)
+    except DecodeError as error:
+        why = f"{at}: Invalid value: {field_error.quote(meta)}: {error}"
+        raise DecodeError(why.replace("struct field .", "struct field ObjectMeta.")) from error
+    unknown += [f"{at}.{field}" for field in checked.unknown_fields]
+    obj["metadata"] = {k: v for k, v in checked.value.items() if v is not None}
+
+
+def _coerce_embedded(value: Any, schema: Structural, path: str, unknown: list[str]) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            child = schema.child(key)
+            if child is None or not isinstance(item, dict | list):
+                continue
+            below = f"{path}.{key}" if path else key
+            if child.is_embedded and isinstance(item, dict):
+                _coerce(item, below, unknown)
+            _coerce_embedded(item, child, below, unknown)
+    elif isinstance(value, list) and schema.items is not None:
+        for index, item in enumerate(value):
+            if schema.items.is_embedded and isinstance(item, dict):
+                _coerce(item, f"{path}[{index}]", unknown)
+            _coerce_embedded(item, schema.items, f"{path}[{index}]", unknown)
+
+
+ToServed = Callable[[JsonObject], JsonObject]
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRules:
+    """The rules of one served version. Objects come in the stored version."""
+
+    gvk: GroupVersionKind
+    schema: Structural
+    stored_schema: Structural
+    has_status: bool
+    to_served: ToServed | None  # None: this is the stored version
+    resource: GroupResource
+    is_ending: bool  # the definition is being deleted
+    expressions: Expressions
+    scale: ScalePaths | None = None
+
+    def rules(self) -> Rules:
+        return Rules(
+            default=self._default,
+            prepare_create=self._prepare_create,
+            prepare_update=self._prepare_update,
+            validate=self._validate,
+            validate_update=self._validate_update,
+            validate_status=self._validate_status,
+            warnings=_warnings,
+        )
+
+    def _default(self, obj: JsonObject) -> None:
+        default(obj, self.stored_schema)
+
+    def _prepare_create(self, obj: JsonObject) -> None:
+        if self.is_ending:
+            raise Forbidden.of(
+                self.resource,
+                obj["metadata"].get("name") or "",
+                "create not allowed while custom resource definition is terminating",
+            )
+        self._default(obj)
+
+    def _prepare_update(self, new: JsonObject, old: JsonObject) -> None:
+        if not self.has_status and not same(new.get("status"), old.get("status")):
+            new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+        new["metadata"].setdefault("generation", 1)
+
+    def _validate(self, obj: JsonObject) -> list[FieldError]:
+        return self._violations(self._served(obj), MISSING)
+
+    def _validate_update(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
+        return self._violations(self._served(new), self._served(old))
+
+    def _validate_status(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
+        """Only status is looked at; messages name places inside of it."""
+        schema = self.schema.properties.get("status")
+        if schema is None:
+            return []
+        mine, before = self._served(new), self._served(old)
+        if "status" not in mine:
+            if "status" not in before:
+                return []
+            return validate(None, schema, at="status")
+        old_status = before.get("status", MISSING)
+
+        def violations(pace: CostPace) -> list[FieldError]:
+            found = validate(mine["status"], schema, old_status, at="status", pace=pace)
+            if self.scale is not None:
+                found += self.scale.violations(mine, status_only=True)
+            found += self._doubled(mine, before)
+            return self.expressions.violations(mine, before, found, pace)
+
+        return self.expressions.paced(violations)
+
+    def _violations(self, obj: JsonObject, old: Any) -> list[FieldError]:
+        """In the order in which Kubernetes reports them."""
+
+        def violations(pace: CostPace) -> list[FieldError]:
+            found = self._schema_violations(obj, old, pace)
+            found += embedded_violations(obj, self.schema)
+            found += self._doubled(obj, old)
+            return self.expressions.violations(obj, old, found, pace)
+
+        return self.expressions.paced(violations)
+
+    def _schema_violations(self, obj: JsonObject, old: Any, pace: CostPace) -> list[FieldError]:
+        if obj.get("kind") != self.gvk.kind:
+            return []  # refused as another kind already
+        found = validate_object(obj, self.schema, old, pace=pace)
+        if self.scale is not None:
+            found += self.scale.violations(obj)
+        return found
+
+    def _doubled(self, obj: JsonObject, old: Any) -> list[FieldError]:
+        """Items that are there twice, unless there were such before."""
+        found = list_violations(obj, self.schema)
+        if found and old is not MISSING and list_violations(old, self.schema):
+            return []
+        return found
+
+    def _served(self, obj: JsonObject) -> JsonObject:
+        return obj if self.to_served is None else self.to_served(obj)
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    return [
+        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name to avoid '
+        "accidental conflicts with other finalizer writers"
+        for name in obj["metadata"].get("finalizers") or ()
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]

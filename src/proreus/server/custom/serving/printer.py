@@ -1,0 +1,119 @@
+"""Printer columns of a custom kind: its name, then the columns of its definition.
+
+Columns without a description of their own are described as the schema describes their field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from proreus.api.jsonpath import JsonPath, PathError
+from proreus.api.table import UNKNOWN, Column, human_duration
+from proreus.api.values.timestamp import parse_time
+from proreus.api.wire import json
+from proreus.server.resource import Printer
+
+_EXPONENT_FROM = 6
+_AGE = {"type": "date", "jsonPath": ".metadata.creationTimestamp"}
+_MISSING: Any = object()
+Cell = Callable[[Mapping[str, Any], float], Any]
+
+
+def column_printer(columns: Sequence[Mapping[str, Any]]) -> Printer:
+    """One version's columns. If one path cannot be read, only the name is printed."""
+    try:
+        fill = tuple(_cell(column) for column in columns or (_AGE,))
+    except PathError:
+        fill, columns = (), ()
+        printed: tuple[Column, ...] = ()
+    else:
+        printed = tuple(map(_column, columns)) or (Column("Age", type="date"),)
+
+    def cells(obj: Mapping[str, Any], now: float) -> list[Any]:
+        name = (obj.get("metadata") or {}).get("name", "")
+        return [name, *(one(obj, now) for one in fill)]
+
+    return Printer((Column("Name", format="name"), *printed), cells)
+
+
+def _column(given: Mapping[str, Any]) -> Column:
+    path = given.get("jsonPath", "")
+    return Column(
+        name=given["name"],
+        type=given["type"],
+        format=given.get("format") or "",
+        priority=given.get("priority") or 0,
+        description=given.get("description")
+        or f"Custom resource definition column (in JSONPath format): {path}",
+    )
+
+
+def _cell(given: Mapping[str, Any]) -> Cell:
+    path = JsonPath(given.get("jsonPath", ""))
+    write = _FORMATTERS.get(given.get("type", ""), _text)
+
+    def fill(obj: Mapping[str, Any], now: float) -> Any:
+        value = path.first(obj, _MISSING)
+        return None if value is _MISSING else write(value, now)
+
+    return fill
+
+
+def _text(value: Any, _: float) -> Any:
+    match value:
+        case str():
+            return value
+        case None:
+            return "<no value>"
+        case bool():
+            return "true" if value else "false"
+        case dict() | list():
+            return json.encode(value).decode()
+        case _:
+            return _go_float(value) if isinstance(value, float) else str(value)
+
+
+def _go_float(value: float) -> str:
+    """The fewest digits that identify it; with an exponent from a million on."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int), "JSON has no infinities"
+    power = len(digits) + exponent - 1
+    if -5 < power < _EXPONENT_FROM:
+        return f"{Decimal(repr(value)).normalize():f}"
+    printed = "".join(map(str, digits))
+    tail = f".{printed[1:]}" if len(printed) > 1 else ""
+    return f"{'-' if sign else ''}{printed[0]}{tail}e{power:+03d}"
+
+
+def _integer(value: Any, _: float) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value)
+
+
+def _number(value: Any, _: float) -> Any:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _boolean(value: Any, _: float) -> Any:
+    return value if isinstance(value, bool) else None
+
+
+def _date(value: Any, now: float) -> Any:
+    if not isinstance(value, str):
+        return UNKNOWN if value is None else None
+    try:
+        return human_duration(now - parse_time(value))
+    except ValueError:
+        return "<invalid>"
+
+
+_FORMATTERS: dict[str, Callable[[Any, float], Any]] = {
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "date": _date,
+    "string": _text,
+}

@@ -1,0 +1,1 @@
+"""The stages of a request, one file each; ``pipeline`` has their order."""

@@ -1,0 +1,105 @@
+"""A request has so much time, and may ask for less; streams have as much as they like.
+
+Deadlines are checked once a second for all requests, instead of by a timer for each: a request that
+is answered in time, as nearly all are, pays for a dictionary entry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from proreus.aio.clock import Clock, deadline
+from proreus.api.status import BadRequest, Timeout
+from proreus.api.values.duration import parse_duration
+from proreus.api.wire.query import first
+from proreus.net.http1.messages import Answer
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.stages.stage import Next
+
+_TIMEOUT_S = 60.0
+_WRITE_TIMEOUT_S = 34.0
+_CHECK_S = 1.0
+
+
+def limit_time(deadlines: Deadlines, clock: Clock, proceed: Next) -> Next:
+    async def stage(exchange: Exchange) -> Answer:
+        if exchange.is_long_running:
+            return await proceed(exchange)
+        limit_s = _TIMEOUT_S if exchange.is_read else _WRITE_TIMEOUT_S
+        entry = deadlines.begin(limit_s)
+        try:
+            if "timeout" in exchange.request.raw_query:
+                async with deadline(clock, _asked_timeout(exchange, limit_s)):
+                    return await proceed(exchange)
+            return await proceed(exchange)
+        except TimeoutError as error:
+            raise _too_late() from error
+        except asyncio.CancelledError:
+            if deadlines.is_cause(entry):
+                raise _too_late() from None
+            raise
+        finally:
+            deadlines.end(entry)
+
+    return stage
+
+
+def _too_late() -> Timeout:
+    text = "Timeout: request did not complete within the allotted timeout"
+    return Timeout(text, details={})
+
+
+def _asked_timeout(exchange: Exchange, limit_s: float) -> float:
+    """A request may only shorten its time; zero and less mean the default."""
+    text = first(exchange.query, "timeout")
+    if not text:
+        return limit_s
+    try:
+        asked = parse_duration(text)
+    except ValueError as error:
+        raise BadRequest(f"invalid timeout specified in the request URL - {error}") from error
+    return min(asked, limit_s) if asked > 0 else limit_s
+
+
+class Deadline:
+    """Of one request; ``is_over`` once the request was cancelled for it."""
+
+    __slots__ = ("ends", "is_over", "task")
+
+    def __init__(self, task: asyncio.Task[object], ends: float) -> None:
+        self.task = task
+        self.ends = ends
+        self.is_over = False
+
+
+class Deadlines:
+    """Made in the loop that its requests run in: finding the current task is cheaper with it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._entries: dict[int, Deadline] = {}
+
+    def begin(self, limit_s: float) -> Deadline:
+        """From here on the current task has ``limit_s``; always ``end`` it."""
+        task = asyncio.current_task(self._loop)
+        assert task is not None, "a request is handled in a task"
+        entry = Deadline(task, self._clock.monotonic() + limit_s)
+        self._entries[id(entry)] = entry
+        return entry
+
+    def end(self, entry: Deadline) -> None:
+        self._entries.pop(id(entry), None)
+
+    def is_cause(self, entry: Deadline) -> bool:
+        """Whether the cancellation was ours alone; then it is taken back: a timeout is answered."""
+        return entry.is_over and entry.task.uncancel() == 0
+
+    async def run(self) -> None:
+        while True:
+            await self._clock.sleep(_CHECK_S)
+            now = self._clock.monotonic()
+            for entry in [e for e in self._entries.values() if e.ends <= now]:
+                self.end(entry)
+                entry.is_over = True
+                entry.task.cancel()

@@ -1,0 +1,35 @@
+"""A user that may do so acts as another one, named by headers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from proreus.net.http1.messages import Answer
+from proreus.server.authn.impersonation import IMPERSONATION_HEADERS, wanted_user
+from proreus.server.authz.authorizer import Authorization
+from proreus.server.authz.impersonation import ImpersonationCheck, constraint_of, identity
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.stages.authorization import requested_action
+from proreus.server.http.stages.stage import Next
+
+
+def impersonate(authorization: Authorization, proceed: Next) -> Next:
+    impersonation = ImpersonationCheck(authorization)
+
+    def stage(exchange: Exchange) -> Awaitable[Answer]:
+        headers = exchange.headers
+        for name in IMPERSONATION_HEADERS:
+            if name in headers:
+                return become_other(exchange)
+        return proceed(exchange)
+
+    async def become_other(exchange: Exchange) -> Answer:
+        wanted = wanted_user(exchange.request.headers.items())
+        if wanted is not None:
+            mode = await impersonation.allowing_mode(requested_action(exchange), wanted)
+            exchange.user = identity(mode, wanted)
+            if exchange.audit is not None:
+                exchange.audit.set_impersonated(exchange.user, constraint_of(mode))
+        return await proceed(exchange)
+
+    return stage

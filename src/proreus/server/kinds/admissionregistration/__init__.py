@@ -1,0 +1,1 @@
+"""Kinds of ``admissionregistration.k8s.io``."""

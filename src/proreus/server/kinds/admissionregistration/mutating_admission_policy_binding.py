@@ -1,0 +1,30 @@
+"""MutatingAdmissionPolicyBinding: the resources and parameters a mutating policy applies to."""
+
+from __future__ import annotations
+
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import JsonObject
+from proreus.server.kinds.parts.admission_kinds import admission_kind
+from proreus.server.kinds.parts.admission_policies import (
+    BINDING_PRINTER,
+    check_binding,
+    default_binding,
+)
+from proreus.server.kinds.parts.findings import Findings
+from proreus.server.resource import Rules
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found = Findings()
+    check_binding(found, obj.get("spec") or {}, "spec.matchResources")
+    return found
+
+
+RESOURCES = (
+    admission_kind(
+        "MutatingAdmissionPolicyBinding",
+        "mutatingadmissionpolicybindings",
+        Rules(default=default_binding, validate=_validate),
+        BINDING_PRINTER,
+    ),
+)

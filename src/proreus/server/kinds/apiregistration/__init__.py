@@ -1,0 +1,1 @@
+"""Kinds of ``apiregistration.k8s.io``."""

@@ -1,0 +1,136 @@
+"""DaemonSet: one pod on each node."""
+
+from __future__ import annotations
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json, JsonObject
+from proreus.server.kinds.parts import workloads
+from proreus.server.kinds.parts.cells import age, name_of, number, pairs, selector
+from proreus.server.kinds.parts.findings import Findings
+from proreus.server.kinds.parts.pod_template.defaults import default_pod_template
+from proreus.server.kinds.parts.workload_cells import WIDE, container_cells, template_spec
+from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules
+from proreus.server.resource.printer import Cells, Printer
+
+_GENERATION = "deprecated.daemonset.template.generation"
+_DIGITS_MAX = 18  # a longer counter was not written by a server
+
+
+def _default(obj: JsonObject) -> None:
+    spec = obj["spec"]
+    workloads.default_rolling_update(spec, maxUnavailable=1, maxSurge=0)
+    spec.setdefault("revisionHistoryLimit", 10)
+    default_pod_template(spec.setdefault("template", {}))
+
+
+def _prepare_create(obj: JsonObject) -> None:
+    obj["metadata"].setdefault("annotations", {})[_GENERATION] = "1"
+
+
+def _prepare_update(new: JsonObject, old: JsonObject) -> None:
+    """The counter of template changes, once a field, is an annotation."""
+    before = (old["metadata"].get("annotations") or {}).get(_GENERATION) or "0"
+    count = int(before) if before.isdecimal() and len(before) < _DIGITS_MAX else 0
+    if new["spec"].get("template") != old["spec"].get("template"):
+        count += 1
+    new["metadata"].setdefault("annotations", {})[_GENERATION] = str(count)
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found, spec = Findings(), obj["spec"]
+    workloads.check_selector_and_template(found, "spec", spec, kind="daemonset")
+    workloads.check_always_restarts(found, "spec.template", spec.get("template") or {}, "DaemonSet")
+    found.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
+    _check_strategy(found, "spec.updateStrategy", spec.get("updateStrategy") or {})
+    found.not_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
+    return found
+
+
+def _check_strategy(found: Findings, at: str, strategy: Json) -> None:
+    rolling = strategy.get("rollingUpdate")
+    match strategy.get("type"):
+        case "OnDelete":
+            return
+        case "RollingUpdate":
+            if rolling is None:
+                found.require(f"{at}.rollingUpdate", None)
+                return
+            surge, unavailable = rolling.get("maxSurge"), rolling.get("maxUnavailable")
+            workloads.check_share(found, f"{at}.rollingUpdate.maxUnavailable", unavailable)
+            workloads.check_share(found, f"{at}.rollingUpdate.maxSurge", surge)
+            workloads.check_not_over_100(found, f"{at}.rollingUpdate.maxUnavailable", unavailable)
+            workloads.check_not_over_100(found, f"{at}.rollingUpdate.maxSurge", surge)
+            if workloads.is_zero(surge) and workloads.is_zero(unavailable):
+                why = "cannot be 0 when maxSurge is 0"
+                found.require(f"{at}.rollingUpdate.maxUnavailable", None, why)
+            elif not workloads.is_zero(surge) and not workloads.is_zero(unavailable):
+                why = "may not be set when maxUnavailable is non-zero"
+                found.invalid(f"{at}.rollingUpdate.maxSurge", surge, why)
+        case other:
+            printed = {"Type": other or "", "RollingUpdate": rolling}
+            found.append(field_error.not_supported(at, printed, ("RollingUpdate", "OnDelete")))
+
+
+_COUNTS = (
+    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
+    "observedGeneration", "updatedNumberScheduled", "numberAvailable", "numberUnavailable",
+    "collisionCount",
+)  # fmt: skip
+
+
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    for key in _COUNTS:
+        found.not_negative(f"status.{key}", status.get(key))
+    workloads.check_collisions(found, new, old)
+    return found
+
+
+_PRINTED_COUNTS = (
+    "desiredNumberScheduled",
+    "currentNumberScheduled",
+    "numberReady",
+    "updatedNumberScheduled",
+    "numberAvailable",
+)
+
+
+def _fill(obj: Json, now: float) -> Cells:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    pod = template_spec(obj)
+    return [
+        name_of(obj),
+        *(number(status.get(count)) for count in _PRINTED_COUNTS),
+        pairs(pod.get("nodeSelector")),
+        age(obj, now),
+        *container_cells(pod),
+        selector(spec.get("selector")),
+    ]
+
+
+_PRINTER = Printer.of(
+    _fill, "Name", "Desired:integer", "Current:integer", "Ready:integer", "Up-to-date:integer",
+    "Available:integer", "Node Selector", "Age", *WIDE,
+)  # fmt: skip
+
+
+RESOURCES = (
+    Resource(
+        names=Names.of("apps", "v1", "DaemonSet", "daemonsets", "ds", categories=("all",)),
+        namespaced=True,
+        has_status=True,
+        lifecycle=Lifecycle(generation=Generation()),
+        rules=Rules(
+            default=_default,
+            prepare_create=_prepare_create,
+            prepare_update=_prepare_update,
+            validate=_validate,
+            immutable=("spec.selector",),
+            validate_status=_validate_status,
+            warnings=workloads.template_warnings,
+            warns_of_changes=True,
+        ),
+        printer=_PRINTER,
+    ),
+)

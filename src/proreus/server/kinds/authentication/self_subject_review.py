@@ -1,0 +1,7 @@
+"""SelfSubjectReview: who am I?"""
+
+from __future__ import annotations
+
+from proreus.server.kinds.parts.reviews import review
+
+RESOURCES = (review("authentication.k8s.io", "SelfSubjectReview"),)

@@ -1,0 +1,7 @@
+"""SelfSubjectAccessReview: may I do this?"""
+
+from __future__ import annotations
+
+from proreus.server.kinds.parts.reviews import review
+
+RESOURCES = (review("authorization.k8s.io", "SelfSubjectAccessReview"),)

@@ -1,0 +1,1 @@
+"""Kinds of the core group, ``/api/v1``."""

@@ -1,0 +1,60 @@
+"""What the server adds to a pod that is created, and what its updates keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from proreus.api.affinity import PREFERRED, REQUIRED
+from proreus.api.json_types import JsonObject
+from proreus.api.pod_qos import qos_class
+
+
+def prepare_create(pod: JsonObject) -> None:
+    spec = pod["spec"]
+    pod["status"] = {"phase": "Pending", "qosClass": qos_class(spec)}
+    if spec.get("schedulingGates"):
+        pod["status"]["conditions"] = [_gated()]
+    _merge_label_keys(spec, pod["metadata"].get("labels") or {})
+
+
+def _gated() -> JsonObject:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": None,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+
+
+def _merge_label_keys(spec: JsonObject, labels: Mapping[str, str]) -> None:
+    """``matchLabelKeys`` stands for the pod's own values; the scheduler reads them as selectors."""
+    for constraint in spec.get("topologySpreadConstraints") or ():
+        _merge_keys(constraint, labels)
+    affinity = spec.get("affinity")
+    if not affinity:
+        return
+    for key in ("podAffinity", "podAntiAffinity"):
+        part = affinity.get(key) or {}
+        for term in part.get(REQUIRED) or ():
+            _merge_keys(term, labels)
+        for weighted in part.get(PREFERRED) or ():
+            _merge_keys(weighted.get("podAffinityTerm") or {}, labels)
+
+
+def _merge_keys(term: JsonObject, labels: Mapping[str, str]) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for key in term.get(field) or ():
+            if key in labels:
+                entry = {"key": key, "operator": operator, "values": [labels[key]]}
+                selector.setdefault("matchExpressions", []).append(entry)
+
+
+def prepare_status(new: JsonObject, old: JsonObject) -> None:
+    status, before = new.setdefault("status", {}), old.get("status") or {}
+    if before.get("qosClass"):
+        status["qosClass"] = before["qosClass"]

@@ -1,0 +1,133 @@
+"""Defaults of a service, what follows a change of its type, and what a client may leave out.
+
+Addresses and node ports are chosen against storage, between these rules and the write, by
+``allocation.service_addresses``.
+"""
+
+from __future__ import annotations
+
+from proreus.api.json_types import Json, JsonObject
+from proreus.server.kinds.core.service.families import choose_families
+from proreus.server.kinds.parts.load_balancer_status import ingress_points
+
+_AFFINITY_S = 10800
+_EXTERNAL = ("NodePort", "LoadBalancer")
+
+
+def needs_cluster_ip(spec: Json) -> bool:
+    return spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
+
+
+def needs_node_ports(spec: Json) -> bool:
+    if spec.get("type") == "NodePort":
+        return True
+    return (
+        spec.get("type") == "LoadBalancer"
+        and spec.get("allocateLoadBalancerNodePorts") is not False
+    )
+
+
+def needs_health_port(spec: Json) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+
+
+def default(obj: JsonObject) -> None:
+    spec = obj["spec"]
+    spec.setdefault("sessionAffinity", "None")
+    if spec["sessionAffinity"] == "ClientIP":
+        config = spec.setdefault("sessionAffinityConfig", {})
+        config.setdefault("clientIP", {}).setdefault("timeoutSeconds", _AFFINITY_S)
+    elif spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    spec.setdefault("type", "ClusterIP")
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        if port.get("targetPort") in (None, 0, ""):
+            port["targetPort"] = port.get("port") or 0
+    if spec["type"] in _EXTERNAL or (spec["type"] == "ClusterIP" and spec.get("externalIPs")):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if needs_cluster_ip(spec):
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+    if spec["type"] == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+        for entry in ingress_points(obj):
+            if entry.get("ip"):
+                entry.setdefault("ipMode", "VIP")
+
+
+def prepare_create(obj: JsonObject) -> None:
+    spec = obj["spec"]
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+    obj["status"] = {"loadBalancer": {}}
+    if needs_cluster_ip(spec):
+        choose_families(spec)
+
+
+def prepare_update(new: JsonObject, old: JsonObject) -> None:
+    spec, before = new["spec"], old["spec"]
+    _keep_allocated(spec, before)
+    _drop_unused(spec, before)
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+    elif spec.get("clusterIPs") and not spec.get("clusterIP"):
+        if spec["clusterIPs"] == before.get("clusterIPs"):
+            spec.pop("clusterIPs")
+        else:
+            spec["clusterIP"] = spec["clusterIPs"][0]
+    if needs_cluster_ip(spec):
+        for key in ("ipFamilyPolicy", "ipFamilies"):
+            if not spec.get(key) and before.get(key):
+                spec[key] = before[key]
+        choose_families(spec)
+
+
+def _keep_allocated(spec: JsonObject, before: Json) -> None:
+    """What the server chose is kept when the client leaves it out."""
+    if needs_cluster_ip(spec) and needs_cluster_ip(before) and not spec.get("clusterIP"):
+        if before.get("clusterIP"):
+            spec["clusterIP"] = before["clusterIP"]
+        if not spec.get("clusterIPs") and before.get("clusterIPs"):
+            spec["clusterIPs"] = list(before["clusterIPs"])
+    if needs_node_ports(spec) and needs_node_ports(before):
+        known = {
+            (port.get("protocol"), port.get("port")): port.get("nodePort")
+            for port in before.get("ports") or ()
+        }
+        used = {port.get("nodePort") for port in spec.get("ports") or ()}
+        for port in spec.get("ports") or ():
+            kept = known.get((port.get("protocol"), port.get("port")))
+            if not port.get("nodePort") and kept and kept not in used:
+                port["nodePort"] = kept
+                used.add(kept)
+    if needs_health_port(spec) and needs_health_port(before) and before.get("healthCheckNodePort"):
+        spec.setdefault("healthCheckNodePort", before["healthCheckNodePort"])
+
+
+def _drop_unused(spec: JsonObject, before: Json) -> None:
+    """Fields of the type the service had, unless the client changed them in this update."""
+
+    def unchanged(key: str) -> bool:
+        return spec.get(key) == before.get(key)
+
+    if needs_cluster_ip(before) and not needs_cluster_ip(spec) and unchanged("clusterIP"):
+        for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            spec.pop(key, None)
+    if needs_node_ports(before) and not needs_node_ports(spec):
+        had = {port.get("nodePort") for port in before.get("ports") or ()}
+        for port in spec.get("ports") or ():
+            if port.get("nodePort") in had:
+                port.pop("nodePort", None)
+    kind, was = spec.get("type"), before.get("type")
+    left: list[str] = []
+    if needs_health_port(before) and not needs_health_port(spec):
+        left.append("healthCheckNodePort")
+    if was == "LoadBalancer" and kind != "LoadBalancer":
+        left += ["allocateLoadBalancerNodePorts", "loadBalancerClass"]
+    if was in _EXTERNAL and kind not in _EXTERNAL:
+        left.append("externalTrafficPolicy")
+    if was == "ExternalName" and kind != "ExternalName":
+        left.append("externalName")
+    for key in left:
+        if unchanged(key):
+            spec.pop(key, None)

@@ -1,0 +1,122 @@
+"""EndpointSlice: some of the addresses behind a service."""
+
+from __future__ import annotations
+
+from proreus.api import field_error
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json, JsonObject
+from proreus.api.values import names
+from proreus.server.kinds.parts.addresses import check_non_special_ip
+from proreus.server.kinds.parts.cells import UNSET, age, name_of, shortened
+from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.pod_template.containers import PROTOCOLS
+from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules
+from proreus.server.resource.printer import Cells, Printer
+
+_TYPES = ("FQDN", "IPv4", "IPv6")
+_ADDRESSES_MAX = 100
+_ENDPOINTS_MAX = 1000
+_PORTS_MAX = 20000
+
+
+def _default(obj: JsonObject) -> None:
+    for port in obj.get("ports") or ():
+        port.setdefault("name", "")
+        port.setdefault("protocol", "TCP")
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found = Findings()
+    found.required_one_of("addressType", obj.get("addressType"), _TYPES)
+    endpoints = obj.get("endpoints") or []
+    if len(endpoints) > _ENDPOINTS_MAX:
+        found.append(field_error.too_many("endpoints", len(endpoints), _ENDPOINTS_MAX))
+    else:
+        for where, endpoint in items(endpoints, "endpoints"):
+            _check_endpoint(found, where, endpoint, obj.get("addressType") or "")
+    if len(obj.get("ports") or ()) > _PORTS_MAX:
+        found.append(field_error.too_many("ports", len(obj["ports"]), _PORTS_MAX))
+        return found
+    seen: set[str] = set()
+    for where, port in items(obj.get("ports"), "ports"):
+        name = port.get("name") or ""
+        if name:
+            found.name(f"{where}.name", name, names.dns_label)
+        if name in seen:
+            found.duplicate(f"{where}.name", name)
+        seen.add(name)
+        found.required_one_of(f"{where}.protocol", port.get("protocol"), PROTOCOLS)
+        found.name(f"{where}.appProtocol", port.get("appProtocol"), names.qualified_name)
+    return found
+
+
+def _check_endpoint(found: Findings, at: str, endpoint: Json, kind: str) -> None:
+    addresses = endpoint.get("addresses") or []
+    if not addresses:
+        found.require(f"{at}.addresses", None, "must contain at least 1 address")
+    elif len(addresses) > _ADDRESSES_MAX:
+        found.append(field_error.too_many(f"{at}.addresses", len(addresses), _ADDRESSES_MAX))
+    for where, address in items(addresses, f"{at}.addresses"):
+        match kind:
+            case "IPv4" | "IPv6":
+                parsed = names.parse_ip(address)
+                if parsed is None or f"IPv{parsed.version}" != kind:
+                    found.invalid(where, address, f"must be a valid {kind} address")
+                check_non_special_ip(found, where, address)
+            case "FQDN":
+                _check_domain(found, where, address)
+    found.name(f"{at}.nodeName", endpoint.get("nodeName"))
+    if (hostname := endpoint.get("hostname")) is not None:
+        found.name(f"{at}.hostname", hostname, names.dns_label)
+
+
+def _check_domain(found: Findings, at: str, text: str) -> None:
+    """Of at least two labels; the dot at the end may be there."""
+    name = text.removesuffix(".")
+    if not found.require(at, text):
+        return
+    if faults := names.dns_subdomain(name):
+        found.invalid(at, name, ",".join(faults))
+    elif "." not in name:
+        why = "should be a domain with at least two segments separated by dots"
+        found.invalid(at, name, why)
+
+
+def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings(_validate(new))
+    if new.get("addressType") != old.get("addressType"):
+        found.invalid("addressType", None, "field is immutable")  # the reference prints no value
+    return found
+
+
+def _fill(obj: Json, now: float) -> Cells:
+    ports = [_slice_port(port) for port in obj.get("ports") or ()]
+    hosts = [
+        address
+        for endpoint in obj.get("endpoints") or ()
+        for address in endpoint.get("addresses") or ()
+    ]
+    return [
+        name_of(obj),
+        obj.get("addressType", ""),
+        shortened(ports) or UNSET,
+        shortened(hosts) or UNSET,
+        age(obj, now),
+    ]
+
+
+def _slice_port(port: Json) -> str:
+    if port.get("port") is not None:
+        return str(port["port"])
+    return str(port.get("name") or "*")
+
+
+RESOURCES = (
+    Resource(
+        names=Names.of("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
+        namespaced=True,
+        lifecycle=Lifecycle(generation=Generation()),
+        rules=Rules(default=_default, validate=_validate, validate_update=_validate_update),
+        printer=Printer.of(_fill, "Name", "AddressType", "Ports", "Endpoints", "Age"),
+    ),
+)

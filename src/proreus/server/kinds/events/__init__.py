@@ -1,0 +1,1 @@
+"""Kinds of ``events.k8s.io``."""

@@ -1,0 +1,1 @@
+"""Kinds of ``networking.k8s.io``."""

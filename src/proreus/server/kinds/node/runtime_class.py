@@ -1,0 +1,56 @@
+"""RuntimeClass: which container runtime runs a pod, and its overhead."""
+
+from __future__ import annotations
+
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json, JsonObject
+from proreus.api.values import names
+from proreus.server.kinds.parts.cells import age, name_of
+from proreus.server.kinds.parts.findings import Findings
+from proreus.server.kinds.parts.node_labels import deprecated_label
+from proreus.server.kinds.parts.pod_template.scheduling import check_tolerations
+from proreus.server.kinds.parts.resources import check_overhead
+from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found = Findings()
+    if found.require("handler", obj.get("handler")):
+        found.name("handler", obj["handler"], names.dns_label)
+    if (overhead := obj.get("overhead")) is not None:
+        check_overhead(found, "overhead", overhead.get("podFixed"))
+    if (scheduling := obj.get("scheduling")) is not None:
+        found.labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
+        check_tolerations(found, "scheduling.tolerations", scheduling.get("tolerations"))
+    return found
+
+
+def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings()
+    if new.get("handler") != old.get("handler"):
+        found.invalid("handler", None, "field is immutable")  # the reference prints no value
+    return found
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    selector = (obj.get("scheduling") or {}).get("nodeSelector") or ()
+    return [
+        f"scheduling.nodeSelector: {why}"
+        for key in sorted(selector)
+        if (why := deprecated_label(key))
+    ]
+
+
+def _fill(obj: Json, now: float) -> Cells:
+    return [name_of(obj), obj.get("handler", ""), age(obj, now)]
+
+
+RESOURCES = (
+    Resource(
+        names=Names.of("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses"),
+        namespaced=False,
+        lifecycle=Lifecycle(unconditional_update=False, create_on_update=True),
+        rules=Rules(validate=_validate, validate_update=_validate_update, warnings=_warnings),
+        printer=Printer.of(_fill, "Name", "Handler", "Age"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""What several kinds share; nothing in here is a kind."""

@@ -1,0 +1,1 @@
+"""Pod specs, wherever they stand: in pods, and in the templates of workloads."""

@@ -1,0 +1,173 @@
+"""Admission webhooks: how they are called, and for which requests."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json, JsonObject
+from proreus.api.values import names
+from proreus.server.kinds.parts.cells import age, name_of
+from proreus.server.kinds.parts.expressions import on_thread_if_many
+from proreus.server.kinds.parts.findings import Findings, items, repeats
+from proreus.server.kinds.parts.label_selectors import check_selector
+from proreus.server.kinds.parts.request_matching import (
+    check_match_conditions,
+    check_rule,
+    default_rule,
+)
+from proreus.server.resource import Cells, Printer, Rules
+
+_TIMEOUT_MAX_S = 30
+
+
+def webhook_rules(*, mutating: bool) -> Rules:
+    def default(obj: JsonObject) -> None:
+        for hook in obj.get("webhooks") or ():
+            hook.setdefault("failurePolicy", "Fail")
+            hook.setdefault("matchPolicy", "Equivalent")
+            hook.setdefault("namespaceSelector", {})
+            hook.setdefault("objectSelector", {})
+            hook.setdefault("timeoutSeconds", 10)
+            if mutating:
+                hook.setdefault("reinvocationPolicy", "Never")
+            if service := (hook.get("clientConfig") or {}).get("service"):
+                service.setdefault("port", 443)
+            for rule in hook.get("rules") or ():
+                default_rule(rule)
+
+    return Rules(default=default, validate=_validate, validate_update=_validate_update)
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    conditions = sum(len(hook.get("matchConditions") or ()) for hook in obj.get("webhooks") or ())
+    return on_thread_if_many(conditions, lambda: _violations(obj))
+
+
+def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """Conditions that an older server accepted stay as long as none is changed."""
+    if _conditions(new) == _conditions(old):
+        return _violations(new, checks_conditions=False)
+    return _validate(new)
+
+
+def _conditions(obj: Json) -> list[object]:
+    return [hook.get("matchConditions") or [] for hook in obj.get("webhooks") or ()]
+
+
+def _violations(obj: JsonObject, *, checks_conditions: bool = True) -> list[FieldError]:
+    found = Findings()
+    seen: set[str] = set()
+    for where, hook in items(obj.get("webhooks"), "webhooks"):
+        name = hook.get("name") or ""
+        _check_hook_name(found, f"{where}.name", name)
+        _check_hook(found, where, hook)
+        if checks_conditions:
+            check_match_conditions(found, f"{where}.matchConditions", hook.get("matchConditions"))
+        _check_versions(
+            found, f"{where}.admissionReviewVersions", hook.get("admissionReviewVersions")
+        )
+        if name and name in seen:
+            found.duplicate(f"{where}.name", name)
+        seen.add(name)
+    return found
+
+
+def _check_hook_name(found: Findings, at: str, name: str) -> None:
+    if not found.require(at, name):
+        return
+    found.name(at, name)
+    if name.count(".") < 2:
+        found.invalid(at, name, "should be a domain with at least three segments separated by dots")
+
+
+def _check_hook(found: Findings, at: str, hook: Json) -> None:
+    for where, rule in items(hook.get("rules"), f"{at}.rules"):
+        check_rule(found, where, rule)
+    found.one_of(f"{at}.failurePolicy", hook.get("failurePolicy"), ("Fail", "Ignore"))
+    found.one_of(f"{at}.matchPolicy", hook.get("matchPolicy"), ("Equivalent", "Exact"))
+    effects = hook.get("sideEffects")
+    if found.require(f"{at}.sideEffects", effects, "must specify one of None, NoneOnDryRun"):
+        found.one_of(f"{at}.sideEffects", effects, ("None", "NoneOnDryRun"))
+    seconds = hook.get("timeoutSeconds")
+    if seconds is not None and not 1 <= seconds <= _TIMEOUT_MAX_S:
+        found.invalid(
+            f"{at}.timeoutSeconds",
+            seconds,
+            f"the timeout value must be between 1 and {_TIMEOUT_MAX_S} seconds",
+        )
+    check_selector(found, f"{at}.namespaceSelector", hook.get("namespaceSelector"))
+    check_selector(found, f"{at}.objectSelector", hook.get("objectSelector"))
+    found.one_of(f"{at}.reinvocationPolicy", hook.get("reinvocationPolicy"), ("IfNeeded", "Never"))
+    _check_client(found, f"{at}.clientConfig", hook.get("clientConfig") or {})
+
+
+def _check_client(found: Findings, at: str, client: Json) -> None:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        found.require(at, None, "exactly one of url or service is required")
+    elif url is not None:
+        _check_url(found, f"{at}.url", url)
+    elif service is not None:
+        found.require(f"{at}.service.name", service.get("name"), "service name is required")
+        found.require(
+            f"{at}.service.namespace", service.get("namespace"), "service namespace is required"
+        )
+        port = service.get("port", 443)
+        if not 1 <= port <= 65535:
+            found.invalid(f"{at}.service.port", port, f"port is not valid: {names.PORT_RANGE}")
+        _check_path(found, f"{at}.service.path", service.get("path") or "")
+
+
+def _check_path(found: Findings, at: str, path: str) -> None:
+    if path in ("", "/"):
+        return
+    if path == "//":
+        found.invalid(at, path, "segment[0] may not be empty")
+        return
+    if not path.startswith("/"):
+        found.invalid(at, path, "must start with a '/'")
+    for index, segment in enumerate(path[1:].removesuffix("/").split("/")):
+        if not segment:
+            found.invalid(at, path, f"segment[{index}] may not be empty")
+            continue
+        for why in names.dns_subdomain(segment):
+            found.invalid(at, path, f"segment[{index}]: {why}")
+
+
+def _check_url(found: Findings, at: str, url: str) -> None:
+    form = "; desired format: https://host[/path]"
+    parts = urlsplit(url)
+    if parts.scheme != "https":
+        found.invalid(at, parts.scheme, f"'https' is the only allowed URL scheme{form}")
+    if not parts.netloc:
+        found.invalid(at, parts.netloc, f"host must be specified{form}")
+    if "@" in parts.netloc:
+        found.invalid(
+            at, parts.netloc.rpartition("@")[0], "user information is not permitted in the URL"
+        )
+    if parts.fragment:
+        found.invalid(at, parts.fragment, "fragments are not permitted in the URL")
+    if parts.query:
+        found.invalid(at, parts.query, "query parameters are not permitted in the URL")
+
+
+def _check_versions(found: Findings, at: str, versions: list[str] | None) -> None:
+    known = ("v1", "v1beta1")
+    if not versions:
+        found.require(at, None, f"must specify one of {', '.join(known)}")
+        return
+    for where, version, is_repeated in repeats(versions, at):
+        if is_repeated:
+            found.invalid(where, version, "duplicate version")
+        else:
+            found.name(where, version, names.dns_1035_label)
+    if not any(version in known for version in versions):
+        found.invalid(at, versions, f"must include at least one of {', '.join(known)}")
+
+
+def _fill(obj: Json, now: float) -> Cells:
+    return [name_of(obj), len(obj.get("webhooks") or ()), age(obj, now)]
+
+
+WEBHOOKS_PRINTER = Printer.of(_fill, "Name", "Webhooks:integer", "Age")

@@ -1,0 +1,48 @@
+"""DeviceClass: a selection of devices, and their configuration."""
+
+from __future__ import annotations
+
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json, JsonObject
+from proreus.server.kinds.parts.cells import NAME_AND_AGE
+from proreus.server.kinds.parts.expressions import check_device_selectors
+from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.pod_template.volumes import check_driver
+from proreus.server.kinds.parts.resources import is_extended
+from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules
+
+_CONFIGS_MAX = 32
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found, spec = Findings(), obj.get("spec") or {}
+    configs = spec.get("config") or ()
+    check_device_selectors(found, "spec.selectors", spec.get("selectors"))
+    for where, config in items(configs, "spec.config"):
+        _check_config(found, f"{where}.opaque", config.get("opaque"))
+    found.at_most("spec.config", configs, _CONFIGS_MAX)
+    name = spec.get("extendedResourceName")
+    if name is not None and not is_extended(name):
+        why = "must be a valid extended resource name"
+        found.invalid("spec.extendedResourceName", name, why)
+    return found
+
+
+def _check_config(found: Findings, at: str, opaque: Json | None) -> None:
+    if opaque is None:
+        found.require(at, None)
+        return
+    check_driver(found, f"{at}.driver", opaque.get("driver") or "")
+    if opaque.get("parameters") is None:
+        found.require(f"{at}.parameters", None)
+
+
+RESOURCES = (
+    Resource(
+        names=Names.of("resource.k8s.io", "v1", "DeviceClass", "deviceclasses"),
+        namespaced=False,
+        lifecycle=Lifecycle(generation=Generation(), returns_deleted=True),
+        rules=Rules(validate=_validate),
+        printer=NAME_AND_AGE,
+    ),
+)

@@ -1,0 +1,43 @@
+"""ResourceClaim: a request for devices."""
+
+from __future__ import annotations
+
+from proreus.api.field_error import FieldError
+from proreus.api.json_types import Json, JsonObject
+from proreus.server.kinds.parts.cells import age, is_deleting, name_of
+from proreus.server.kinds.parts.findings import Findings, immutable_spec
+from proreus.server.kinds.parts.resource_claims import check_claim_spec, default_claim_spec
+from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
+
+
+def _default(obj: JsonObject) -> None:
+    default_claim_spec(obj["spec"])
+
+
+def _validate(obj: JsonObject) -> list[FieldError]:
+    found = Findings()
+    check_claim_spec(found, "spec", obj["spec"])
+    return found
+
+
+def _fill(obj: Json, now: float) -> Cells:
+    status = obj.get("status") or {}
+    states = ["deleted"] if is_deleting(obj) else []
+    if status.get("allocation") is None:
+        states += [] if is_deleting(obj) else ["pending"]
+    else:
+        states.append("allocated")
+        states += ["reserved"] if status.get("reservedFor") else []
+    return [name_of(obj), ",".join(states), age(obj, now)]
+
+
+RESOURCES = (
+    Resource(
+        names=Names.of("resource.k8s.io", "v1", "ResourceClaim", "resourceclaims"),
+        namespaced=True,
+        has_status=True,
+        lifecycle=Lifecycle(status_keeps_metadata=True, returns_deleted=True),
+        rules=Rules(default=_default, validate=_validate, validate_update=immutable_spec),
+        printer=Printer.of(_fill, "Name", "State", "Age"),
+    ),
+)

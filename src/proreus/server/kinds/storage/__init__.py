@@ -1,0 +1,1 @@
+"""Kinds of ``storage.k8s.io``."""

@@ -1,0 +1,124 @@
+"""Work that would hold the event loop: done in threads, or on the loop in slices.
+
+A thread that runs Python code takes its turns at the interpreter from the loop, and delays each of
+the loop's system calls by up to its switch interval. So what can be cut into slices runs on the
+loop, a slice per ``turns``; what cannot (one large document) runs in a lane with a single thread;
+only C code that releases the interpreter lock, such as zlib, has a lane with several.
+
+Each sort of work has a lane of its own, so that a long body delays no answer. A lane has a bound on
+its threads and on the jobs that wait for them. ``open_offload`` owns the threads: at its end jobs
+that have not begun are cancelled and those at work are awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from proreus.aio.turns import Turns
+from proreus.api.status import TooManyRequests
+
+T = TypeVar("T")
+_QUEUED_MAX = 1_000
+_RETRY_AFTER_S = 1
+
+
+class Lane:
+    """Threads for one sort of work; they start with the first job."""
+
+    def __init__(self, name: str, threads: int, queued_max: int = _QUEUED_MAX) -> None:
+        self._name = name
+        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
+        self._jobs_max = threads + queued_max
+        self._jobs = 0
+        self._counting = threading.Lock()  # jobs end in their thread
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """The result of work on data that nothing else changes meanwhile.
+
+        Raises what the work raises, and TooManyRequests if too much of it waits. Work whose caller
+        gives up is not begun any more; what has begun still ends.
+        """
+        with self._counting:
+            if self._jobs >= self._jobs_max:
+                raise TooManyRequests.of(
+                    "the server has too much work of this kind", _RETRY_AFTER_S
+                )
+            self._jobs += 1
+        job = self._threads.submit(work)
+        job.add_done_callback(self._ended)
+        return await asyncio.wrap_future(job)
+
+    def _ended(self, job: Future[T]) -> None:
+        with self._counting:
+            self._jobs -= 1
+
+    def close(self) -> None:
+        """Cancel what has not begun and wait for the rest."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def __repr__(self) -> str:
+        return f"<Lane {self._name}: {self._jobs} jobs>"
+
+
+class Inline:
+    """Runs work on the loop: for what is known to be short."""
+
+    async def run(self, work: Callable[[], T]) -> T:
+        return work()
+
+
+INLINE = Inline()
+Runner = Inline | Lane
+
+
+class NeedsThread(Exception):
+    """Raised by work that is too long for the loop: it must be done by ``work`` in ``lane``, or in
+    that of large bodies."""
+
+    def __init__(self, lane: Lane | None, work: Callable[[], Any]) -> None:
+        super().__init__()
+        self.lane = lane
+        self.work = work
+
+
+class Offload:
+    """``turns`` for slices on the loop; a lane for what cannot be cut into slices."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+        self.queries = Lane("queries", 1)
+        self.bodies = Lane("bodies", 1)
+        self.answers = Lane("answers", 1)
+        self.compression = Lane("compression", 2)
+        self.definitions = Lane("definitions", 1)  # custom ones: large schemas, rules to compile
+        self.custom_objects = Lane("custom objects", 1)  # rules and patterns that take long
+        self.expressions = Lane("expressions", 1)  # of admission, those that take long
+        self.audit = Lane("audit", 1)  # the disk of the log
+
+    def close(self) -> None:
+        for lane in (
+            self.queries,
+            self.bodies,
+            self.answers,
+            self.compression,
+            self.definitions,
+            self.custom_objects,
+            self.expressions,
+            self.audit,
+        ):
+            lane.close()
+
+
+@asynccontextmanager
+async def open_offload() -> AsyncIterator[Offload]:
+    offload = Offload()
+    try:
+        yield offload
+    finally:
+        # Threads at work need the interpreter to end; the loop must not hold it meanwhile.
+        await asyncio.shield(asyncio.to_thread(offload.close))

@@ -1,0 +1,79 @@
+"""Apply: a manager states the fields it wants, and owns them from then on (server.md §6.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from proreus.api import go_text
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import JsonObject
+from proreus.api.patch.apply import check_applied, server_side_apply
+from proreus.api.patch.errors import MalformedPatch
+from proreus.api.status import Conflict
+from proreus.server.registry import metadata
+from proreus.server.registry.tracking import endpoint_of
+from proreus.server.registry.verbs.patch import Patched, Patching, quoted
+from proreus.server.registry.verbs.update import Update, commit
+from proreus.server.registry.write import Write
+from proreus.server.storage.resource_store import Outcome
+
+
+async def apply(write: Write, document: ApplyPatch) -> Outcome:
+    """PATCH by server-side apply: creates a missing object, and records owners itself."""
+    patching = Patching(document, write.collection.resource.gvk)
+    may_create = not write.subresource
+    return await commit(Update(write, patching, may_create=may_create, tracks=False, is_patch=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyPatch:
+    document: Any
+    faults: tuple[str, ...]
+
+    def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
+        check_applied(self.document, gvk)
+        uid = metadata.ensure(self.document).get("uid")
+        if live is None and uid:
+            raise Conflict.of(
+                write.collection.resource.group_resource,
+                write.name,
+                f"uid mismatch: the provided object specified uid {uid}, "
+                "and no existing object was found",
+            )
+        value = server_side_apply(
+            live,
+            self.document,
+            write.collection.node_of(gvk),
+            manager=write.field_manager,
+            force=write.force,
+            now=write.now,
+            api_version=gvk.api_version,
+            subresource=write.subresource,
+            endpoint=endpoint_of(write),
+        )
+        return Patched(value, quoted(value), self.faults)
+
+
+def read_apply(body: bytes, *, is_strict: bool) -> ApplyPatch:
+    """Raises MalformedPatch."""
+    from proreus.api.wire import yaml
+
+    try:
+        document, faults = yaml.decode_strict(body)
+    except yaml.YamlError as error:
+        raise MalformedPatch(f"error decoding YAML: {error}") from error
+    if faults and is_strict:
+        lines = "".join(f"\n  {fault}" for fault in faults)
+        raise MalformedPatch(
+            "error strict decoding patch: error converting YAML to JSON: "
+            f"yaml: unmarshal errors:{lines}"
+        )
+    document = {} if document is None else document
+    if not isinstance(document, dict):
+        raise MalformedPatch(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+            f"unmarshal {go_text.json_kind(document)} into Go value of type "
+            "map[string]interface {}"
+        )
+    return ApplyPatch(document, faults)

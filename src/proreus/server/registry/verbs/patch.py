@@ -1,0 +1,183 @@
+"""Patch: the present object changed by a JSON patch or a merge patch (server.md §6.3).
+
+That the body is JSON is checked before the object is looked up, everything else after it, as
+Kubernetes does; so ``read_patch`` only parses and ``Patching`` does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from proreus.api import go_text
+from proreus.api.field_error import limited
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import JsonObject
+from proreus.api.patch.errors import MalformedPatch, PatchError, UndecodablePatch
+from proreus.api.patch.json_patch import apply_json_patch, check_operations, unknown_members
+from proreus.api.patch.merge_patch import apply_merge_patch, check_merge_patch
+from proreus.api.patch.patch_type import PatchType
+from proreus.api.patch.strategic_merge import apply_strategic_merge
+from proreus.api.typed import TypeNode
+from proreus.api.wire import json, strict_json
+from proreus.api.wire.amplification import check_json
+from proreus.server.registry.declared_types import (
+    UnreadableType,
+    check_patched_version,
+    declared_type,
+    missing_kind,
+    null_version,
+)
+from proreus.server.registry.kinds import not_convertible, not_registered
+from proreus.server.registry.verbs.update import Update, check_name, commit
+from proreus.server.registry.write import Write
+from proreus.server.resource.versions import run_with_conversions
+from proreus.server.schema.check import DecodeError, check
+from proreus.server.storage.resource_store import Outcome
+
+
+async def patch(write: Write, document: JsonPatch | MergePatch) -> Outcome:
+    """PATCH: the present object with the changes of the document."""
+    patching = Patching(document, write.collection.resource.gvk)
+    return await commit(Update(write, patching, is_patch=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """``quote``: what an error about the result quotes; ``faults``: of the patch itself."""
+
+    value: Any
+    quote: str
+    faults: tuple[str, ...] = ()
+
+
+class PatchDocument(Protocol):
+    """A parsed patch of one of the four kinds."""
+
+    def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
+        """Raises PatchError, Conflict."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Patching:
+    """The modification by a patch; its result is checked like a body of the kind ``gvk``."""
+
+    document: PatchDocument
+    gvk: GroupVersionKind
+
+    async def modify(self, write: Write, live: JsonObject | None) -> JsonObject:
+        resource, gvk = write.collection.resource, self.gvk
+        try:
+            patched = await run_with_conversions(
+                resource.versions, lambda: self.document.apply(write, live, gvk), write.runner
+            )
+            obj, unknown = await write.runner.run(
+                lambda: _decode(patched, gvk, write.collection.node_of)
+            )
+            faults = [*patched.faults, *unknown]
+            if faults and write.field_validation == "Strict":
+                text = f"strict decoding error: {', '.join(limited(faults))}"
+                raise UndecodablePatch(patched.quote, text)
+        except PatchError as error:
+            raise error.to_status() from error
+        if write.field_validation != "Ignore":
+            for fault in faults:
+                write.warn(fault)
+        check_name(obj, write.name)
+        if resource.custom:
+            check_patched_version(obj, gvk, is_status=write.subresource == "status")
+        return obj
+
+
+def read_patch(media: str, body: bytes) -> JsonPatch | MergePatch:
+    """Raises MalformedPatch, TooManyContainers."""
+    check_json(body)
+    try:
+        document, duplicates = strict_json.decode_strict(body, merge_duplicates=False)
+    except strict_json.JsonError as error:
+        raise MalformedPatch("invalid JSON patch") from error
+    if media == PatchType.JSON:
+        return JsonPatch(document, duplicates)
+    return MergePatch(document, duplicates, is_strategic=media == PatchType.STRATEGIC)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPatch:
+    document: Any
+    duplicates: tuple[str, ...]
+
+    def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
+        operations = check_operations(self.document)
+        value = apply_json_patch(live, operations)
+        faults = [f'json patch unknown field "{path}"' for path in unknown_members(operations)]
+        faults += [f'json patch duplicate field "{path}"' for path in self.duplicates]
+        return Patched(value, quoted(value), tuple(faults))
+
+
+@dataclass(frozen=True, slots=True)
+class MergePatch:
+    document: Any
+    duplicates: tuple[str, ...]
+    is_strategic: bool
+
+    def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
+        assert live is not None, "only apply creates"
+        faults = tuple(f'duplicate field "{path}"' for path in self.duplicates)
+        if self.is_strategic:
+            node = write.collection.node_of(gvk)
+            value = apply_strategic_merge(live, self.document, node)
+            return Patched(value, go_text.plain(self.document), faults)
+        check_merge_patch(self.document)
+        value = apply_merge_patch(live, self.document)
+        return Patched(value, quoted(value), faults)
+
+
+def quoted(value: Any) -> str:
+    """Raises MalformedPatch: operations, each shallow, can build what is too deep to be written."""
+    try:
+        return json.encode(value).decode()
+    except TypeError as deep:
+        raise MalformedPatch("exceeded max depth") from deep
+
+
+def _decode(
+    patched: Patched,
+    gvk: GroupVersionKind,
+    find_node: Callable[[GroupVersionKind], TypeNode | None],
+) -> tuple[JsonObject, list[str]]:
+    """The result as an object of its kind, and a fault for each field that the kind lacks.
+
+    Raises UndecodablePatch.
+    """
+    node = find_node(gvk)
+    is_custom = node is not None and node.decode is not None
+    value = {} if is_custom and patched.value is None else patched.value
+    try:
+        declared = declared_type(value)
+    except UnreadableType as error:
+        raise UndecodablePatch(patched.quote, str(error)) from error
+    if is_custom:
+        why = null_version(value) if declared.kind else missing_kind(patched.quote)
+        if why:
+            raise UndecodablePatch(patched.quote, why)
+    elif not value.get("apiVersion") and node is not None:
+        # A kube-apiserver decodes an object without a version into the type it works on, whose
+        # fields have no JSON names: nothing is read, and the name is missed first.
+        return {"metadata": {}}, []
+    given = declared.completed(gvk)
+    if not is_custom and given != gvk:
+        is_known = find_node(given) is not None
+        why = not_convertible(given, gvk) if is_known else not_registered(given)
+        raise UndecodablePatch(patched.quote, why)
+    if node is None:
+        return value, []
+    try:
+        checked = check(node, value, b"")
+    except DecodeError as error:
+        raise UndecodablePatch(patched.quote, str(error)) from error
+    obj = checked.value
+    if not is_custom:
+        obj["kind"], obj["apiVersion"] = gvk.kind, gvk.api_version
+    return obj, [f'unknown field "{path}"' for path in checked.unknown_fields]

@@ -1,0 +1,152 @@
+"""Wraps a storage as the configuration file says, and follows that file."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from proreus.aio.clock import Clock
+from proreus.aio.tasks import background
+from proreus.server.config_files.fields import ConfigFileInvalid
+from proreus.server.config_files.followed_file import FollowedFile, Reloads
+from proreus.server.storage.encryption.configuration import (
+    AesCbc,
+    AesGcm,
+    EncryptionConfiguration,
+    Identity,
+    Kms,
+    ResourceProviders,
+    Secretbox,
+    parse_encryption,
+)
+from proreus.server.storage.encryption.rules import EncryptionRules, Transformers
+from proreus.server.storage.encryption.store import EncryptedStorage, KeyService
+from proreus.server.storage.encryption.transformers import Transformer, transformers_of
+from proreus.server.storage.interface import Storage
+
+if TYPE_CHECKING:  # loaded with gRPC, and only if a configuration names a service
+    from proreus.server.storage.encryption.kms import KmsKey
+
+_log = structlog.get_logger(__name__)
+_TICK_S = 10.0
+_FILE_S = 60.0
+
+
+class EncryptionMetrics(Collector):
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.reloads = Reloads()
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self.reloads.families("apiserver_encryption_config_controller")
+
+
+class EncryptionFile:
+    """Keeps a storage encrypting as its file says. A fault in a changed file changes nothing."""
+
+    def __init__(
+        self,
+        file: FollowedFile[EncryptionConfiguration],
+        storage: EncryptedStorage,
+        resources: Mapping[str, str],
+        clock: Clock,
+    ) -> None:
+        self._file = file
+        self._storage = storage
+        self._resources = resources
+        self._clock = clock
+        self._channels = AsyncExitStack()  # to the key management services in use
+
+    async def run(self) -> None:
+        read_at = self._clock.monotonic()
+        while True:
+            await self._clock.sleep(_TICK_S)
+            if self._clock.monotonic() - read_at >= _FILE_S:
+                read_at = self._clock.monotonic()
+                await self.reload()
+            for service in self._storage.key_services:
+                await service.follow_when_due()
+
+    async def reload(self) -> None:
+        before = self._file.value
+        await self._file.reload()
+        if self._file.value is before:
+            return
+        try:
+            await self.apply()
+        except ConfigFileInvalid as error:
+            _log.error("encryption stays as it was", error=str(error))
+
+    async def apply(self) -> None:
+        """Services of the new configuration are asked before it is used, channels to those of the
+        old one are closed after. Raises ConfigFileInvalid."""
+        entries: list[tuple[ResourceProviders, Transformers]] = []
+        services: list[KeyService] = []
+        async with AsyncExitStack() as opening:
+            for entry in self._file.value.entries:
+                transformers: list[Transformer] = []
+                for provider in entry.providers:
+                    if isinstance(provider, Kms):
+                        service = await opening.enter_async_context(self._open_kms(provider))
+                        services.append(service)
+                        transformers.append(service)
+                    else:
+                        transformers.extend(_local_transformers(provider))
+                entries.append((entry, Transformers(tuple(transformers))))
+            before, self._channels = self._channels, opening.pop_all()
+        self._storage.use(EncryptionRules(entries, self._resources), services)
+        await before.aclose()
+
+    def _open_kms(self, provider: Kms) -> AbstractAsyncContextManager[KmsKey]:
+        try:
+            from proreus.server.storage.encryption.kms import open_kms
+        except ImportError as error:
+            raise _missing(error) from error
+        return open_kms(provider, self._clock)
+
+    async def close(self) -> None:
+        await self._channels.aclose()
+
+
+def _local_transformers(
+    provider: AesCbc | AesGcm | Secretbox | Identity,
+) -> Sequence[Transformer]:
+    try:
+        return transformers_of(provider)
+    except ImportError as error:
+        raise _missing(error) from error
+
+
+def _missing(error: ImportError) -> ConfigFileInvalid:
+    return ConfigFileInvalid(
+        f"{error.name} is needed by a provider of the encryption configuration: "
+        "pip install 'proreus[encryption]'"
+    )
+
+
+@asynccontextmanager
+async def open_encrypted(
+    path: Path,
+    inner: Storage,
+    resources: Mapping[str, str],
+    registry: CollectorRegistry,
+    clock: Clock,
+) -> AsyncIterator[Storage]:
+    """``resources`` says which resource is kept under a prefix. Raises ConfigFileInvalid."""
+    reloads = EncryptionMetrics(registry).reloads
+    file = FollowedFile(path, "encryption configuration", parse_encryption, reloads, clock)
+    storage = EncryptedStorage(inner)
+    followed = EncryptionFile(file, storage, resources, clock)
+    try:
+        await followed.apply()
+        async with background(followed.run()):
+            yield storage
+    finally:
+        await followed.close()

@@ -1,0 +1,114 @@
+"""The condition of a store: a closed union, one place that changes it, one log line per change.
+
+Receives: what a store finds when it writes and when it probes.
+Hands on: the health checks' answers, to ``app``; refusals of writes, in the store itself.
+Invariant: Broken lasts until the store is opened anew; every other state may end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+import structlog
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    """Reads and writes are served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Reads and deletions are served; creates and updates are refused until there is room."""
+
+    why: str
+    remedy: str = "delete objects or make room on the disk; writing goes on by itself"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOnly:
+    """Reads are served; writes are refused until the file system can be written to again."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """The store does not answer; served again as soon as it does."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What is on disk is in doubt or not ours: writes are refused until the server is restarted."""
+
+    why: str
+
+
+Health = Healthy | Full | ReadOnly | Unreachable | Broken
+
+
+class HealthRecord:
+    """``now`` is the state of one store; only ``change`` sets it, and logs what an operator does.
+
+    The first cause stands while a state lasts: what fails after it is mostly its consequence.
+    """
+
+    def __init__(self, store: str) -> None:
+        self.now: Health = Healthy()
+        self._store = store
+
+    def change(self, to: Health) -> None:
+        if type(to) is type(self.now) or isinstance(self.now, Broken):
+            return
+        self.now = to
+        match to:
+            case Healthy():
+                _log.warning("storage works again", store=self._store)
+            case Full(why, remedy):
+                self._report("storage is full", why, remedy)
+            case ReadOnly(why):
+                self._report(
+                    "storage is read-only",
+                    why,
+                    "find out why (often a failing disk) and mount it writable again",
+                )
+            case Unreachable(why):
+                self._report("storage does not answer", why, "see to its servers and their quorum")
+            case Broken(why):
+                self._report(
+                    "storage failed, writes are refused",
+                    why,
+                    "check the disk, then restart the server",
+                )
+            case _:
+                assert_never(to)
+
+    def _report(self, event: str, why: str, remedy: str) -> None:
+        _log.error(event, store=self._store, reason=why, remedy=remedy)
+
+    def __repr__(self) -> str:
+        return f"<HealthRecord of {self._store}: {self.now}>"
+
+
+def liveness(health: Health) -> str:
+    """Why the process should be restarted or counts as dead; "" if it should not.
+
+    A full or read-only disk is no reason: a new process could serve less than this one.
+    """
+    match health:
+        case Broken(why) | Unreachable(why):
+            return why
+        case Healthy() | Full() | ReadOnly():
+            return ""
+        case _:
+            assert_never(health)
+
+
+def readiness(health: Health) -> str:
+    """Why not every write can be served; "" if all can."""
+    return "" if isinstance(health, Healthy) else health.why

@@ -1,0 +1,46 @@
+"""Detects that the files of an open database were replaced or removed; then nothing is written.
+
+SQLite writes to what it has opened. If the database is removed, a backup put in its place, or the
+lock file removed, which lets a second process in, writes would be acknowledged that are gone with
+this process, or that overwrite another's. Cost: one ``stat`` per file and commit.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from proreus.server.storage.interface import StorageBroken
+from proreus.server.storage.sqlite.errors import write_ahead_log
+
+
+class OpenFiles:
+    """What was at the paths when the database was opened."""
+
+    def __init__(self, path: Path) -> None:
+        files = (path, write_ahead_log(path), path.with_name(path.name + ".lock"))
+        self._known = {str(file): found for file in files if (found := _identity(str(file)))}
+
+    def check(self) -> None:
+        """Raises StorageBroken."""
+        for path, opened in self._known.items():
+            try:
+                found = _identity(path)
+            except OSError as failure:
+                raise StorageBroken(
+                    f"{path} cannot be reached any more: {failure.strerror}"
+                ) from failure
+            if found != opened:
+                what = "replaced" if found else "removed"
+                raise StorageBroken(
+                    f"{path} was {what} while it was in use: its last writes are not kept; what it "
+                    f"held can still be read from this process and is gone when it ends"
+                )
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116  # a Path takes twice as long, per commit
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

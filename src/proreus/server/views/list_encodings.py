@@ -1,0 +1,172 @@
+"""Lists in each encoding, in pieces: made a slice at a time, while they are sent.
+
+A piece is bytes, or work that makes them where one object alone takes too long for the loop.
+``is_due`` says that a slice has taken long enough; it is asked after each object. A piece may be
+empty: then only time has passed. No more of a list is held than a piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from proreus.api.wire import json
+from proreus.server.views.encodings import type_of
+from proreus.server.views.response import ListParts
+
+Piece = bytes | Callable[[], bytes]
+IsDue = Callable[[], bool]
+
+# Small enough to come from memory that is at hand, large enough to be few.
+PIECE_BYTES = 256 * 1024
+# The JSON of one object that takes some 20 ms to encode.
+_YAML_ALONE_BYTES = 16 * 1024
+_PROTOBUF_ALONE_BYTES = 128 * 1024
+# Protobuf begins with its size. What is longer is encoded twice rather than kept.
+_KEPT_BYTES = 1024 * 1024
+
+
+def never_due() -> bool:
+    return False
+
+
+def json_pieces(parts: ListParts, is_due: IsDue = never_due) -> Iterator[bytes]:
+    between = parts.head + b"["
+    for items in _slices(parts.items, is_due):
+        yield between + b",".join(items)
+        between = b","
+    yield b"]}\n" if between == b"," else parts.head + parts.empty + b"}\n"
+
+
+def indented_pieces(parts: ListParts, is_due: IsDue = never_due) -> Iterator[bytes]:
+    """As ``encodings.indented``: two spaces, and no line feed at the end."""
+    head, between = _head(parts), b""
+    for items in _slices(parts.items, is_due):
+        texts = [_indented(item) for item in items]
+        start = between or json.encode_pretty(head).removesuffix(b"\n}") + _list_start(parts.field)
+        yield start + b",".join(texts)
+        between = b","
+    if between:
+        yield b"\n  ]\n}"
+    else:
+        yield json.encode_pretty({**head, parts.field: json.decode(parts.empty)})
+
+
+def _indented(item: bytes) -> bytes:
+    return b"\n    " + json.encode_pretty(json.decode(item)).replace(b"\n", b"\n    ")
+
+
+def _list_start(field: str) -> bytes:
+    return b',\n  "%b": [' % field.encode()
+
+
+def yaml_pieces(parts: ListParts, is_due: IsDue = never_due) -> Iterator[Piece]:
+    from proreus.api.wire import yaml  # few ask for it, and it is slow to load
+
+    def item(source: bytes) -> bytes:
+        return yaml.encode([json.decode(source)])
+
+    head, field = _head(parts), parts.field
+    before = {key: value for key, value in head.items() if key < field}
+    after = {key: value for key, value in head.items() if key > field}
+    items = iter(parts.items)
+    if (first := next(items, None)) is None:
+        yield yaml.encode({**head, field: json.decode(parts.empty)})
+        return
+    yield yaml.encode(before) + field.encode() + b":\n"
+    yield from _encoded(chain((first,), items), item, _YAML_ALONE_BYTES, is_due)
+    if after:
+        yield yaml.encode(after)
+
+
+def protobuf_pieces(
+    make_parts: Callable[[], ListParts], is_due: IsDue = never_due
+) -> Iterator[Piece]:
+    """``make_parts`` gives the same list each time.
+
+    Raises ProtobufError with the first piece if its kind has no message.
+    """
+    from proreus.api.wire import protobuf
+
+    parts = make_parts()
+    head = _head(parts)
+    writer = protobuf.ListWriter(head, type_of(head), parts.field)
+
+    def item(source: bytes) -> bytes:
+        return writer.item(json.decode(source))
+
+    size, kept = 0, list[bytes]()
+    for source in parts.items:
+        if len(source) > _PROTOBUF_ALONE_BYTES:
+            alone = _Alone(partial(item, source))
+            yield alone
+            written = alone.outcome
+        else:
+            written = item(source)
+        size += len(written)
+        if size <= _KEPT_BYTES:
+            kept.append(written)
+        elif kept:
+            kept.clear()
+        if is_due():
+            yield b""
+    yield writer.start(size)
+    if size <= _KEPT_BYTES:
+        yield b"".join(kept)
+    else:
+        yield from _encoded(make_parts().items, item, _PROTOBUF_ALONE_BYTES, is_due)
+    yield writer.end
+
+
+def _encoded(
+    items: Iterable[bytes], item: Callable[[bytes], bytes], alone_bytes: int, is_due: IsDue
+) -> Iterator[Piece]:
+    """The items one after the other; one of more than ``alone_bytes`` is a piece of its own."""
+    texts, size = list[bytes](), 0
+    for source in items:
+        if len(source) > alone_bytes:
+            yield b"".join(texts)
+            texts, size = [], 0
+            yield partial(item, source)
+        else:
+            texts.append(item(source))
+            size += len(texts[-1])
+        if size >= PIECE_BYTES or is_due():
+            yield b"".join(texts)
+            texts, size = [], 0
+    yield b"".join(texts)
+
+
+class _Alone:
+    """Work whose outcome is not sent but read here, once it is done."""
+
+    __slots__ = ("_work", "outcome")
+
+    def __init__(self, work: Callable[[], bytes]) -> None:
+        self._work = work
+        self.outcome = b""
+
+    def __call__(self) -> bytes:
+        self.outcome = self._work()
+        return b""
+
+
+def _head(parts: ListParts) -> dict[str, Any]:
+    """All fields but the list's own."""
+    head: dict[str, Any] = json.decode(parts.head + b"null}")
+    del head[parts.field]
+    return head
+
+
+def _slices(items: Iterator[bytes], is_due: IsDue) -> Iterator[list[bytes]]:
+    found, size = list[bytes](), 0
+    for item in items:
+        found.append(item)
+        size += len(item)
+        if size >= PIECE_BYTES or is_due():
+            yield found
+            found, size = [], 0
+    if found:
+        yield found

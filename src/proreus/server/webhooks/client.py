@@ -1,0 +1,175 @@
+"""A client of one webhook: posts a body, reads the answer.
+
+HTTPS only, checked against the webhook's own authorities. A failure has the message of Go's HTTP
+client, which is what users of Kubernetes read in Statuses and logs.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ssl
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from proreus.aio.clock import Clock, deadline
+from proreus.api.wire import json
+from proreus.net.client.transport_error import (
+    ConnectionLost,
+    ConnectionRefused,
+    TlsFailed,
+    TransportError,
+    TransportTimeout,
+)
+from proreus.server.webhooks.client_config import ServiceReference, WebhookClientConfig
+from proreus.server.webhooks.connections import WebhookConnections
+from proreus.server.webhooks.service_resolver import UnresolvedService
+
+if TYPE_CHECKING:
+    from proreus.net.client.connectors import Route
+    from proreus.net.client.http_client import HttpResponse
+
+_ANSWER_BYTES_MAX = 64 * 1024 * 1024  # lists of objects are converted in one call
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+_MESSAGE_BY_CODE = {
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be "
+    "processing the request",
+}
+
+_TEXT_MAX = 2048  # of an answer that is quoted
+
+# Host and port at which a service answers. Raises UnresolvedService.
+Resolve = Callable[[ServiceReference], tuple[str, int]]
+
+
+class CallError(Exception):
+    """A call that brought no usable answer."""
+
+
+class CallFailed(CallError):
+    """No answer came."""
+
+
+class CallRejected(CallError):
+    """An answer came, and its status is an error."""
+
+    def __init__(self, why: str, code: int = 503) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+class _InvalidAuthorities(Exception):
+    """The authorities of the webhook cannot be read."""
+
+
+class WebhookClient:
+    """Connections are kept between calls; ``close`` ends them."""
+
+    def __init__(self, config: WebhookClientConfig, resolve: Resolve, clock: Clock) -> None:
+        self._config = config
+        self._resolve = resolve
+        self._clock = clock
+        self._connections = WebhookConnections(self._route)
+
+    async def post(
+        self, body: bytes, timeout_s: float, *, answer_bytes_max: int = _ANSWER_BYTES_MAX
+    ) -> bytes:
+        """The body of the answer. Raises CallError."""
+        url = f"{self._config.url}?timeout={timeout_s:.0f}s"
+        try:
+            async with deadline(self._clock, timeout_s):
+                answer = await self._post(url, body, answer_bytes_max)
+        except (
+            TransportError,
+            TimeoutError,
+            UnresolvedService,
+            _InvalidAuthorities,
+            ssl.SSLError,
+        ) as error:
+            raise CallFailed(
+                f'Post "{url}": {failure_text(error, self._config.address)}'
+            ) from error
+        finally:
+            await self._connections.after_call()
+        if not 200 <= answer.status <= 206:
+            raise CallRejected(rejection(answer), answer.status)
+        return answer.body
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    async def retire(self) -> None:
+        """Close once the calls under way are answered."""
+        await self._connections.retire()
+
+    async def _post(self, url: str, body: bytes, answer_bytes_max: int) -> HttpResponse:
+        service, headers = self._config.service, dict(_HEADERS)
+        if service is not None:
+            # The certificate names the service; the connection goes to one of its addresses.
+            host, port = self._resolve(service)
+            parts = urlsplit(url)
+            headers["Host"] = parts.netloc
+            place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            url = parts._replace(netloc=place).geturl()
+        return await self._connections.client().request(
+            "POST", url, headers, body, answer_bytes_max=answer_bytes_max
+        )
+
+    def _route(self) -> Route:
+        from proreus.net.client.connectors import Route
+
+        name = None if self._config.service is None else urlsplit(self._config.url).hostname
+        return Route(ssl=self._trust(), server_hostname=name)
+
+    def _trust(self) -> ssl.SSLContext:
+        if not self._config.ca_bundle:
+            return ssl.create_default_context()
+        try:
+            authorities = base64.b64decode(self._config.ca_bundle).decode("ascii")
+        except (binascii.Error, UnicodeDecodeError) as error:
+            raise _InvalidAuthorities("unable to load root certificates") from error
+        return ssl.create_default_context(cadata=authorities)
+
+    def __repr__(self) -> str:
+        return f"<WebhookClient {self._config.url}>"
+
+
+def failure_text(error: Exception, address: str) -> str:
+    """Why there was no answer. ``address``: host and port of the webhook."""
+    match error:
+        case ConnectionRefused():
+            return f"dial tcp {address}: connect: connection refused"
+        case TlsFailed() if "local issuer" in error.why or "self-signed" in error.why:
+            unknown = "x509: certificate signed by unknown authority"
+            return f"tls: failed to verify certificate: {unknown}"
+        case TlsFailed():
+            return f"tls: failed to verify certificate: {error.why.removeprefix('TLS: ')}"
+        case TransportTimeout() | TimeoutError():
+            return "context deadline exceeded"
+        case ConnectionLost():
+            return "EOF"
+        case TransportError():
+            return error.why
+        case _:
+            return str(error)
+
+
+def rejection(answer: HttpResponse) -> str:
+    """What an answer says whose status is an error."""
+    try:
+        body = json.decode(answer.body)
+    except ValueError:
+        body = None
+    if isinstance(body, dict) and body.get("kind") == "Status" and body.get("message"):
+        return str(body["message"])[:_TEXT_MAX]
+    if (message := _MESSAGE_BY_CODE.get(answer.status)) is not None:
+        return message
+    if answer.status >= 500:
+        text = answer.body[:_TEXT_MAX].decode("utf-8", "replace").strip()
+        return f'an error on the server ("{text}") has prevented the request from succeeding'
+    return "the server rejected our request for an unknown reason"

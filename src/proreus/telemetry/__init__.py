@@ -1,1 +1,0 @@
-"""How programs built on proreus are seen from outside: metrics under Kubernetes' own names."""

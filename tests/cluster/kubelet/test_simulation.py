@@ -1,0 +1,169 @@
+"""Simulated pods wait for what they lack and end as their commands say, over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from proreus.aio.clock import SystemClock
+from proreus.aio.tasks import background
+from proreus.client import Client, KubeObject
+from proreus.cluster.controllers import CONTROLLERS, run_controllers
+from proreus.cluster.kubelet.kubelet import Kubelet
+from proreus.cluster.kubelet.settings import KubeletSettings
+
+NODE = "node-1"
+
+
+@pytest_asyncio.fixture
+async def node(client: Client) -> AsyncIterator[str]:
+    settings = KubeletSettings(missing_images=("nowhere/*",))
+    async with background(Kubelet(client, SystemClock(), [NODE], settings).run()):
+        await client.core_v1.nodes.wait_for(NODE, "condition=Ready")
+        yield NODE
+
+
+def pod(*volumes: dict[str, Any], **container: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "nodeName": NODE,
+            "containers": [{"name": "c", "image": "i", **container}],
+            "volumes": list(volumes),
+        },
+    }
+
+
+def waiting(reason: str) -> Any:
+    def holds(found: KubeObject | None) -> bool:
+        statuses = found.status.containerStatuses if found else None
+        state = statuses[0].state.waiting if statuses else None
+        return state is not None and state.reason == reason
+
+    return holds
+
+
+async def saw(client: Client, reason: str, text: str) -> None:
+    """An event; those that were come first."""
+    async with asyncio.timeout(60), client.core_v1.events("default").watch() as events:
+        async for event in events:
+            found = event.object
+            if event.type != "BOOKMARK" and found.reason == reason and text in found.message:
+                return
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "event"),
+    [
+        (
+            pod({"name": "v", "configMap": {"name": "later"}}),
+            "ContainerCreating",
+            ("FailedMount", 'volume "v" : configmap "later" not found'),
+        ),
+        (
+            pod(envFrom=[{"configMapRef": {"name": "later"}}]),
+            "CreateContainerConfigError",
+            ("Failed", 'Error: configmap "later" not found'),
+        ),
+    ],
+)
+async def test_a_pod_starts_when_the_config_map_it_lacks_appears(
+    client: Client, node: str, content: dict[str, Any], reason: str, event: tuple[str, str]
+) -> None:
+    pods = client.core_v1.pods("default")
+    await pods.create(content)
+
+    await pods.wait_for("web", waiting(reason))
+    await saw(client, *event)
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "later"}}
+    await client.core_v1.configmaps("default").create({**made, "data": {"key": "value"}})
+
+    await pods.wait_for("web", "condition=Ready")
+    await pods.delete("web")
+    await pods.wait_for("web", "delete")
+
+
+async def test_a_trust_bundle_that_is_not_there_is_waited_for(client: Client, node: str) -> None:
+    source = {"clusterTrustBundle": {"name": "absent", "path": "roots.pem"}}
+    await client.core_v1.pods("default").create(
+        pod({"name": "v", "projected": {"sources": [source]}})
+    )
+
+    await saw(client, "FailedMount", 'volume "v" : clustertrustbundle "absent" not found')
+
+
+async def test_a_container_starts_when_its_image_is_no_longer_missing(
+    client: Client, node: str
+) -> None:
+    pods = client.core_v1.pods("default")
+    content = pod(image="web:2")
+    content["metadata"]["annotations"] = {"proreus.dev/missing-image": "web:*"}
+    await pods.create(content)
+
+    await pods.wait_for("web", waiting("ErrImagePull"))
+    await pods.wait_for("web", waiting("ImagePullBackOff"))
+    await saw(client, "Failed", 'Failed to pull image "web:2"')
+    await saw(client, "BackOff", 'Back-off pulling image "web:2"')
+    await pods.patch("web", {"metadata": {"annotations": {"proreus.dev/missing-image": None}}})
+
+    await pods.wait_for("web", "condition=Ready")
+
+
+async def test_images_that_the_nodes_lack_can_be_replaced(client: Client, node: str) -> None:
+    pods = client.core_v1.pods("default")
+    await pods.create(pod(image="nowhere/web:1", imagePullPolicy="Never"))
+    await pods.wait_for("web", waiting("ErrImageNeverPull"))
+
+    image = {"name": "c", "image": "elsewhere/web:1"}
+    await pods.patch("web", {"spec": {"containers": [image]}}, type="strategic")
+
+    await pods.wait_for("web", "condition=Ready")
+
+
+async def test_an_annotation_that_cannot_be_read_is_an_event(client: Client, node: str) -> None:
+    content = pod()
+    content["metadata"]["annotations"] = {"proreus.dev/ready-after": "soon"}
+    await client.core_v1.pods("default").create(content)
+
+    await saw(client, "InvalidAnnotation", '"soon" is not a duration')
+
+
+async def test_an_index_of_a_job_fails_by_its_exit_code_and_the_others_go_on(
+    client: Client, node: str
+) -> None:
+    script = "[ $JOB_COMPLETION_INDEX -eq 1 ] && exit 42; exit 0"
+    container = {"name": "c", "image": "i", "command": ["sh", "-c", script]}
+    rule = {
+        "action": "FailIndex",
+        "onExitCodes": {"containerName": "c", "operator": "In", "values": [42]},
+    }
+    template = {
+        "spec": {"restartPolicy": "Never", "nodeName": NODE, "containers": [container]},
+    }
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "indexed", "namespace": "default"},
+        "spec": {
+            "completionMode": "Indexed",
+            "completions": 3,
+            "parallelism": 3,
+            "backoffLimitPerIndex": 1,
+            "podFailurePolicy": {"rules": [rule]},
+            "template": template,
+        },
+    }
+    jobs = client.batch_v1.jobs("default")
+    wanted = {"job": CONTROLLERS["job"]}
+    async with background(run_controllers(client, SystemClock(), controllers=wanted)):
+        await jobs.create(job)
+        done = await jobs.wait_for("indexed", "condition=Failed")
+
+    assert done is not None
+    assert (done.status.failedIndexes, done.status.completedIndexes) == ("1", "0,2")

@@ -1,0 +1,121 @@
+"""The commands that simulated containers understand do what a shell would."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
+
+VARIABLES = {"INDEX": "3", "EMPTY": "", "BLANKS": "a b", "STAR": "*"}
+
+
+def sh(script: str) -> ScriptResult | None:
+    return interpret(["sh", "-c", script], VARIABLES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "runs_s", "code"),
+    [
+        (["sleep", "5"], 5, 0),
+        (["/bin/sleep", "1.5", "2m"], 121.5, 0),
+        (["sleep", "infinity"], None, 0),
+        (["sh", "-c", "sleep inf; exit 3"], None, 0),
+        (["true"], 0, 0),
+        (["sh", "-c", ""], 0, 0),
+        (["false"], 0, 1),
+        (["exit", "42"], 0, 42),
+        (["/bin/sh", "-c", "exit 256"], 0, 0),
+        (["bash", "-c", "sleep 2 && exit 7"], 2, 7),
+        (["sh", "-c", "false || sleep 1; false"], 1, 1),
+        (["sh", "-c", "true || exit 5; exit 6"], 0, 6),
+        (["sh", "-c", "false && exit 5"], 0, 1),
+        (["sh", "-c", "exec sleep 4; exit 9"], 4, 0),
+        (["sh", "-c", "false; exit"], 0, 1),
+        (["sh", "-c", "false; exit $?"], 0, 1),
+        (["sh", "-c", 'exit "${INDEX}"'], 0, 3),
+        (["sh", "-c", "[ $INDEX -lt 2 ] || exit 9"], 0, 9),
+        (["sh", "-c", 'test "$INDEX" = 3 && exit 4'], 0, 4),
+        (["sh", "-c", '[ ! -n "$EMPTY" ] && exit 4'], 0, 4),
+        (["sh", "-c", "# nothing\n\nsleep 1 # so long\n exit 2"], 1, 2),
+        (["sh", "-c", "sleep 1 &&\n exit 2"], 1, 2),
+    ],
+)
+def test_commands_run_for_a_time_and_exit(
+    arguments: list[str], runs_s: float | None, code: int
+) -> None:
+    found = interpret(arguments, VARIABLES)
+
+    assert found is not None
+    assert (found.runs_s, found.exit_code) == (runs_s, code)
+
+
+def test_what_is_printed_has_its_time_and_its_stream() -> None:
+    found = sh("echo one 'two  three'; sleep 2; echo -n \"$INDEX \\$\"; echo oops >&2; echo")
+
+    assert found is not None
+    assert found.lines == (
+        Line(0, "one two  three\n"),
+        Line(2, "3 $"),
+        Line(2, "oops\n", is_error=True),
+        Line(2, "\n"),
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ";", "a ;; b", "true &&", "&& true", "true &", "sleep 1 | cat", "echo a > file",
+        "echo $(date)", "echo `date`", "echo $((1+1))", "while true; do sleep 1; done",
+        "if true; then exit 1; fi", "echo *", "echo {a,b}", "(true)", "X=1 true", "nginx",
+        "sleep", "sleep one", "exit one", "exit 1 2", "echo -e a", "echo 'a", 'echo "a',
+        "echo $BLANKS", "echo $STAR", "test a b c d", "[ 1 -eq a ]", "trap x TERM; sleep 1",
+        "echo ~", "cat <<EOF", "sh -c true", "echo ${A:-b}", "exec exit 1",
+    ],
+)  # fmt: skip
+def test_what_is_not_simulated_is_not_understood_at_all(script: str) -> None:
+    assert sh(script) is None
+
+
+@pytest.mark.parametrize("arguments", [[], ["nginx", "-g"], ["sh"], ["sh", "-c"], ["sh", "x.sh"]])
+def test_programs_are_not_understood(arguments: list[str]) -> None:
+    assert interpret(arguments, {}) is None
+
+
+# No backslashes: some shells' echo reads them, others' does not.
+words = st.text("ab $'\"*;&|#3", max_size=6).map(shlex.quote)
+commands = st.one_of(
+    st.sampled_from(["true", "false", ":", "exit 3", "exit", "test -n ''", "[ $INDEX -gt 2 ]"]),
+    st.lists(words, max_size=3).map(lambda said: "echo " + " ".join(["x", *said])),
+    st.sampled_from(['echo "$INDEX" $EMPTY end', "echo $?", "echo a#b", 'echo "" x >&2']),
+)
+scripts = st.lists(
+    st.tuples(commands, st.sampled_from([" && ", " || ", "; ", "\n", ";"])), min_size=1, max_size=6
+).map(lambda parts: "".join(command + joint for command, joint in parts) + "true")
+
+
+@settings(max_examples=60, deadline=None)
+@given(scripts)
+def test_a_script_does_what_a_real_shell_does(script: str) -> None:
+    real = subprocess.run(
+        ["sh", "-c", script], env={**VARIABLES, "PATH": "/usr/bin:/bin"}, capture_output=True
+    )
+
+    found = sh(script)
+
+    assert found is not None
+    assert found.exit_code == real.returncode
+    for is_error, said in ((False, real.stdout), (True, real.stderr)):
+        printed = "".join(line.text for line in found.lines if line.is_error == is_error)
+        assert printed == said.decode()
+
+
+@given(st.text(st.sampled_from("ae xit01;&|$\"'\\\n[]#>()"), max_size=30))
+def test_any_text_is_read_or_refused(script: str) -> None:
+    found = sh(script)
+
+    assert found is None or 0 <= found.exit_code < 256

@@ -1,0 +1,203 @@
+"""The default plugins on a server: what they add to objects, and what they refuse.
+
+They read from the watch cache; a list waits until it knows what was written before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from proreus.server.admission.options import AdmissionOptions
+from proreus.server.app import ApiServer
+from proreus.server.config import ServerConfig
+from proreus.testing.virtual_clock import VirtualClock
+from tests.unit.server.registry.server_under_test import MERGE, Asking
+
+CONTAINER = {"name": "c", "image": "i"}
+TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+def pod(name: str = "p", meta: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **(meta or {})}, "spec": {"containers": [CONTAINER], **spec}}
+
+
+@pytest_asyncio.fixture
+async def ask() -> AsyncIterator[Asking]:
+    """With every default plugin, service accounts included."""
+    async with ApiServer(ServerConfig(admission=AdmissionOptions())) as server:
+        ready = Asking(server)
+        await ready("POST", "serviceaccounts", {"metadata": {"name": "default"}})
+        yield ready
+
+
+async def test_an_image_is_pulled_with_the_secrets_of_the_account(ask: Asking) -> None:
+    account = {"metadata": {"name": "a"}, "imagePullSecrets": [{"name": "registry"}]}
+    await ask("POST", "serviceaccounts", account)
+
+    made = await ask("POST", "pods", pod(serviceAccountName="a"))
+    own = await ask(
+        "POST", "pods", pod("q", serviceAccountName="a", imagePullSecrets=[{"name": "own"}])
+    )
+
+    assert made.body["spec"]["imagePullSecrets"] == [{"name": "registry"}]
+    assert own.body["spec"]["imagePullSecrets"] == [{"name": "own"}]
+
+
+async def test_a_pod_that_brings_the_token_volume_keeps_it(ask: Asking) -> None:
+    volume = {"name": "kube-api-access-mine", "emptyDir": {}}
+
+    made = await ask("POST", "pods", pod(volumes=[volume]))
+
+    assert [one["name"] for one in made.body["spec"]["volumes"]] == ["kube-api-access-mine"]
+    assert made.body["spec"]["containers"][0]["volumeMounts"] == [
+        {"name": "kube-api-access-mine", "readOnly": True, "mountPath": TOKEN_PATH}
+    ]
+
+
+async def test_init_and_debug_containers_use_no_secret_that_the_account_does_not_name(
+    ask: Asking,
+) -> None:
+    notes = {"kubernetes.io/enforce-mountable-secrets": "true"}
+    account = {"metadata": {"name": "s", "annotations": notes}, "secrets": [{"name": "ok"}]}
+    await ask("POST", "serviceaccounts", account)
+    env = [{"name": "K", "valueFrom": {"secretKeyRef": {"name": "no", "key": "k"}}}]
+    reading = {**CONTAINER, "name": "d", "env": env}
+
+    init = await ask("POST", "pods", pod(serviceAccountName="s", initContainers=[reading]))
+    await ask("POST", "pods", pod("q", serviceAccountName="s"))
+    debug = await ask(
+        "PATCH",
+        "pods/q/ephemeralcontainers",
+        {"spec": {"ephemeralContainers": [reading]}},
+        kind=MERGE,
+    )
+
+    end = (
+        'with envVar K referencing secret.secretName="no" is not allowed because service account '
+        "s does not reference that secret"
+    )
+    assert init.body["message"] == f'pods "p" is forbidden: init container d {end}'
+    assert debug.body["message"] == f'pods "q" is forbidden: ephemeral container d {end}'
+
+
+async def test_the_default_account_is_waited_for() -> None:
+    clock = VirtualClock()
+    async with ApiServer(ServerConfig(admission=AdmissionOptions()), clock=clock) as server:
+        ask = Asking(server)
+        asked = asyncio.create_task(ask("POST", "pods", pod()))
+        await clock.advance(0.05)
+        await ask("POST", "serviceaccounts", {"metadata": {"name": "default"}})
+        while not asked.done():
+            await clock.advance(0.05)
+
+    assert (await asked).status == 201
+
+
+async def test_a_new_level_warns_of_the_pods_that_are_there(ask: Asking) -> None:
+    for name in ("b", "a"):
+        await ask("POST", "pods", pod(name, hostNetwork=True))
+    label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "baseline"}}}
+    await ask("GET", "pods")
+
+    changed = await ask("PATCH", "/api/v1/namespaces/default", label, kind=MERGE)
+    await ask("GET", "/api/v1/namespaces")
+    refused = await ask("POST", "pods", pod("c", hostNetwork=True))
+
+    assert changed.status == 200
+    assert changed.headers["Warning"] == '299 - "a (and 1 other pod): host namespaces"'
+    assert refused.body["message"] == (
+        'pods "c" is forbidden: violates PodSecurity "baseline:latest": host namespaces '
+        "(hostNetwork=true)"
+    )
+
+
+async def test_namespaces_without_labels_keep_to_the_configured_level(tmp_path: Path) -> None:
+    file = tmp_path / "admission.yaml"
+    file.write_text(
+        """
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: PodSecurity
+  configuration:
+    apiVersion: pod-security.admission.config.k8s.io/v1
+    kind: PodSecurityConfiguration
+    defaults: {enforce: baseline}
+    exemptions: {namespaces: [kube-system]}
+"""
+    )
+    options = AdmissionOptions(disable=("ServiceAccount",), config_file=file)
+    async with ApiServer(ServerConfig(admission=options)) as server:
+        ask = Asking(server)
+        refused = await ask("POST", "pods", pod(hostPID=True))
+        exempt = await ask("POST", "/api/v1/namespaces/kube-system/pods", pod(hostPID=True))
+
+    assert (refused.status, exempt.status) == (403, 201)
+
+
+async def test_a_pod_that_is_created_on_a_node_learns_where_it_is(ask: Asking) -> None:
+    labels = {"topology.kubernetes.io/zone": "z", "topology.kubernetes.io/rack": "r"}
+    await ask("POST", "/api/v1/nodes", {"metadata": {"name": "n", "labels": labels}})
+    meta = {"labels": {"topology.kubernetes.io/zone": "elsewhere"}}
+    await ask("GET", "/api/v1/nodes")
+
+    made = await ask("POST", "pods", pod(meta=meta, nodeName="n"))
+
+    assert made.body["metadata"]["labels"] == {"topology.kubernetes.io/zone": "z"}
+
+
+async def test_a_claim_grows_no_further_than_a_limit_range_allows(ask: Asking) -> None:
+    item = {"type": "PersistentVolumeClaim", "max": {"storage": "2Gi"}}
+    await ask("POST", "limitranges", {"metadata": {"name": "l"}, "spec": {"limits": [item]}})
+    await ask("GET", "limitranges")
+    growing = {"metadata": {"name": "g"}, "provisioner": "p", "allowVolumeExpansion": True}
+    await ask("POST", "/apis/storage.k8s.io/v1/storageclasses", growing)
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "g", "volumeName": "v",
+            "resources": {"requests": {"storage": "1Gi"}}}  # fmt: skip
+    await ask("POST", "persistentvolumeclaims", {"metadata": {"name": "c"}, "spec": spec})
+    bound = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
+    await ask("PATCH", "persistentvolumeclaims/c/status", bound, kind=MERGE)
+
+    def grow(size: str) -> Any:
+        wanted = {"spec": {"resources": {"requests": {"storage": size}}}}
+        return ask("PATCH", "persistentvolumeclaims/c", wanted, kind=MERGE)
+
+    assert (await grow("2Gi")).status == 200
+    assert (await grow("3Gi")).body["message"] == (
+        'persistentvolumeclaims "c" is forbidden: maximum storage usage per '
+        "PersistentVolumeClaim is 2Gi, but request is 3Gi"
+    )
+
+
+async def test_amounts_of_several_containers_are_spelled_as_they_were_asked(ask: Asking) -> None:
+    item = {"type": "Pod", "max": {"memory": "2Gi"}}
+    await ask("POST", "limitranges", {"metadata": {"name": "l"}, "spec": {"limits": [item]}})
+    await ask("GET", "limitranges")
+    large = {"limits": {"memory": "1536Mi"}}
+    containers = [{**CONTAINER, "resources": large}, {**CONTAINER, "name": "d", "resources": large}]
+
+    refused = await ask("POST", "pods", pod(containers=containers))
+
+    assert refused.body["message"] == (
+        'pods "p" is forbidden: maximum memory usage per Pod is 2Gi, but limit is 3Gi'
+    )
+
+
+@pytest.mark.parametrize("name", ["default", "other"])
+async def test_one_priority_class_at_most_is_the_default_one(ask: Asking, name: str) -> None:
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    first = {"metadata": {"name": "default"}, "value": 7, "globalDefault": True}
+    await ask("POST", classes, first)
+    await ask("POST", classes, {"metadata": {"name": "other"}, "value": 8})
+    await ask("GET", classes)
+
+    patch = {"globalDefault": True, "description": "d"}
+    changed = await ask("PATCH", f"{classes}/{name}", patch, kind=MERGE)
+
+    assert changed.status == (200 if name == "default" else 403)

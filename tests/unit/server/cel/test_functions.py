@@ -1,0 +1,115 @@
+"""Kubernetes' functions in rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cel_expr_python.cel")
+
+from proreus.server.cel.checker import Checker
+from proreus.server.cel.evaluate import Program
+
+CHECKER = Checker.of_rules(None)
+
+
+def value_of(text: str) -> Any:
+    outcome = Program(CHECKER.check(text), CHECKER).run((None, None), 1_000_000)
+    return f"error: {outcome.error}" if outcome.error else outcome.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # lists
+        "[1, 2, 3].isSorted() && !['b', 'a'].isSorted() && [].isSorted()",
+        "[1, 2].sum() == 3 && [1.5, 2.5].sum() == 4.0 && [].sum() == 0",
+        "[duration('1h'), duration('1m')].sum() == duration('61m')",
+        "[3, 1, 2].min() == 1 && ['a', 'c'].max() == 'c'",
+        "[1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(5) == -1",
+        "sets.contains([1, 2], []) && !sets.intersects([1], [2]) && sets.equivalent([], [])",
+        # regular expressions
+        "'abc 123'.find('[0-9]+') == '123' && 'abc'.find('[0-9]') == ''",
+        "'a1b22'.findAll('[0-9]+') == ['1', '22'] && 'a1b22'.findAll('[0-9]+', 1) == ['1']",
+        "'abc'.findAll('x') == []",
+        "'key=value'.find('(\\\\w+)=(?P<v>\\\\w+)') == 'key=value'",
+        "'a(b)[c('.findAll('[(]|\\\\[|[)]').size() == 4 && 'x(y'.find('\\\\(y') == '(y'",
+        "('a' + 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac' + 'aab').find('(a+)+b') == 'aab'",
+        # URLs
+        "isURL('https://example.com:80/a') && isURL('/path') && !isURL('no') && !isURL('a b')",
+        "url('https://user@example.com:8080/a%20b?x=1&x=2&y=').getHost() == 'example.com:8080'",
+        "url('https://[::1]:80/').getHostname() == '::1' && url('https://a:80/').getPort() == '80'",
+        "url('https://a/b%20c').getEscapedPath() == '/b%20c' && url('/x').getScheme() == ''",
+        "url('https://a/?x=1&x=2').getQuery()['x'] == ['1', '2']",
+        "url('https://a/b') == url('https://a/b')",
+        # addresses
+        "isIP('10.0.0.1') && isIP('::1') && !isIP('10.0.0.256') && !isIP('::ffff:1.2.3.4')",
+        "ip('127.0.0.1').family() == 4 && ip('::1').family() == 6 && ip('::1').isLoopback()",
+        "ip('0.0.0.0').isUnspecified() && ip('169.254.0.1').isLinkLocalUnicast()",
+        "ip('224.0.0.1').isLinkLocalMulticast() && ip('8.8.8.8').isGlobalUnicast()",
+        "ip.isCanonical('2001:db8::abcd') && !ip.isCanonical('2001:DB8::ABCD')",
+        "string(ip('2001:DB8::1')) == '2001:db8::1' && ip('::1') == ip('0::1')",
+        "isCIDR('10.0.0.0/8') && !isCIDR('10.0.0.1') && cidr('10.0.0.0/8').prefixLength() == 8",
+        "cidr('10.0.0.0/8').containsIP('10.1.2.3') && !cidr('10.0.0.0/8').containsIP(ip('::1'))",
+        "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16')",
+        "!cidr('10.1.0.0/16').containsCIDR(cidr('10.0.0.0/8'))",
+        "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')",
+        "cidr('10.1.2.3/8').ip() == ip('10.1.2.3')",
+        # quantities
+        "isQuantity('1Gi') && isQuantity('-1.5e3') && !isQuantity('1 Gi')",
+        "quantity('1000m') == quantity('1') && quantity('1Gi').isGreaterThan(quantity('1G'))",
+        "quantity('1').add(quantity('500m')).sub(1).compareTo(quantity('0.5')) == 0",
+        "quantity('2').asInteger() == 2 && quantity('1500m').asApproximateFloat() == 1.5",
+        "!quantity('1500m').isInteger()",
+        "quantity('-1').sign() == -1",
+        "quantity('0').sign() == 0",
+        "quantity('100M').isLessThan(quantity('100Mi'))",
+        # versions
+        "isSemver('1.2.3') && !isSemver('1.2') && isSemver('v1.2', true) && !isSemver('1.02.3')",
+        "semver('1.2.3').major() == 1",
+        "semver('1.2.3').minor() == 2",
+        "semver('1.2.3').patch() == 3",
+        "semver('1.2.3-alpha.2').isLessThan(semver('1.2.3-alpha.10'))",
+        "semver('1.2.3-rc.1').isLessThan(semver('1.2.3'))",
+        "semver('2.0.0').isGreaterThan(semver('1.9.9'))",
+        "semver('v01.2', true) == semver('1.2.0')",
+        "semver('1.0.0').compareTo(semver('1.0.0')) == 0",
+        # formats
+        "!format.dns1123Label().validate('my-name').hasValue()",
+        "format.dns1123Label().validate('My.Name').hasValue()",
+        "format.dns1123Label().validate('a.b').value().size() == 1",
+        "!format.dns1123LabelPrefix().validate('my-').hasValue()",
+        "format.named('uuid').value().validate('x').hasValue() && !format.named('nope').hasValue()",
+        "!format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue()",
+        "!format.date().validate('2024-02-29').hasValue()",
+        "format.date().validate('2024-02-30').hasValue()",
+        "!format.datetime().validate('2024-02-29T00:00:00Z').hasValue()",
+        "!format.byte().validate('aGk=').hasValue() && format.byte().validate('!').hasValue()",
+        "!format.qualifiedName().validate('a.com/b').hasValue()",
+        "!format.uri().validate('/x').hasValue()",
+        "!format.labelValue().validate('').hasValue()",
+        "format.dns1035Label().validate('1a').hasValue()",
+    ],
+)  # fmt: skip
+def test_functions_hold(text: str) -> None:
+    assert value_of(text) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dyn([]).min()", "min called on empty list"),
+        ("ip('x')", "parse error"),
+        ("cidr('10.0.0.0')", "parse error"),
+        ("url('no')", "URL parse error"),
+        ("quantity('x')", "quantities must match the regular expression"),
+        ("quantity('1500m').asInteger()", "cannot convert value to integer"),
+        ("semver('1')", "semver"),
+        ("'a'.matches('[' + '')", "error parsing regexp"),
+        ("dyn(1).isSorted()", "no such overload"),
+        ("[dyn(1), dyn('a')].max()", "no such overload"),
+    ],
+)
+def test_functions_fail_with_a_reason(text: str, message: str) -> None:
+    assert message in value_of(text)

@@ -1,0 +1,263 @@
+"""What a definition must look like, and which names it gets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proreus.server.custom.definition import conditions, names
+from proreus.server.custom.definition.rules import DEFINITION
+
+PATHS = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
+PLAIN = {"type": "object", "properties": {"spec": {"type": "object"}}}
+
+
+ITEM = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}
+KEYED = {"type": "array", "items": ITEM, "x-kubernetes-list-type": "map",
+         "x-kubernetes-list-map-keys": ["k"]}  # fmt: skip
+
+
+def definition(schema: Any = None, *, plural: str = "widgets", kind: str = "Widget",
+               **version: Any) -> dict[str, Any]:  # fmt: skip
+    made: dict[str, Any] = {
+        "metadata": {"name": f"{plural}.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "kind": kind},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema or PLAIN},
+                    **version,
+                }
+            ],
+        },
+    }
+    DEFINITION.default(made)
+    DEFINITION.prepare_create(made)
+    return made
+
+
+def field(schema: dict[str, Any]) -> dict[str, Any]:
+    spec = {"type": "object", "properties": {"a": schema}}
+    return {"type": "object", "properties": {"spec": spec}}
+
+
+def test_a_plain_definition_is_fine_and_completed() -> None:
+    made = definition()
+
+    assert DEFINITION.validate(made) == []
+    assert made["spec"]["names"]["listKind"] == "WidgetList"
+    assert made["spec"]["conversion"] == {"strategy": "None"}
+    assert made["status"]["storedVersions"] == ["v1"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({}, "type: Required value: must not be empty for specified object fields"),
+        ({"type": "array"}, "items: Required value: must be specified"),
+        ({"type": "string", "uniqueItems": True}, "uniqueItems: Forbidden"),
+        ({"type": "string", "default": 1}, 'must be of type string: "integer"'),
+        ({"type": "string", "pattern": "a(b"}, "missing closing ): `a(b`"),
+        ({"type": "string", "pattern": "(?=a)"}, "invalid or unsupported Perl syntax: `(?=`"),
+        ({"type": "string", "allOf": [{"type": "string"}]}, "must be empty to be structural"),
+        ({"type": "string", "x-kubernetes-list-type": "set"}, "must be array"),
+        ({"type": "object", "x-kubernetes-embedded-resource": True}, "must not be empty if"),
+        ({"type": "float"}, 'type: Unsupported value: "float": supported values: "array", '),
+        ({"type": "string", "$schema": "x"}, "OpenAPIV3Schema 'schema' is not supported"),
+        ({"x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True},
+         "must be false if x-kubernetes-int-or-string is true"),
+        ({"type": "string", "x-kubernetes-map-type": "atomic"}, "must be object if"),
+        ({**KEYED, "x-kubernetes-list-type": None}, "x-kubernetes-list-type: Required value"),
+        ({**KEYED, "items": {**ITEM, "nullable": True}}, "cannot be nullable when"),
+        ({**KEYED, "items": {**ITEM, "properties": {"k": {"type": "object"}}}},
+         'Invalid value: "object": must be a scalar type'),
+        ({"type": "object", "not": {"properties": {"metadata": {}}}}, "in a nested context"),
+        ({"type": "string", "anyOf": [{"x-kubernetes-validations": [{"rule": "true"}]}]},
+         "must be empty to be structural"),
+        ({"type": "object", "required": ["b"], "default": {},
+          "properties": {"b": {"type": "string", "default": "x"}}}, "default.b: Required value"),
+    ],
+)  # fmt: skip
+def test_a_schema_that_is_not_structural_is_refused(schema: dict[str, Any], message: str) -> None:
+    found = DEFINITION.validate(definition(field(schema)))
+
+    assert len(found) == 1
+    assert message in str(found[0])
+
+
+def test_faults_of_structure_and_of_keywords_are_told_together() -> None:
+    schema = {"type": "object", "properties": {
+        "a": {}, "b": {"type": "array", "uniqueItems": True}}}  # fmt: skip
+
+    found = DEFINITION.validate(definition(field(schema)))
+
+    at = "spec.validation.openAPIV3Schema.properties[spec].properties[a].properties"
+    assert [error.field for error in found] == [
+        f"{at}[a].type",
+        f"{at}[b].items",
+        f"{at}[b].uniqueItems",
+    ]
+
+
+def test_what_the_root_requires_of_a_deep_field_must_be_declared_there() -> None:
+    deep = {"spec": {"properties": {"a": {"properties": {"b": {"minimum": 1}}}}}}
+    schema = {**field({"type": "object"}), "anyOf": [{"properties": deep}]}
+
+    found = DEFINITION.validate(definition(schema))
+
+    at = "spec.validation.openAPIV3Schema"
+    inside = "properties[spec].properties[a].properties[b]"
+    assert [str(error) for error in found] == [
+        f"{at}.{inside}: Required value: because it is defined in {at}.anyOf[0].{inside}"
+    ]
+
+
+def test_a_root_that_status_could_not_obey_alone_is_refused() -> None:
+    schema = {**PLAIN, "anyOf": [{"required": ["spec"]}]}
+
+    assert DEFINITION.validate(definition(schema)) == []
+    found = DEFINITION.validate(definition(schema, subresources={"status": {}}))
+    assert "fields are allowed at the root of the schema if the status subresource" in str(found)
+
+
+def test_an_update_tells_what_is_immutable_after_what_is_wrong() -> None:
+    old, new = definition(), definition(field({}))
+    new["spec"]["group"] = "other.example.com"
+
+    found = DEFINITION.check_update(new, old)
+
+    assert [error.field for error in found] == [
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].type",
+        "spec.group",
+    ]
+
+
+def test_what_differs_between_versions_is_told_with_its_version_before_the_names() -> None:
+    made = definition(field({}))
+    made["spec"]["versions"].append({**definition()["spec"]["versions"][0], "name": "v2",
+                                     "storage": False})  # fmt: skip
+    made["spec"]["names"]["shortNames"] = ["Not"]
+
+    found = DEFINITION.validate(made)
+
+    assert [error.field for error in found] == [
+        "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].type",
+        "spec.names.shortNames[0]",
+    ]
+
+
+def test_int_or_string_may_say_its_types_in_a_junctor() -> None:
+    schema = {
+        "x-kubernetes-int-or-string": True,
+        "anyOf": [{"type": "integer"}, {"type": "string"}],
+    }
+
+    assert DEFINITION.validate(definition(field(schema))) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (
+            {"subresources": {"scale": {"specReplicasPath": ".status.n"}}},
+            "specReplicasPath: Invalid value",
+        ),
+        ({"selectableFields": [{"jsonPath": ".spec.none"}]}, "does not refer to a valid field"),
+        ({"selectableFields": [{"jsonPath": ".spec['a']"}]}, "array notation is not allowed"),
+        ({"selectableFields": [{"jsonPath": ".spec"}]}, "must point to a field of type string"),
+        (
+            {"subresources": {"scale": {**PATHS, "labelSelectorPath": ".other.x"}}},
+            "should be a json path under either .spec or .status",
+        ),
+        (
+            {"subresources": {"scale": {**PATHS, "specReplicasPath": "spec.n"}}},
+            "must be a simple json path starting with .",
+        ),
+        ({"deprecated": True, "deprecationWarning": ""}, "must not be an empty string"),
+        ({"deprecated": True, "deprecationWarning": "x" * 257}, "must be <= 256 characters long"),
+        ({"deprecated": True, "deprecationWarning": "é\n"}, "character found at index 2"),
+        ({"additionalPrinterColumns": [{"name": "A", "type": "x"}]}, "must be one of boolean"),
+        ({"deprecationWarning": "old"}, "can only be set for deprecated versions"),
+    ],
+)
+def test_parts_of_a_version_are_checked(part: dict[str, Any], message: str) -> None:
+    found = DEFINITION.validate(definition(**part))
+
+    assert any(message in str(error) for error in found)
+
+
+def test_a_protected_group_needs_approval() -> None:
+    made = definition()
+    made["metadata"]["name"] = "widgets.example.k8s.io"
+    made["spec"]["group"] = "example.k8s.io"
+
+    assert "protected groups must have approval" in str(DEFINITION.validate(made)[0])
+
+
+def test_the_first_definition_gets_its_names() -> None:
+    made = definition()
+
+    status = names.names_status(made, [], 0)
+
+    assert status["acceptedNames"]["kind"] == "Widget"
+    assert conditions.is_true({"status": status}, conditions.ESTABLISHED)
+
+
+def test_a_taken_kind_is_refused_and_given_when_it_is_free() -> None:
+    first = definition()
+    first["status"] = names.names_status(first, [], 0)
+    second = definition(plural="gadgets")
+
+    second["status"] = names.names_status(second, [first], 0)
+    assert conditions.find(second, "NamesAccepted") == {
+        "type": "NamesAccepted",
+        "status": "False",
+        "lastTransitionTime": "1970-01-01T00:00:00Z",
+        "reason": "ListKindConflict",
+        "message": '"WidgetList" is already in use',
+    }
+    assert not conditions.is_true(second, conditions.ESTABLISHED)
+
+    second["status"] = names.names_status(second, [], 1)
+    assert conditions.is_true(second, conditions.ESTABLISHED)
+
+
+def test_versions_once_stored_stay() -> None:
+    old = definition()
+    new = definition(name="v2")
+    new["status"] = old["status"]
+    DEFINITION.prepare_update(new, old)
+
+    found = DEFINITION.check_update(new, old)
+
+    assert new["status"]["storedVersions"] == ["v1", "v2"]
+    assert "must remain in spec.versions" in str(found[0])
+
+
+def test_a_status_may_only_accept_names_that_are_some() -> None:
+    made = definition()
+    made["status"]["acceptedNames"] = {
+        "plural": "widgets",
+        "kind": "Not_A_Kind",
+        "shortNames": [""],
+    }
+
+    found = DEFINITION.validate_status(made, definition())
+
+    assert [error.field for error in found] == [
+        "status.acceptedNames.kind",
+        "status.acceptedNames.shortNames[0]",
+    ]
+
+
+def test_a_name_is_never_generated() -> None:
+    made = definition()
+    made["metadata"]["generateName"] = "widgets-"
+
+    assert [error.field for error in DEFINITION.validate(made)] == ["metadata.generateName"]

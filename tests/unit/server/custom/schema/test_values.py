@@ -1,0 +1,243 @@
+"""Pruning, defaults and validation by a schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proreus.api.group_version import GroupKind
+from proreus.server.custom.schema.default import default
+from proreus.server.custom.schema.embedded_rules import embedded_violations
+from proreus.server.custom.schema.list_rules import list_violations
+from proreus.server.custom.schema.prune import prune, with_plain_numbers
+from proreus.server.custom.schema.structural import parse
+from proreus.server.custom.schema.validate import validate_object
+from proreus.server.custom.serving.scale import ScalePaths
+
+Schema = dict[str, Any]
+
+
+def spec_of(**properties: Schema) -> Schema:
+    spec = {"type": "object", "properties": properties}
+    return {"type": "object", "properties": {"spec": spec}}
+
+
+def messages(schema: Schema, spec: Any, old: Any = None) -> list[str]:
+    parsed = parse(schema)
+    former = {} if old is None else {"old": {"spec": old}}
+    return [str(error) for error in validate_object({"spec": spec}, parsed, *former.values())]
+
+
+def test_unknown_fields_go_and_are_named_in_order() -> None:
+    schema = parse(spec_of(known={"type": "string"}, free={
+        "type": "object", "x-kubernetes-preserve-unknown-fields": True}))  # fmt: skip
+    obj = {"spec": {"x": 1, "known": "k", "free": {"any": [1]}}, "extra": 1, "kind": "T"}
+
+    gone = prune(obj, schema)
+
+    assert gone == ["extra", "spec.x"]
+    assert obj == {"spec": {"known": "k", "free": {"any": [1]}}, "kind": "T"}
+
+
+def test_defaults_reach_inside_of_defaults() -> None:
+    inner = {"type": "object", "properties": {"a": {"type": "integer", "default": 1}}}
+    obj: dict[str, Any] = {"spec": {"gone": None, "kept": None}}
+    schema = parse(
+        spec_of(
+            deep={**inner, "default": {}},
+            gone={"type": "string"},
+            kept={"type": "string", "nullable": True},
+        )
+    )
+
+    default(obj, schema)
+
+    assert obj == {"spec": {"deep": {"a": 1}, "kept": None}}
+
+
+def test_whole_numbers_lose_their_fraction() -> None:
+    assert with_plain_numbers({"a": [2.0, 0.5, 1e21]}) == {"a": [2, 0.5, 1e21]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        ({"type": "integer"}, "x", 'must be of type integer: "string"'),
+        ({"type": "string", "minLength": 2}, "a", "should be at least 2 chars long"),
+        ({"type": "string", "maxLength": 2}, "abc", "Too long: may not be more than 2 bytes"),
+        ({"type": "string", "pattern": "^x"}, "abc", "should match '^x'"),
+        ({"type": "string", "enum": ["a"]}, "b", 'supported values: "a"'),
+        ({"type": "integer", "multipleOf": 3}, 4, "should be a multiple of 3"),
+        ({"type": "number", "maximum": 1, "exclusiveMaximum": True}, 1, "should be less than 1"),
+        ({"type": "string", "format": "ipv4"}, "x", 'must be of type ipv4: "x"'),
+        ({"type": "integer", "format": "int32"}, 2**31, "with format int32 in spec.f"),
+        ({"x-kubernetes-int-or-string": True}, 1.5, "must be of type integer,string"),
+        ({"type": "string", "anyOf": [{"enum": ["a"]}, {"enum": ["b"]}]}, "c", "(anyOf)"),
+        ({"type": "string", "oneOf": [{"minLength": 1}, {"maxLength": 3}]}, "c", "(oneOf)"),
+        ({"type": "string", "not": {"enum": ["c"]}}, "c", "must not validate the schema (not)"),
+    ],
+)
+def test_a_violation_is_worded_as_in_kubernetes(schema: Schema, value: Any, message: str) -> None:
+    found = messages(spec_of(f=schema), {"f": value})
+
+    assert found
+    assert message in found[0]
+
+
+def test_what_was_invalid_before_may_stay() -> None:
+    schema = spec_of(a={"type": "string", "maxLength": 3}, b={"type": "string"})
+
+    assert messages(schema, {"a": "too long", "b": "new"}, {"a": "too long", "b": "old"}) == []
+    assert messages(schema, {"a": "longer still"}, {"a": "too long"}) != []
+
+
+def test_items_of_a_map_list_are_compared_by_key() -> None:
+    item = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "port": {"type": "integer", "maximum": 9}},
+    }
+    schema = spec_of(l={
+        "type": "array", "items": item, "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"]})  # fmt: skip
+    old = {"l": [{"name": "a", "port": 99}]}
+
+    assert messages(schema, {"l": [{"name": "b", "port": 1}, {"name": "a", "port": 99}]}, old) == []
+    found = messages(schema, {"l": [{"name": "a", "port": 98}]}, old)
+    assert "spec.l[0].port" in found[0]
+
+
+def test_a_list_that_keeps_everything_keeps_what_its_items_do_not_declare() -> None:
+    item = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+    kept = {"type": "array", "items": item, "x-kubernetes-preserve-unknown-fields": True}
+    obj = {"spec": {"l": [{"a": {"x": 1}, "b": {"y": 1}}]}}
+
+    assert prune(obj, parse(spec_of(l=kept))) == ["spec.l[0].a.x"]
+    assert obj == {"spec": {"l": [{"a": {}, "b": {"y": 1}}]}}
+
+
+def test_a_map_of_anything_keeps_its_keys_and_nothing_below_them() -> None:
+    obj = {"spec": {"m": {"a": 1, "b": {"c": 2}}}}
+
+    assert prune(obj, parse(spec_of(m={"type": "object", "additionalProperties": True})))
+    assert obj == {"spec": {"m": {"a": 1, "b": {}}}}
+
+
+def test_null_gives_way_in_maps_and_in_fields_of_any_type() -> None:
+    values = {"type": "string", "default": "x"}
+    schema = spec_of(
+        m={"type": "object", "additionalProperties": values},
+        free={"x-kubernetes-preserve-unknown-fields": True},
+    )
+    obj: dict[str, Any] = {"spec": {"m": {"a": None}, "free": None}}
+
+    default(obj, parse(schema))
+
+    assert obj == {"spec": {"m": {"a": "x"}}}
+
+
+def test_metadata_of_what_is_embedded_has_defaults() -> None:
+    label = {"type": "object", "properties": {"a": {"type": "string", "default": "b"}}}
+    meta = {"type": "object", "properties": {"labels": label}}
+    inner = {"type": "object", "x-kubernetes-embedded-resource": True,
+             "properties": {"metadata": meta}}  # fmt: skip
+    obj: dict[str, Any] = {"spec": {"t": {"metadata": {"labels": {}}}}}
+
+    default(obj, parse(spec_of(t=inner)))
+
+    assert obj["spec"]["t"]["metadata"]["labels"] == {"a": "b"}
+
+
+EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True,
+            "x-kubernetes-preserve-unknown-fields": True}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"kind": "Pod"}, "spec.t.apiVersion: Required value"),
+        ({"apiVersion": "v1", "kind": ""}, "spec.t.kind: Required value"),
+        ({"apiVersion": 1, "kind": "Pod"}, "spec.t.apiVersion: Invalid value: 1: must be a string"),
+        ({"apiVersion": "v1", "kind": "P_d"}, 'spec.t.kind: Invalid value: "P_d": may have mixed '
+         "case, but should otherwise match: a DNS-1035 label must consist"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a/b"}},
+         "spec.t.metadata.name: Invalid value: \"a/b\": may not contain '/'"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": ""}}},
+         'spec.t.metadata.labels: Invalid value: "a b": name part must consist'),
+    ],
+)  # fmt: skip
+def test_what_is_embedded_has_a_type_and_good_metadata(value: Any, message: str) -> None:
+    found = embedded_violations({"spec": {"t": value}}, parse(spec_of(t=EMBEDDED)))
+
+    assert len(found) == 1
+    assert str(found[0]).startswith(message)
+
+
+def test_an_item_that_is_there_thrice_is_told_once_where_it_comes_again() -> None:
+    schema = parse(spec_of(
+        s={"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set"},
+        m={"type": "object", "additionalProperties": {
+            "type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k", "p"]}},
+    ))  # fmt: skip
+    twice = [{"k": 1, "p": 2, "v": 1}, {"p": 2, "k": 1}, {"k": 1}]
+
+    found = list_violations({"spec": {"s": [1, 2, 1, 1], "m": {"x": twice}}}, schema)
+
+    assert [str(error) for error in found] == [
+        'spec.m[x][1]: Duplicate value: {"k":1,"p":2}',
+        "spec.s[2]: Duplicate value: 1",
+    ]
+
+
+def test_a_large_set_is_judged_in_the_time_it_takes_to_read_it() -> None:
+    items = {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "set"}
+
+    # A pair of every two would be five billion.
+    assert list_violations({"spec": {"s": [{"n": n} for n in range(100_000)]}},
+                           parse(spec_of(s=items))) == []  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("obj", "messages"),
+    [
+        ({"spec": {"n": 3}, "status": {"n": 1, "s": "a=b"}}, []),
+        ({}, []),
+        ({"spec": {"n": -1}}, [".spec.n: Invalid value: -1: should be a non-negative integer"]),
+        ({"status": {"n": 2**31}},
+         [".status.n: Invalid value: 2147483648: should be less than or equal to 2147483647"]),
+        ({"spec": {"n": "x"}},
+         [".spec.n: Invalid value: 0: .spec.n accessor error: x is of the type string, expected "
+          "int64"]),
+        ({"spec": [1]},
+         [".spec.n: Invalid value: 0: .spec accessor error: [1] is of the type []interface {}, "
+          "expected map[string]interface {}"]),
+        ({"status": {"s": 1}},
+         [".status.s: Invalid value: \"\": .status.s accessor error: 1 is of the type int64, "
+          "expected string"]),
+    ],
+)  # fmt: skip
+def test_numbers_that_scale_shows_are_numbers(obj: dict[str, Any], messages: list[str]) -> None:
+    scale = ScalePaths(GroupKind("example.com", "T"), ".spec.n", ".status.n", ".status.s")
+
+    assert [str(error) for error in scale.violations(obj)] == messages
+
+
+def test_an_item_of_a_plain_list_may_stay_wrong_at_its_place() -> None:
+    item = {"type": "object", "properties": {"n": {"type": "integer", "maximum": 9}}}
+    plain = {"type": "array", "items": item}
+    old = {"l": [{"n": 99}, {"n": 1}]}
+
+    assert messages(spec_of(l=plain), {"l": [{"n": 99}, {"n": 2}]}, old) == []
+    assert messages(spec_of(l=plain), {"l": [{"n": 1}, {"n": 99}]}, old) != []
+    atomic = {**plain, "x-kubernetes-list-type": "atomic"}
+    assert messages(spec_of(l=atomic), {"l": [{"n": 99}, {"n": 2}]}, old) != []
+
+
+def test_what_the_root_requires_is_asked_of_every_change() -> None:
+    schema = parse({**spec_of(a={"type": "string"}), "required": ["spec"]})
+    old = {"metadata": {"name": "a"}}
+
+    assert validate_object(old, schema, old) == []
+    labelled = {"metadata": {"name": "a", "labels": {"x": "y"}}}
+    assert [error.field for error in validate_object(labelled, schema, old)] == ["spec"]

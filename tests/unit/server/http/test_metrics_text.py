@@ -1,0 +1,60 @@
+"""The page of metrics, as Go's client library writes it."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from proreus.server.http.metrics_text import go_number, metrics_text
+
+
+def test_families_come_by_name_and_whole_numbers_without_a_point() -> None:
+    registry = CollectorRegistry()
+    Gauge("zebras", "All of them.", registry=registry).set(3)
+    requests = Counter("requests", 'Say "hi"\\\n.', ["verb", "code"], registry=registry)
+    requests.labels("GET", "200").inc(2)
+    requests.labels('P"\\\n', "200").inc(0.5)
+
+    text = b"".join(metrics_text(registry)).decode()
+
+    assert "_created" not in text
+    assert text.splitlines() == [
+        '# HELP requests_total Say "hi"\\\\\\n.',
+        "# TYPE requests_total counter",
+        'requests_total{code="200",verb="GET"} 2',
+        'requests_total{code="200",verb="P\\"\\\\\\n"} 0.5',
+        "# HELP zebras All of them.",
+        "# TYPE zebras gauge",
+        "zebras 3",
+    ]
+
+
+def test_the_buckets_of_one_histogram_stay_together_and_in_order() -> None:
+    registry = CollectorRegistry()
+    histogram = Histogram("took", "x", ["a"], buckets=(1, 10), registry=registry)
+    for label in ("two", "one"):
+        histogram.labels(label).observe(5)
+
+    lines = b"".join(metrics_text(registry)).decode().splitlines()[2:]
+
+    assert lines == [
+        f"took_{line}"
+        for label in ("one", "two")
+        for line in (
+            f'bucket{{a="{label}",le="1.0"}} 0', f'bucket{{a="{label}",le="10.0"}} 1',
+            f'bucket{{a="{label}",le="+Inf"}} 1', f'count{{a="{label}"}} 1',
+            f'sum{{a="{label}"}} 5',
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"), (-1.0, "-1"), (1.5, "1.5"), (0.0001, "0.0001"), (0.00001, "1e-05"),
+        (999999.0, "999999"), (1e6, "1e+06"), (1234567.0, "1.234567e+06"), (1.5e300, "1.5e+300"),
+        (-2.5e-7, "-2.5e-07"), (float("inf"), "+Inf"), (float("nan"), "NaN"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_go_writes_them(value: float, text: str) -> None:
+    assert go_number(value) == text

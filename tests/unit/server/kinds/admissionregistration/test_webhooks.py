@@ -1,0 +1,107 @@
+"""Webhooks that admission calls."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from proreus.server.offload import NeedsThread
+from tests.unit.server.kinds.creating import errors, rules_of
+
+
+@pytest.mark.parametrize(
+    ("path", "problems"),
+    [
+        ("/", []),
+        ("/a/b/", []),
+        ("//", ["segment[0] may not be empty"]),
+        ("x/y", ["must start with a '/'", "segment[0] may not be empty"]),
+        ("/a//b", ["segment[1] may not be empty"]),
+    ],
+)
+def test_the_path_of_a_webhook(path: str, problems: list[str]) -> None:
+    hook = {
+        "name": "a.b.c",
+        "clientConfig": {"service": {"namespace": "n", "name": "s", "path": path}},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    at = f'webhooks[0].clientConfig.service.path: Invalid value: "{path}": '
+
+    found = errors(
+        "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", webhooks=[hook]
+    )
+
+    assert found == [at + problem for problem in problems]
+
+
+def test_a_webhook_names_each_version_once() -> None:
+    hook = {
+        "name": "a.b.c",
+        "clientConfig": {"url": "https://a.example"},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1", "v1"],
+    }
+
+    assert errors(
+        "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", webhooks=[hook]
+    ) == ['webhooks[0].admissionReviewVersions[1]: Invalid value: "v1": duplicate version']
+
+
+def hook(**more: Any) -> Any:
+    return {
+        "name": "a.b.c",
+        "clientConfig": {"url": "https://a.example"},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        **more,
+    }
+
+
+GROUP, KIND = "admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        (" object.spec.replicas > 1 ", ""),
+        ("authorizer.requestResource.check('update').allowed()", ""),
+        ("object.spec.replicas", '"object.spec.replicas": must evaluate to bool but got dyn'),
+        (" 'x' ", "\"'x'\": must evaluate to bool but got string"),
+        ("params.a == 1",
+         '"params.a == 1": compilation failed: ERROR: <input>:1:1: undeclared reference to '
+         "'params' (in container '')\n | params.a == 1\n | ^"),
+    ],
+)  # fmt: skip
+def test_a_condition_is_compiled_when_it_is_written(expression: str, why: str) -> None:
+    pytest.importorskip("cel_expr_python.cel")
+    condition = {"name": "m", "expression": expression}
+
+    found = errors(GROUP, KIND, webhooks=[hook(matchConditions=[condition])])
+
+    at = "webhooks[0].matchConditions[0].expression: Invalid value: "
+    assert found == ([at + why] if why else [])
+
+
+def test_conditions_that_nobody_changes_are_not_compiled_again() -> None:
+    stored = {"webhooks": [hook(matchConditions=[{"name": "m", "expression": "no longer("}])]}
+    rules = rules_of({"apiVersion": GROUP, "kind": KIND})
+    changed = copy.deepcopy(stored)
+    changed["webhooks"][0]["timeoutSeconds"] = 40
+
+    found = rules.check_update(changed, stored)
+
+    assert [error.field for error in found] == ["webhooks[0].timeoutSeconds"]
+
+
+def test_more_conditions_than_the_loop_can_wait_for_are_compiled_in_a_thread() -> None:
+    pytest.importorskip("cel_expr_python.cel")
+    many = [{"name": f"m{number}", "expression": f"{number}"} for number in range(64)]
+    rules = rules_of({"apiVersion": GROUP, "kind": KIND})
+
+    with pytest.raises(NeedsThread) as needed:
+        rules.validate({"webhooks": [hook(matchConditions=many)]})
+
+    assert len(needed.value.work()) == 64

@@ -1,0 +1,53 @@
+"""Nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.server.kinds.creating import created, errors
+from tests.unit.server.kinds.printing import cells
+
+
+def test_a_node_has_no_negative_capacity() -> None:
+    assert errors("v1", "Node", status={"capacity": {"cpu": "-1"}}) == [
+        f'status.{field}.cpu: Invalid value: "-1": must be greater than or equal to 0'
+        for field in ("capacity", "allocatable")
+    ]
+
+
+def test_a_node_has_what_follows_from_what_it_says() -> None:
+    made = created("v1", "Node", spec={"podCIDR": "10.0.0.0/24"}, status={"capacity": {"cpu": 4}})
+
+    assert made["spec"]["podCIDRs"] == ["10.0.0.0/24"]
+    assert made["status"]["allocatable"] == {"cpu": "4"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cordoned", "text"),
+    [
+        ([], False, "Unknown"),
+        ([{"type": "Ready", "status": "True"}], False, "Ready"),
+        ([{"type": "Ready", "status": "Unknown"}], False, "NotReady"),
+        ([{"type": "Ready", "status": "True"}], True, "Ready,SchedulingDisabled"),
+    ],
+)
+def test_the_status_of_a_node(conditions: list[Any], cordoned: bool, text: str) -> None:
+    body = {"spec": {"unschedulable": cordoned}, "status": {"conditions": conditions}}
+    assert cells("", "Node", body)[1] == text
+
+
+def test_roles_and_addresses_of_a_node() -> None:
+    labels = {
+        "node-role.kubernetes.io/control-plane": "",
+        "kubernetes.io/role": "worker",
+        "node-role.kubernetes.io/": "",
+    }
+    status = {
+        "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}],
+        "nodeInfo": {"kubeletVersion": "v1.37.0", "kernelVersion": "6.1", "architecture": "amd64"},
+    }
+    found = cells("", "Node", {"status": status}, labels=labels)
+    assert found[2:6] == ["control-plane,worker", "60s", "v1.37.0", "192.0.2.1"]
+    assert found[6:] == ["<none>", "<unknown>", "6.1 (amd64)", "<unknown>"]

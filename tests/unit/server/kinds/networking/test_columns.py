@@ -1,0 +1,24 @@
+"""Ingresses and network policies, as tables print them."""
+
+from __future__ import annotations
+
+from tests.unit.server.kinds.printing import cells
+
+
+def test_hosts_of_an_ingress() -> None:
+    def hosts(*names: str) -> str:
+        rules = [{"host": name} if name else {} for name in names]
+        return str(cells("networking.k8s.io", "Ingress", {"spec": {"rules": rules}})[2])
+
+    assert hosts() == "*"
+    assert hosts("a", "b") == "a,b"
+    assert hosts("a", "b", "c", "d", "e") == "a,b,c + 2 more..."
+
+
+def test_selectors_are_printed_in_their_text_form() -> None:
+    chosen = {
+        "matchLabels": {"app": "x"},
+        "matchExpressions": [{"key": "tier", "operator": "In", "values": ["z", "y"]}],
+    }
+    found = cells("networking.k8s.io", "NetworkPolicy", {"spec": {"podSelector": chosen}})
+    assert found[1] == "app=x,tier in (y,z)"
