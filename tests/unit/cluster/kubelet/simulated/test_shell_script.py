@@ -43,6 +43,23 @@ def sh(script: str) -> ScriptResult | None:
         (["sh", "-c", '[ ! -n "$EMPTY" ] && exit 4'], 0, 4),
         (["sh", "-c", "# nothing\n\nsleep 1 # so long\n exit 2"], 1, 2),
         (["sh", "-c", "sleep 1 &&\n exit 2"], 1, 2),
+        (["sh", "-c", "if true; then exit 1; fi"], 0, 1),
+        (
+            ["sh", "-c", "if [ $(expr $INDEX % 2) -ne 0 ]; then\n\texit 1\nelse\n\texit 0\nfi\n"],
+            0,
+            1,
+        ),
+        (
+            ["sh", "-c", "if [[ $INDEX -eq 0 ]]\nthen exit 1\nelif false; then :\nelse exit 7; fi"],
+            0,
+            7,
+        ),
+        (["sh", "-c", "exit $(( (${INDEX} + UNSET) * 2 - $INDEX / 2 % 2 ))"], 0, 5),
+        (["sh", "-c", "if false; then exit 1; fi; echo $?"], 0, 0),
+        (["sh", "-c", "if true && false; then exit 1; fi || exit 2; sleep 3"], 3, 0),
+        (["sh", "-c", 'if true; then if false; then exit 1; fi; exit "$(echo 4)"; fi'], 0, 4),
+        (["expr", "7", "/", "2"], 0, 0),
+        (["expr", "1", "-", "1"], 0, 1),
     ],
 )
 def test_commands_run_for_a_time_and_exit(
@@ -70,8 +87,13 @@ def test_what_is_printed_has_its_time_and_its_stream() -> None:
     "script",
     [
         ";", "a ;; b", "true &&", "&& true", "true &", "sleep 1 | cat", "echo a > file",
-        "echo $(date)", "echo `date`", "echo $((1+1))", "while true; do sleep 1; done",
-        "if true; then exit 1; fi", "echo *", "echo {a,b}", "(true)", "X=1 true", "nginx",
+        "echo $(date)", "echo `date`", "echo $((1+))", "while true; do sleep 1; done",
+        "if true; then exit 1", "if true; exit 1; fi", "if; then exit 1; fi", "then", "fi",
+        "else true", "if true; then; fi", "if true && then true; fi", "fi && true",
+        "if true; then true; fi >&2", "if true; then true; fi true", "if true; then && true; fi",
+        "echo $(sleep 1)", "echo $(true; true)", "echo $(($(expr 1)))", "expr a + b",
+        "echo $((010))", "echo $((1 < 2 < 3))", "echo $((BLANKS))", "echo $((1/0))",
+        "echo *", "echo {a,b}", "(true)", "X=1 true", "nginx",
         "sleep", "sleep one", "exit one", "exit 1 2", "echo -e a", "echo 'a", 'echo "a',
         "echo $BLANKS", "echo $STAR", "test a b c d", "[ 1 -eq a ]", "trap x TERM; sleep 1",
         "echo ~", "cat <<EOF", "sh -c true", "echo ${A:-b}", "exec exit 1",
@@ -92,6 +114,13 @@ commands = st.one_of(
     st.sampled_from(["true", "false", ":", "exit 3", "exit", "test -n ''", "[ $INDEX -gt 2 ]"]),
     st.lists(words, max_size=3).map(lambda said: "echo " + " ".join(["x", *said])),
     st.sampled_from(['echo "$INDEX" $EMPTY end', "echo $?", "echo a#b", 'echo "" x >&2']),
+    st.sampled_from(
+        ["echo $((INDEX * 7 % 4))", "expr 2 - 2", 'echo "$(expr $INDEX + 1)" $(echo x)']
+    ),
+    st.sampled_from(
+        ["if false; then exit 4; fi", "if [ $? -eq 0 ]; then echo yes; else false; fi"]
+    ),
+    st.sampled_from(["if false; then :\nelif echo between; then exit; fi"]),
 )
 scripts = st.lists(
     st.tuples(commands, st.sampled_from([" && ", " || ", "; ", "\n", ";"])), min_size=1, max_size=6

@@ -1,7 +1,9 @@
 """Interprets a simulated container's command, if it is a simple shell script. Pure.
 
     sleep N…   exit [N]   true   false   :   echo [-n] …   test …   [ … ]
-    sh -c "…"  with  ;  newlines  &&  ||  quotes  $NAME  ${NAME}  $?  >&2
+    expr …     [[ … ]]
+    sh -c "…"  with  ;  newlines  &&  ||  quotes  $NAME  ${NAME}  $?  $((…))  $(…)  >&2
+               if …; then …; elif …; then …; else …; fi
 
 The result depends on the variables alone, so a command is interpreted as a whole before it starts:
 how long it runs, what it prints when, and how it exits. A command that uses anything else is not
@@ -10,17 +12,35 @@ interpreted at all (``None``).
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import assert_never
 
-from proreus.cluster.kubelet.runtimes.simulated.shell_syntax import UnsupportedSyntax, Word, parse
+from proreus.cluster.kubelet.runtimes.simulated.shell_arithmetic import evaluate
+from proreus.cluster.kubelet.runtimes.simulated.shell_grammar import (
+    Conditional,
+    Script,
+    parse_script,
+)
+from proreus.cluster.kubelet.runtimes.simulated.shell_syntax import (
+    NUMBER,
+    Arithmetic,
+    Piece,
+    SimpleCommand,
+    Substitution,
+    Text,
+    UnsupportedSyntax,
+    Variable,
+    Word,
+)
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SECONDS = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)", re.ASCII)
-_NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_SPLITS = re.compile(r"[\s*?\[]")
 _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
     "-eq": operator.eq, "-ne": operator.ne, "-lt": operator.lt,
     "-le": operator.le, "-gt": operator.gt, "-ge": operator.ge,
@@ -51,7 +71,7 @@ def interpret(arguments: Sequence[str], variables: Mapping[str, str]) -> ScriptR
     try:
         match arguments:
             case [shell, "-c", script] if _name(shell) in _SHELLS:
-                run.script(script)
+                run.script(parse_script(script))
             case [_, *_]:
                 run.command([_name(arguments[0]), *arguments[1:]], is_error=False)
             case _:
@@ -74,20 +94,26 @@ class _Run:
     code: int = 0
     lines: list[Line] = field(default_factory=list)
 
-    def script(self, text: str) -> None:
-        for simple in parse(text):
-            match simple.after:
-                case "&&":
-                    runs = self.code == 0
-                case "||":
-                    runs = self.code != 0
+    def script(self, steps: Script) -> None:
+        for step in steps:
+            if (step.after == "&&" and self.code != 0) or (step.after == "||" and self.code == 0):
+                continue
+            match step:
+                case SimpleCommand():
+                    self.command(self._expand_words(step.words), step.is_error)
+                case Conditional():
+                    self._choose(step)
                 case _:
-                    runs = True
-            if runs:
-                words = [
-                    made for word in simple.words if (made := self._expanded(word)) is not None
-                ]
-                self.command(words, simple.is_error)
+                    assert_never(step)
+
+    def _choose(self, conditional: Conditional) -> None:
+        for branch in conditional.branches:
+            self.script(branch.condition)
+            if self.code == 0:
+                self.script(branch.body)
+                return
+        self.code = 0
+        self.script(conditional.otherwise)
 
     def command(self, words: Sequence[str], is_error: bool) -> None:
         if not words:
@@ -109,13 +135,17 @@ class _Run:
                 raise _Ended
             case "test":
                 self.code = 0 if _holds(arguments) else 1
-            case "[" if arguments and arguments[-1] == "]":
+            case "[" | "[[" if arguments and arguments[-1] == "]" * len(name):
                 self.code = 0 if _holds(arguments[:-1]) else 1
+            case "expr" if arguments:
+                value = evaluate(arguments)
+                self._echo([str(value)], is_error)
+                self.code = 0 if value else 1
             case _:
                 raise UnsupportedSyntax
 
     def _exit(self, arguments: Sequence[str]) -> None:
-        if len(arguments) > 1 or (arguments and not _NUMBER.fullmatch(arguments[0])):
+        if len(arguments) > 1 or (arguments and not NUMBER.fullmatch(arguments[0])):
             raise UnsupportedSyntax
         self.code = int(arguments[0]) % 256 if arguments else self.code
         raise _Ended
@@ -143,18 +173,42 @@ class _Run:
         self.lines.append(Line(self.elapsed_s, " ".join(arguments) + ending, is_error))
         self.code = 0
 
-    def _expanded(self, word: Word) -> str | None:
+    def _expand_words(self, words: Sequence[Word]) -> list[str]:
+        return [made for word in words if (made := self._expand(word)) is not None]
+
+    def _expand(self, word: Word) -> str | None:
         """None: an unquoted word of nothing but empty variables is no word."""
         made = ""
         for piece in word:
-            if not piece.is_variable:
-                made += piece.text
-                continue
-            value = str(self.code) if piece.text == "?" else self.variables.get(piece.text, "")
-            if not piece.is_quoted and re.search(r"[\s*?\[]", value):
+            value = self._value(piece)
+            if not (isinstance(piece, Text) or piece.is_quoted) and _SPLITS.search(value):
                 raise UnsupportedSyntax  # it would become several words, or names of files
             made += value
         return made if made or any(piece.is_quoted for piece in word) else None
+
+    def _value(self, piece: Piece) -> str:
+        match piece:
+            case Text(text):
+                return text
+            case Variable("?"):
+                return str(self.code)
+            case Variable(name):
+                return self.variables.get(name, "")
+            case Arithmetic(tokens):
+                # A variable that is not set counts as 0.
+                return str(evaluate([self._value(token) or "0" for token in tokens]))
+            case Substitution(words):
+                return self._substitute(words)
+            case _:
+                assert_never(piece)
+
+    def _substitute(self, words: Sequence[Word]) -> str:
+        inner = _Run(self.variables, code=self.code)
+        with contextlib.suppress(_Ended):
+            inner.command(self._expand_words(words), is_error=False)
+        if inner.elapsed_s != 0 or any(line.is_error for line in inner.lines):
+            raise UnsupportedSyntax
+        return "".join(line.text for line in inner.lines).rstrip("\n")
 
 
 def _holds(arguments: Sequence[str]) -> bool:
@@ -175,7 +229,7 @@ def _holds(arguments: Sequence[str]) -> bool:
         case [one, "!=", other]:
             return one != other
         case [one, comparison, other] if comparison in _COMPARISONS:
-            if not (_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)):
+            if not (NUMBER.fullmatch(one) and NUMBER.fullmatch(other)):
                 raise UnsupportedSyntax
             return _COMPARISONS[comparison](int(one), int(other))
         case _:

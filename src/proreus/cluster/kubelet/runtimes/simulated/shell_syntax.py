@@ -1,21 +1,28 @@
-"""Parses a shell script into simple commands and the operators between them. Pure.
+"""Parses a shell script into words, simple commands and the operators between them. Pure.
 
-Supported: quotes, variables, ``;``, newlines, ``&&``, ``||``,
-comments and ``>&2``. Everything else (pipes, redirections, substitutions, loops, file patterns)
-raises ``UnsupportedSyntax``.
+Supported: quotes, variables, ``$((…))``, ``$(…)`` around one simple command, ``;``, newlines,
+``&&``, ``||``, comments and ``>&2``. Everything else (pipes, redirections, loops, file patterns)
+raises ``UnsupportedSyntax``. ``shell_grammar`` makes conditionals of the simple commands.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 After = Literal["", ";", "&&", "||"]
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*|\?))")
 _TO_STDERR = re.compile(r"1?>&2(?![^\s;&|])")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,+%@^#\-]+")
+_ARITHMETIC = re.compile(
+    r"\s*(?:(?P<number>[0-9]+)|\$?(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}"
+    r"|(?P<sign><=|>=|==|!=|[-+*/%()<>]))\s*"
+)
 _ESCAPED_IN_QUOTES = '"\\$`'
+_SUBSTITUTION_LENGTH_MAX = 1000
+NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 
 class UnsupportedSyntax(Exception):
@@ -23,15 +30,39 @@ class UnsupportedSyntax(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Of a word: its text, or the name of the variable whose value it is."""
+class Text:
+    """As it is."""
 
     text: str
-    is_variable: bool = False
     is_quoted: bool = False
 
 
-Word = tuple[Piece, ...]
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Its value; ``?`` is the last exit code."""
+
+    name: str
+    is_quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``$((…))``: numbers, operators and variables, one after the other."""
+
+    tokens: tuple[Text | Variable, ...]
+    is_quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Substitution:
+    """``$(…)``: what a simple command prints."""
+
+    words: tuple[Word, ...]
+    is_quoted: bool = False
+
+
+Piece: TypeAlias = Text | Variable | Arithmetic | Substitution
+Word: TypeAlias = tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,29 +138,35 @@ class _Parser:
                 if end < 0:
                     raise UnsupportedSyntax
                 quoted, self.at = self.text[self.at + 1 : end], end + 1
-                return [Piece(quoted, is_quoted=True)]
+                return [Text(quoted, is_quoted=True)]
             case '"':
                 return self._in_quotes()
             case "$":
-                return [self._variable(is_quoted=False)]
+                return [self._expansion(is_quoted=False)]
             case "\\" if self.at + 1 < len(self.text):
                 self.at += 2
-                return [Piece(self.text[self.at - 1], is_quoted=True)]
-            case "[" | "]" | "!" as single if self._stands_alone():
+                return [Text(self.text[self.at - 1], is_quoted=True)]
+            case "[" | "]" | "!" as single if self._stands_alone(single):
                 self.at += 1
-                return [Piece(single)]
+                return [Text(single)]
+            case "[" | "]" as single if self._stands_alone(single * 2):
+                self.at += 2
+                return [Text(single * 2)]
         found = _PLAIN.match(self.text, self.at)
         if found is None:
             raise UnsupportedSyntax
         self.at = found.end()
-        return [Piece(found[0])]
+        return [Text(found[0])]
 
-    def _stands_alone(self) -> bool:
-        before, after = self.text[self.at - 1 : self.at], self.text[self.at + 1 : self.at + 2]
+    def _stands_alone(self, word: str) -> bool:
+        if not self.text.startswith(word, self.at):
+            return False
+        end = self.at + len(word)
+        before, after = self.text[max(self.at - 1, 0) : self.at], self.text[end : end + 1]
         return before in ("", " ", "\t", "\n", ";") and after in ("", " ", "\t", "\n", ";")
 
     def _in_quotes(self) -> list[Piece]:
-        pieces = [Piece("", is_quoted=True)]
+        pieces: list[Piece] = [Text("", is_quoted=True)]
         self.at += 1
         while self.at < len(self.text):
             character = self.text[self.at]
@@ -137,20 +174,51 @@ class _Parser:
                 self.at += 1
                 return pieces
             if character == "$":
-                pieces.append(self._variable(is_quoted=True))
+                pieces.append(self._expansion(is_quoted=True))
                 continue
             if character == "`":
                 raise UnsupportedSyntax
             if character == "\\" and self.text[self.at + 1 : self.at + 2] in _ESCAPED_IN_QUOTES:
                 self.at += 1
                 character = self.text[self.at : self.at + 1]
-            pieces.append(Piece(character, is_quoted=True))
+            pieces.append(Text(character, is_quoted=True))
             self.at += 1
         raise UnsupportedSyntax  # the quote does not end
 
-    def _variable(self, *, is_quoted: bool) -> Piece:
+    def _expansion(self, *, is_quoted: bool) -> Piece:
+        if self.text.startswith("$((", self.at):
+            end = self.text.find("))", self.at)
+            content, self.at = self._between(self.at + 3, end), end + 2
+            return Arithmetic(tuple(_arithmetic_tokens(content)), is_quoted)
+        if self.text.startswith("$(", self.at):
+            end = self.text.find(")", self.at)
+            content, self.at = self._between(self.at + 2, end), end + 1
+            match parse(content):
+                case [SimpleCommand(words=words, is_error=False)]:
+                    return Substitution(words, is_quoted)
+            raise UnsupportedSyntax
         found = _VARIABLE.match(self.text, self.at)
         if found is None:
             raise UnsupportedSyntax
         self.at = found.end()
-        return Piece(found[1] or found[2], is_variable=True, is_quoted=is_quoted)
+        return Variable(found[1] or found[2], is_quoted)
+
+    def _between(self, start: int, end: int) -> str:
+        """Without quotes and substitutions, so that its end is where it seems to be."""
+        content = self.text[start : max(end, start)]
+        if end < 0 or len(content) > _SUBSTITUTION_LENGTH_MAX or "$(" in content:
+            raise UnsupportedSyntax
+        if "'" in content or '"' in content or "\n" in content:
+            raise UnsupportedSyntax
+        return content
+
+
+def _arithmetic_tokens(content: str) -> Iterator[Text | Variable]:
+    at = 0
+    while at < len(content):
+        found = _ARITHMETIC.match(content, at)
+        if found is None:
+            raise UnsupportedSyntax
+        at = found.end()
+        name = found["name"] or found["braced"]
+        yield Variable(name) if name else Text(found["number"] or found["sign"])
