@@ -5,15 +5,17 @@ Several servers may start on one store at the same time, so finding an object th
 
 from __future__ import annotations
 
-from proreus.api.group_version import GroupVersion
+from contextlib import suppress
+from functools import cache
+
 from proreus.api.json_types import JsonObject
 from proreus.api.status import AlreadyExists
 from proreus.api.values.timestamp import format_time
 from proreus.server.allocation.service_addresses import SERVICE_NETWORK
 from proreus.server.http.services import Services
 from proreus.server.kinds.parts.pod_template.scheduling import SYSTEM_PRIORITIES
+from proreus.server.registry.server_objects import CREATED, ServerObject, ensure_objects, keep
 from proreus.server.registry.verbs.create import create
-from proreus.server.registry.verbs.update import update
 from proreus.server.registry.write import Write
 
 _NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
@@ -30,42 +32,40 @@ _DESCRIPTIONS = {
 
 
 async def make_system_objects(services: Services) -> None:
-    for name in _NAMESPACES:
-        await _ensure(services, "v1", "Namespace", {"metadata": {"name": name}})
-    await _ensure(services, "v1", "Service", _kubernetes())
-    await _ensure(services, "networking.k8s.io/v1", "ServiceCIDR", _service_range(services))
-    await _ensure(services, "networking.k8s.io/v1", "IPAddress", _service_address())
-    await _ensure(services, "v1", "ConfigMap", _token_tracking(services.clock.now()))
-    for name, value in SYSTEM_PRIORITIES.items():
-        await _ensure(services, "scheduling.k8s.io/v1", "PriorityClass", _class(name, value))
+    collections, now = services.collections, services.clock.now()
+    await ensure_objects(collections, (*_system_objects(), _token_tracking(now)), now, keep)
+    service = collections.named("", "v1", "services")
+    write = Write.of_server(service, "default", "kubernetes", now)
+    if await service.store.get(service.key("default", "kubernetes")) is None:
+        with suppress(AlreadyExists):
+            await create(write, {"kind": "Service", "apiVersion": "v1", **_kubernetes()})
 
 
-async def _ensure(services: Services, api_version: str, kind: str, obj: JsonObject) -> None:
-    """Its status, too, if it has one."""
-    resource = services.catalog.of_kind(GroupVersion.parse(api_version).kind(kind))
-    assert resource is not None
-    collection, metadata = services.collection(resource), obj["metadata"]
-    namespace, name = metadata.get("namespace", ""), metadata["name"]
-    if await collection.store.get(collection.key(namespace, name)) is not None:
-        return
-    write = Write.of_server(collection, namespace, name, services.clock.now())
-    whole = {"kind": kind, "apiVersion": api_version, **obj}
-    try:
-        await create(write, {**whole})
-        if "status" in obj:
-            write.subresource = "status"
-            await update(write, {**whole})
-    except AlreadyExists:
-        return
+@cache
+def _system_objects() -> tuple[ServerObject, ...]:
+    return (
+        *(_object("v1", "Namespace", {"metadata": {"name": name}}) for name in _NAMESPACES),
+        _object("networking.k8s.io/v1", "ServiceCIDR", _service_range()),
+        _object("networking.k8s.io/v1", "IPAddress", _service_address()),
+        *(
+            _object("scheduling.k8s.io/v1", "PriorityClass", _class(name, value))
+            for name, value in SYSTEM_PRIORITIES.items()
+        ),
+    )
 
 
-def _service_range(services: Services) -> JsonObject:
+def _object(api_version: str, kind: str, obj: JsonObject) -> ServerObject:
+    plural = f"{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+    return ServerObject.of(plural, {"kind": kind, "apiVersion": api_version, **obj})
+
+
+def _service_range() -> JsonObject:
     ready = {
         "type": "Ready",
         "status": "True",
         "reason": "",
         "message": "Kubernetes default Service CIDR is ready",
-        "lastTransitionTime": format_time(services.clock.now()),
+        "lastTransitionTime": CREATED,
     }
     return {
         "metadata": {"name": "kubernetes"},
@@ -86,11 +86,12 @@ def _service_address() -> JsonObject:
     }
 
 
-def _token_tracking(now: float) -> JsonObject:
+def _token_tracking(now: float) -> ServerObject:
     """Since when the use of tokens in Secrets is recorded."""
     name = "kube-apiserver-legacy-service-account-token-tracking"
     metadata = {"name": name, "namespace": "kube-system"}
-    return {"metadata": metadata, "data": {"since": format_time(now)[:10]}}
+    since = {"since": format_time(now)[:10]}
+    return _object("v1", "ConfigMap", {"metadata": metadata, "data": since})
 
 
 def _kubernetes() -> JsonObject:

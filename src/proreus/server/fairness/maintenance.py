@@ -9,12 +9,13 @@ comes second finds the work done.
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 
 import structlog
 
 from proreus.aio.clock import Clock
 from proreus.api.json_types import Json, JsonObject
-from proreus.api.status import AlreadyExists, ApiError, Conflict, NotFound
+from proreus.api.status import ApiError, Conflict, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
 from proreus.server.fairness.fairness import Fairness
@@ -25,9 +26,8 @@ from proreus.server.kinds.parts.flow_control import (
     SCHEMA_KIND,
     bootstrap_objects,
 )
-from proreus.server.registry.collection import Collection, UnreadableObject
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.verbs.create import create
+from proreus.server.registry.server_objects import CREATED, ServerObject, ensure_objects
 from proreus.server.registry.verbs.update import update
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StorageError
@@ -35,6 +35,7 @@ from proreus.server.storage.interface import StorageError
 _log = structlog.get_logger(__name__)
 _RETRY_S = 10.0
 _DANGLING = "Dangling"
+_SCHEMAS, _LEVELS = "flowschemas", "prioritylevelconfigurations"
 _FIELD_MANAGER = "api-priority-and-fairness-config-producer-v1"
 
 
@@ -42,8 +43,8 @@ class FlowControlObjects:
     """See the module. ``note_change`` is to be called when a schema or level has changed."""
 
     def __init__(self, collections: Collections, fairness: Fairness, clock: Clock) -> None:
-        self._schemas = collections.named(GROUP, "v1", "flowschemas")
-        self._levels = collections.named(GROUP, "v1", "prioritylevelconfigurations")
+        self._collections = collections
+        self._schemas = collections.named(GROUP, "v1", _SCHEMAS)
         self._fairness = fairness
         self._clock = clock
         self._changed = asyncio.Event()
@@ -52,27 +53,9 @@ class FlowControlObjects:
         self._changed.set()
 
     async def ensure(self) -> None:
-        """All at once: storage commits what is written together in one go."""
-        expected = list(bootstrap_objects())
-        async with asyncio.TaskGroup() as writes:
-            for obj in expected:
-                writes.create_task(self._ensure(obj))
-        async with asyncio.TaskGroup() as writes:
-            for obj in expected:
-                if obj["kind"] == SCHEMA_KIND:
-                    writes.create_task(self._set_first_status(obj["metadata"]["name"]))
-
-    async def _set_first_status(self, name: str) -> None:
-        """Before the caches, so that a new server's first events are its users'."""
-        stored = await self._schemas.store.get(self._schemas.key("", name))
-        if stored is None:
-            return
-        try:
-            obj = self._schemas.decode(stored)
-        except UnreadableObject:
-            return  # ``_ensure`` has logged it
-        if not (obj.get("status") or {}).get("conditions"):
-            await self._set_status(obj, dangling_status(obj, True, self._clock.now()))
+        """With the status that schemas begin with, so that a new server's first events are its
+        users'."""
+        await ensure_objects(self._collections, _expected(), self._clock.now(), reconciled)
 
     async def run(self) -> None:
         while True:
@@ -86,9 +69,8 @@ class FlowControlObjects:
                 self._changed.set()
 
     async def _keep(self) -> None:
-        for expected in bootstrap_objects():
-            if expected["metadata"]["name"] in MANDATORY:
-                await self._ensure(expected)
+        mandatory = (one for one in _expected() if one.name in MANDATORY)
+        await ensure_objects(self._collections, mandatory, self._clock.now(), reconciled)
         for found in self._schemas.cache.peek_all() or ():
             if not self._schemas.cache.is_readable(found):
                 continue  # the cache has logged it
@@ -99,29 +81,13 @@ class FlowControlObjects:
     async def _set_status(self, obj: Json, status: JsonObject | None) -> None:
         if status is None:
             return
-        write = self._write(self._schemas, obj["metadata"]["name"], "status")
+        name, now = obj["metadata"]["name"], self._clock.now()
+        write = Write.of_server(self._schemas, "", name, now, _FIELD_MANAGER)
+        write.subresource = "status"
         try:
             await update(write, {**self._header(obj), "status": status})
         except (NotFound, Conflict):
             self._changed.set()  # it has changed meanwhile: look again
-
-    async def _ensure(self, expected: JsonObject) -> None:
-        collection = self._schemas if expected["kind"] == SCHEMA_KIND else self._levels
-        name = expected["metadata"]["name"]
-        write = self._write(collection, name)
-        stored = await collection.store.get(collection.key("", name))
-        try:
-            if stored is None:
-                await create(write, expected)
-                return
-            existing = collection.decode(stored)
-            wanted = reconciled(existing, expected)
-            if wanted is not None:
-                await update(write, wanted)
-        except (AlreadyExists, NotFound, Conflict):
-            return  # another server is at it
-        except UnreadableObject as error:
-            _log.error("flow control object cannot be restored", name=name, error=str(error))
 
     def _header(self, obj: Json) -> JsonObject:
         metadata = obj["metadata"]
@@ -130,10 +96,26 @@ class FlowControlObjects:
         header = {"apiVersion": resource.api_version, "kind": resource.gvk.kind}
         return {**header, "metadata": kept, "spec": obj["spec"]}
 
-    def _write(self, collection: Collection, name: str, subresource: str = "") -> Write:
-        write = Write.of_server(collection, "", name, self._clock.now(), _FIELD_MANAGER)
-        write.subresource = subresource
-        return write
+
+@cache
+def _expected() -> tuple[ServerObject, ...]:
+    return tuple(map(_first_object, bootstrap_objects()))
+
+
+def _first_object(obj: JsonObject) -> ServerObject:
+    if obj["kind"] != SCHEMA_KIND:
+        return ServerObject.of(_LEVELS, obj, _FIELD_MANAGER)
+    status = first_status(obj)
+    return ServerObject.of(_SCHEMAS, {**obj, "status": status}, _FIELD_MANAGER)
+
+
+def first_status(schema: Json) -> JsonObject:
+    """Of a schema whose level is made with it."""
+    status = dangling_status(schema, True, 0)
+    assert status is not None, "it has none yet"
+    for condition in status["conditions"]:
+        condition["lastTransitionTime"] = CREATED
+    return status
 
 
 def reconciled(existing: Json, expected: Json) -> JsonObject | None:

@@ -7,8 +7,9 @@ several kinds share is in ``parts``, which is no group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -22,11 +23,17 @@ _PARTS = "parts"
 def builtin_resources(*, event_ttl_s: float | None = None) -> list[Resource]:
     """Every built-in resource. ``event_ttl_s``: how long events are kept, if it shall not be what
     Kubernetes does."""
-    return [_completed(resource, event_ttl_s) for resource in _declared()]
+    return list(_builtin(tuple(__path__), event_ttl_s))
 
 
-def _declared() -> Iterator[Resource]:
-    for group in iter_modules(__path__, f"{__name__}."):
+@lru_cache(maxsize=4)
+def _builtin(folders: tuple[str, ...], ttl_s: float | None) -> tuple[Resource, ...]:
+    """Resources are values: the servers of a process share them."""
+    return tuple(_completed(resource, ttl_s) for resource in _declared(folders))
+
+
+def _declared(folders: Iterable[str]) -> Iterator[Resource]:
+    for group in iter_modules(folders, f"{__name__}."):
         if group.name.rpartition(".")[2] == _PARTS:
             continue
         package = import_module(group.name)

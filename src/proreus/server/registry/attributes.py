@@ -8,6 +8,7 @@ all of it takes 24.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypedDict
 
 import msgspec
@@ -49,6 +50,7 @@ def attribute_reader(resource: Resource) -> Callable[[bytes], SelectableAttribut
     return attributes
 
 
+@lru_cache(maxsize=64)
 def _decoder(paths: tuple[str, ...]) -> Callable[[bytes], Any]:
     """Decodes the fields at these paths, of one or two steps, and the labels, into dicts."""
     whole: dict[str, Any] = {"metadata": {"labels": dict[str, str] | None}}

@@ -17,9 +17,9 @@ from proreus.testing.virtual_clock import VirtualClock
 def test_every_controller_has_an_account_that_the_cluster_s_policy_knows() -> None:
     bound = {
         subject["name"]
-        for obj in bootstrap_policy()
-        if obj["kind"] == "ClusterRoleBinding"
-        for subject in obj.get("subjects", ())
+        for one in bootstrap_policy()
+        if one.plural == "clusterrolebindings"
+        for subject in one.decoded(0).get("subjects", ())
         if subject["kind"] == "ServiceAccount"
     }
 

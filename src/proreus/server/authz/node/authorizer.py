@@ -219,9 +219,9 @@ def _refused(why: str) -> Verdict:
 def _node_rules() -> Rbac:
     """What every node may do: the cluster role of nodes, which is bound to nobody."""
     rules = Rbac()
-    for obj in bootstrap_policy():
-        if obj["kind"] == CLUSTER_ROLE and obj["metadata"]["name"] == _ROLE:
-            rules.put_role("", _ROLE, rules_of(obj))
+    for one in bootstrap_policy():
+        if (one.plural, one.name) == ("clusterroles", _ROLE):
+            rules.put_role("", _ROLE, rules_of(one.decoded(0)))
     subjects = (Subject(GROUP, NODES),)
     rules.put_binding(
         Binding(name=_ROLE, role_kind=CLUSTER_ROLE, role_name=_ROLE, subjects=subjects)

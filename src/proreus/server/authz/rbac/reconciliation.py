@@ -6,30 +6,23 @@ annotation ``autoupdate: "false"`` says that nobody wants that.
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from typing import Any
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.server.authz.rbac.covers import missing
 from proreus.server.authz.rbac.rules import rules_of
+from proreus.server.registry.server_objects import Recreate
 
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 
 
-class Other(Enum):
-    """What is done instead of an update."""
-
-    NOTHING = auto()
-    RECREATE = auto()  # a binding's role cannot be changed
-
-
-def reconciled(existing: Json, expected: Json) -> JsonObject | Other:
-    """The object to write in place of the existing one."""
+def reconciled(existing: Json, expected: Json) -> JsonObject | Recreate | None:
+    """The object to write in place of the existing one; None: it is as it should be."""
     metadata = existing.get("metadata") or {}
     if (metadata.get("annotations") or {}).get(AUTO_UPDATE) == "false":
-        return Other.NOTHING
+        return None
     if _reference(existing) != _reference(expected):
-        return Other.RECREATE
+        return Recreate()  # a binding's role cannot be changed
     wanted: JsonObject = {**existing, "metadata": {**metadata}}
     for field in ("annotations", "labels"):
         merged = {**(expected["metadata"].get(field) or {}), **(metadata.get(field) or {})}
@@ -38,7 +31,7 @@ def reconciled(existing: Json, expected: Json) -> JsonObject | Other:
     _add_rules(wanted, expected)
     _add(wanted, "subjects", expected)
     _add_selectors(wanted, expected)
-    return Other.NOTHING if wanted == existing else wanted
+    return None if wanted == existing else wanted
 
 
 def _reference(obj: Json) -> tuple[str, str]:

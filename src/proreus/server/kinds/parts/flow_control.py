@@ -23,7 +23,7 @@ _FILE = "flow_control.jsonl"
 
 def bootstrap_objects() -> Iterator[JsonObject]:
     """Whole objects, levels before the schemas that refer to them."""
-    for line in files(__package__).joinpath(_FILE).read_bytes().splitlines():
+    for line in _lines():
         entry: JsonObject = json.decode(line)
         metadata = {"name": entry["name"], "annotations": {AUTO_UPDATE: "true"}}
         yield {
@@ -32,6 +32,11 @@ def bootstrap_objects() -> Iterator[JsonObject]:
             "metadata": metadata,
             "spec": entry["spec"],
         }
+
+
+@cache
+def _lines() -> list[bytes]:
+    return files(__package__).joinpath(_FILE).read_bytes().splitlines()
 
 
 @cache

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.server.authz.rbac.bootstrap import bootstrap_policy
-from proreus.server.authz.rbac.reconciliation import AUTO_UPDATE, Other, reconciled
+from proreus.server.authz.rbac.reconciliation import AUTO_UPDATE, reconciled
 from proreus.server.authz.rbac.rules import rules_of
+from proreus.server.registry.server_objects import Recreate
 
 READ = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}
 ANN = {"kind": "User", "name": "ann"}
@@ -24,8 +25,9 @@ def binding(to: str, *subjects: Any) -> dict[str, Any]:
 
 
 def test_what_is_as_expected_is_not_written() -> None:
-    for expected in bootstrap_policy():
-        assert reconciled(expected, expected) is Other.NOTHING
+    for one in bootstrap_policy():
+        expected = one.decoded(0)
+        assert reconciled(expected, expected) is None
 
 
 def test_missing_permissions_are_added_and_more_is_kept() -> None:
@@ -50,7 +52,7 @@ def test_missing_labels_are_added_and_changed_ones_are_kept() -> None:
 def test_an_object_that_opted_out_is_left_alone() -> None:
     existing = role(annotations={AUTO_UPDATE: "false"})
 
-    assert reconciled(existing, role(READ)) is Other.NOTHING
+    assert reconciled(existing, role(READ)) is None
 
 
 def test_missing_subjects_are_added_and_more_are_kept() -> None:
@@ -61,7 +63,7 @@ def test_missing_subjects_are_added_and_more_are_kept() -> None:
 
 
 def test_a_binding_to_another_role_is_made_anew() -> None:
-    assert reconciled(binding("other", ANN), binding("r", ANN)) is Other.RECREATE
+    assert reconciled(binding("other", ANN), binding("r", ANN)) == Recreate()
 
 
 def test_aggregated_roles_get_their_selectors_and_keep_their_rules() -> None:
@@ -76,7 +78,7 @@ def test_aggregated_roles_get_their_selectors_and_keep_their_rules() -> None:
 
 
 def test_every_binding_at_the_start_has_its_role() -> None:
-    policy = list(bootstrap_policy())
+    policy = [one.decoded(0) for one in bootstrap_policy()]
     roles = {(o["kind"], o["metadata"].get("namespace"), o["metadata"]["name"]) for o in policy}
 
     for obj in policy:
