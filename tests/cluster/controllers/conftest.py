@@ -1,4 +1,4 @@
-"""One stage per test, with the controllers on it that the module names."""
+"""One stage per test, with the controllers that the module names, on its clock if it has one."""
 
 from __future__ import annotations
 
@@ -16,5 +16,6 @@ async def stage(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Stage]:
     monkeypatch.setenv("KUBECACHEDIR", str(tmp_path))
-    async with running_stage(request.module.CONTROLLERS) as made:
+    clock = getattr(request.module, "CLOCK", None)
+    async with running_stage(request.module.CONTROLLERS, clock) as made:
         yield made

@@ -4,48 +4,63 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
-from proreus.aio.clock import SystemClock
+from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
+from proreus.api.object_list import ObjectList
 from proreus.api.status import Conflict, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.client import AuthSettings, Client, ClientConfig
-from proreus.client.informer import SharedInformer, SharedInformerFactory
+from proreus.client.informer import SharedInformerFactory
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.app import ApiServer
+from tests.following import TIMEOUT_S, Change, changes_since, wait_for_list
 
-TIMEOUT_S = 60.0
-Told: TypeAlias = list[tuple[KubeObject | None, KubeObject | None]]
+FENCES = "kube-system"  # where no test has pods of its own
 
 
 @dataclass(slots=True)
 class Stage:
-    """``pods`` mirrors all pods; ``history`` has every state of them as it was told."""
+    """``start`` is where ``history`` begins."""
 
     client: Client
-    informers: SharedInformerFactory
-    pods: SharedInformer
+    start: ObjectList
     plays: bool = True
     finishes: bool = False  # pods succeed as soon as they run
-    history: Told = field(default_factory=list)
 
     async def wait(
         self, resource: ResourceClient, name: str, holds: Callable[[KubeObject | None], object]
     ) -> KubeObject | None:
+        """``holds`` is asked about each state of this one object, so it must depend on no other:
+        that may change when this one does not."""
         return await resource.wait_for(name, lambda obj: bool(holds(obj)), timeout_s=TIMEOUT_S)
 
-    def active(self, **labels: str) -> list[KubeObject]:
-        """The pods with these labels that are not going."""
-        return [
-            pod
-            for pod in self.pods.indexer.objects()
-            if all(pod.labels.get(key) == value for key, value in labels.items())
-            and not pod.metadata.deletionTimestamp
-        ]
+    async def active(self, **labels: str) -> list[KubeObject]:
+        """The pods with these labels that are not being deleted."""
+        return _active((await self._pods.list(label_selector=_selector(labels))).items)
+
+    async def wait_active(self, count: int, **labels: str) -> list[KubeObject]:
+        """Until so many pods with these labels are there and not being deleted."""
+        found = await wait_for_list(
+            self._pods, lambda pods: len(_active(pods)) == count, label_selector=_selector(labels)
+        )
+        return _active(found)
+
+    async def begin_history(self) -> dict[str, KubeObject]:
+        """History begins with the pods as they are now, which are returned by name."""
+        self.start = await self.client.core_v1.pods.list()
+        return {pod.name: pod for pod in self.start.items if pod.namespace != FENCES}
+
+    async def history(self) -> list[Change]:
+        """Every change of a pod since then, in the order of the server, up to this call."""
+        body = {**template({}), "metadata": {"generateName": "fence-"}}
+        fence = await self.client.core_v1.pods(FENCES).create(body)
+        changes = await changes_since(self.client.core_v1.pods, self.start, fence.resource_version)
+        return [one for one in changes if all(pod.namespace != FENCES for pod in one if pod)]
 
     async def play(self, pod: KubeObject) -> None:
         """Let a new pod run and be ready, and a deleted one go."""
@@ -57,7 +72,21 @@ class Stage:
                 await api.delete(pod.name, grace_period_s=0, uid=pod.uid)
             elif (pod.status or {}).get("phase") == "Pending":
                 status = finished("Succeeded") if self.finishes else running()
-                await api.patch_status(pod.name, status, type="strategic")
+                # A test may have written a status of its own since this one was seen.
+                seen = {"metadata": {"resourceVersion": pod.resource_version}}
+                await api.patch_status(pod.name, {**seen, **status}, type="strategic")
+
+    @property
+    def _pods(self) -> ResourceClient:
+        return self.client.core_v1.pods("default")
+
+
+def _active(pods: list[KubeObject]) -> list[KubeObject]:
+    return [pod for pod in pods if not pod.metadata.deletionTimestamp]
+
+
+def _selector(labels: dict[str, str]) -> str:
+    return ",".join(f"{key}={value}" for key, value in labels.items())
 
 
 def running(*, ready: bool = True) -> dict[str, Any]:
@@ -95,21 +124,18 @@ def deployment(name: str, replicas: int, image: str = "web:1", **spec: Any) -> d
 
 
 @contextlib.asynccontextmanager
-async def running_stage(names: Sequence[str]) -> AsyncIterator[Stage]:
+async def running_stage(names: Sequence[str], clock: Clock | None = None) -> AsyncIterator[Stage]:
+    """With these controllers, on a clock of their own if one is given."""
     async with ApiServer() as server, connected(server) as client:
-        informers = SharedInformerFactory(client)
-        async with informers:
-            pods = informers.informer("pods")
-            stage = Stage(client, informers, pods)
-            pods.add_handler(
-                on_notification=lambda notification: stage.history.append(
-                    (notification.old, notification.new)
-                )
+        stage = Stage(client, await client.core_v1.pods.list())
+        async with SharedInformerFactory(client) as informers:
+            informers.informer("pods").add_handler(
+                on_add=stage.play, on_update=lambda _, new: stage.play(new)
             )
-            pods.add_handler(on_add=stage.play, on_update=lambda _, new: stage.play(new))
             informers.start()
             chosen = {name: CONTROLLERS[name] for name in names}
-            async with background(run_controllers(client, SystemClock(), controllers=chosen)):
+            run = run_controllers(client, clock or SystemClock(), controllers=chosen)
+            async with background(run):
                 yield stage
 
 

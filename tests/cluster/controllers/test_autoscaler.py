@@ -80,7 +80,7 @@ async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
     await deployments.create(web(2))
     await stage.wait(deployments, "web", lambda it: told_status(it).get("availableReplicas") == 2)
     metrics = stage.client.resource(api_version="metrics.k8s.io/v1beta1", kind="PodMetrics")
-    for pod in stage.active(app="web"):
+    for pod in await stage.active(app="web"):
         metadata = {"name": pod.name, "labels": dict(pod.labels)}
         containers = [{"name": "main", "usage": {"cpu": "160m"}}]
         await metrics("default").create({"metadata": metadata, "containers": containers})

@@ -86,7 +86,7 @@ async def outcome(client: Client, name: str) -> KubeObject:
         kinds = [condition["type"] for condition in status.get("conditions") or ()]
         return bool(status.get("certificate")) or "Failed" in kinds or "Denied" in kinds
 
-    found = await client.resource(REQUESTS).wait_for(name, is_over, timeout_s=30)
+    found = await client.resource(REQUESTS).wait_for(name, is_over, timeout_s=60)
     assert found is not None
     return found
 

@@ -9,8 +9,23 @@ from proreus.aio.clock import SystemClock
 from proreus.api.values.timestamp import format_time, parse_time
 from proreus.cluster.controllers.ownership import controller_reference
 from tests.cluster.controllers.stage import Stage, finished, template, told_status
+from tests.following import wait_for_list
 
 CONTROLLERS = ("cronjob", "job", "job-orphans", "garbage-collector")
+
+
+class StandingClock(SystemClock):
+    """In the middle of a minute for ever: nothing becomes due while a test looks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now = super().now() // 60 * 60 + 30
+
+    def now(self) -> float:
+        return self._now
+
+
+CLOCK = StandingClock()
 
 
 def cron_job(**spec: Any) -> dict[str, Any]:
@@ -23,7 +38,7 @@ def cron_job(**spec: Any) -> dict[str, Any]:
 
 async def let_pass(stage: Stage, seconds: float) -> None:
     """As if the last Job had been started so long ago."""
-    last = format_time(SystemClock().now() - seconds)
+    last = format_time(CLOCK.now() - seconds)
     api = stage.client.batch_v1.cronjobs("default")
     await api.patch_status("tick", {"status": {"lastScheduleTime": last}})
 
@@ -80,7 +95,7 @@ async def test_forbid_waits_for_the_job_that_runs(stage: Stage) -> None:
     names = [job.name for job in (await stage.client.batch_v1.jobs("default").list()).items]
     assert names == ["tick-earlier"]
 
-    for pod in stage.active():
+    for pod in await stage.active():
         await stage.client.core_v1.pods("default").patch_status(pod.name, finished("Succeeded"))
     await stage.wait(
         api,
@@ -93,9 +108,12 @@ async def test_replace_stops_the_job_that_runs(stage: Stage) -> None:
     api, jobs = stage.client.batch_v1.cronjobs("default"), stage.client.batch_v1.jobs("default")
     await resume_beside_a_running_job(stage, "Replace")
 
-    await jobs.wait_for("tick-earlier", "delete", timeout_s=60)
-    await stage.wait(api, "tick", active(1))
-    assert len((await jobs.list()).items) == 1
+    (job,) = await wait_for_list(
+        jobs, lambda found: len(found) == 1 and found[0].name != "tick-earlier"
+    )
+    await stage.wait(
+        api, "tick", lambda it: [one.name for one in told_status(it)["active"]] == [job.name]
+    )
 
 
 async def test_allow_starts_another_beside_it(stage: Stage) -> None:

@@ -45,7 +45,7 @@ def has(desired: int, updated: int) -> Any:
 
 
 async def test_every_fitting_node_gets_a_pod_and_new_ones_too(stage: Stage) -> None:
-    sets, pods = stage.client.apps_v1.daemonsets("default"), stage.client.core_v1.pods("default")
+    sets = stage.client.apps_v1.daemonsets("default")
     await add_node(stage, "n1")
     await add_node(stage, "n2", unschedulable=True)
     await add_node(stage, "n3", taints=[{"key": "gpu", "effect": "NoSchedule"}])
@@ -57,11 +57,11 @@ async def test_every_fitting_node_gets_a_pod_and_new_ones_too(stage: Stage) -> N
 
     await stage.client.core_v1.nodes.delete("n1")
     await stage.wait(sets, "agent", has(2, 2))
-    assert len((await pods.list()).items) == 2
+    await stage.wait_active(2)
 
 
 async def test_a_new_template_reaches_every_node(stage: Stage) -> None:
-    sets, pods = stage.client.apps_v1.daemonsets("default"), stage.client.core_v1.pods("default")
+    sets = stage.client.apps_v1.daemonsets("default")
     for number in range(3):
         await add_node(stage, f"n{number}")
     await sets.create(daemon_set())
@@ -70,12 +70,12 @@ async def test_a_new_template_reaches_every_node(stage: Stage) -> None:
     await sets.patch("agent", daemon_set("agent:2"), type="merge")
 
     await stage.wait(sets, "agent", has(3, 3))
-    images = {pod.spec.containers[0].image for pod in (await pods.list()).items}
+    images = {pod.spec.containers[0].image for pod in await stage.active()}
     assert images == {"agent:2"}
 
 
 async def test_a_node_that_no_longer_matches_loses_its_pod(stage: Stage) -> None:
-    sets, pods = stage.client.apps_v1.daemonsets("default"), stage.client.core_v1.pods("default")
+    sets = stage.client.apps_v1.daemonsets("default")
     await add_node(stage, "n1")
     await add_node(stage, "n2")
     await sets.create(daemon_set(nodeSelector={"name": "n2"}))
@@ -84,7 +84,7 @@ async def test_a_node_that_no_longer_matches_loses_its_pod(stage: Stage) -> None
     await stage.client.core_v1.nodes.patch("n2", {"metadata": {"labels": {"name": "x"}}})
 
     await stage.wait(sets, "agent", has(0, 0))
-    assert not (await pods.list()).items
+    await stage.wait_active(0)
 
 
 async def test_a_tainted_node_keeps_its_pod_or_loses_it_as_the_taint_says(stage: Stage) -> None:
@@ -112,13 +112,13 @@ async def test_with_surge_no_node_is_ever_without_a_ready_pod(stage: Stage) -> N
         await add_node(stage, f"n{number}")
     await sets.create(daemon_set(strategy=surge))
     await stage.wait(sets, "agent", has(3, 3))
-    stage.history.clear()
+    await stage.begin_history()
 
     await sets.patch("agent", daemon_set("agent:2", surge), type="merge")
 
     await stage.wait(sets, "agent", has(3, 3))
     ready, fewest, most = 3, 3, 3
-    for old, new in stage.history:
+    for old, new in await stage.history():
         ready += _is_up(new) - _is_up(old)
         fewest, most = min(fewest, ready), max(most, ready)
     assert (fewest, most) == (3, 4)
@@ -153,7 +153,7 @@ async def test_every_template_has_a_revision_and_old_ones_go(stage: Stage) -> No
     await sets.create(wish)
     await stage.wait(sets, "agent", has(1, 1))
     (first,) = (await revisions.list()).items
-    (pod,) = stage.active(app="agent")
+    (pod,) = await stage.active(app="agent")
     assert first.name == f"agent-{pod.labels['controller-revision-hash']}"
 
     for image in ("agent:2", "agent:3"):
@@ -169,7 +169,7 @@ async def test_a_failed_pod_is_replaced(stage: Stage) -> None:
     await add_node(stage, "n1")
     await sets.create(daemon_set())
     await stage.wait(sets, "agent", has(1, 1))
-    (broken,) = stage.active(app="agent")
+    (broken,) = await stage.active(app="agent")
 
     await pods.patch_status(broken.name, finished("Failed"))
 

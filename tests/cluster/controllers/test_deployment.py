@@ -8,7 +8,8 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.client.resources.resource_client import ResourceClient
-from tests.cluster.controllers.stage import Stage, Told, deployment, running, told_status
+from tests.cluster.controllers.stage import Stage, deployment, running, told_status
+from tests.following import Change, wait_for_list
 
 CONTROLLERS = ("replicaset", "deployment")
 
@@ -85,22 +86,19 @@ async def test_a_rolling_update_keeps_its_fences_at_every_moment(
     strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
     await _deployments(stage).create(deployment("web", 12, strategy=strategy))
     await rolled_out(stage, "web")
-    await _wait_mirrored(stage)
-    before = {pod.name: pod for pod in stage.active(app="web")}
-    stage.history.clear()
+    before = await stage.begin_history()
+    assert len(before) == 12
 
     await set_image(stage, "web", "web:2")
     await rolled_out(stage, "web")
 
-    await _wait_mirrored(stage)
-    moments = _moments(before, stage.history)
-    assert len(before) == 12
+    moments = _moments(before, await stage.history())
     assert min(available for available, _ in moments) >= least
     assert max(there for _, there in moments) <= most
-    assert {pod.spec.containers[0].image for pod in stage.active(app="web")} == {"web:2"}
+    assert {pod.spec.containers[0].image for pod in await stage.active(app="web")} == {"web:2"}
 
 
-def _moments(state: dict[str, KubeObject], history: Told) -> list[tuple[int, int]]:
+def _moments(state: dict[str, KubeObject], history: list[Change]) -> list[tuple[int, int]]:
     """How many pods were available, and how many there at all, after each change."""
     found = []
     for old, new in history:
@@ -118,12 +116,6 @@ def _is_ready(pod: KubeObject) -> bool:
     return any(one.type == "Ready" and one.status == "True" for one in conditions)
 
 
-async def _wait_mirrored(stage: Stage) -> None:
-    pods = (await stage.client.core_v1.pods("default").list()).items
-    for pod in pods:
-        await stage.pods.lister.wait_for_version(pod.resource_version)
-
-
 async def test_old_replica_sets_are_kept_for_rollback_up_to_the_limit(stage: Stage) -> None:
     await _deployments(stage).create(deployment("web", 1, revisionHistoryLimit=2))
     for number in range(2, 6):
@@ -131,15 +123,11 @@ async def test_old_replica_sets_are_kept_for_rollback_up_to_the_limit(stage: Sta
         await set_image(stage, "web", f"web:{number}")
     await rolled_out(stage, "web")
 
-    def is_trimmed(_: object) -> bool:
-        return len(sets.indexer) == 3
+    def is_trimmed(sets: list[KubeObject]) -> bool:
+        revisions = {one.annotations["deployment.kubernetes.io/revision"] for one in sets}
+        return revisions == {"3", "4", "5"}
 
-    sets = stage.informers.informer("replicasets.apps")
-    stage.informers.start()
-    await sets.wait_synced()
-    await stage.wait(_deployments(stage), "web", is_trimmed)
-    revisions = {one.annotations["deployment.kubernetes.io/revision"] for one in sets.lister.list()}
-    assert revisions == {"3", "4", "5"}
+    await wait_for_list(_sets(stage), is_trimmed)
 
 
 async def test_an_earlier_template_is_rolled_back_to_its_own_replica_set(stage: Stage) -> None:
@@ -162,15 +150,12 @@ async def test_recreate_starts_no_new_pod_while_an_old_one_is_there(stage: Stage
     made = deployment("web", 3, strategy={"type": "Recreate"})
     await _deployments(stage).create(made)
     await rolled_out(stage, "web")
-    await _wait_mirrored(stage)
-    there = {pod.name: pod for pod in stage.active(app="web")}
-    stage.history.clear()
+    there = await stage.begin_history()
 
     await set_image(stage, "web", "web:2")
     await rolled_out(stage, "web")
 
-    await _wait_mirrored(stage)
-    for old, new in stage.history:
+    for old, new in await stage.history():
         if new is None and old is not None:
             there.pop(old.name, None)
         elif new is not None:
@@ -191,7 +176,7 @@ async def test_a_paused_deployment_scales_but_does_not_roll(stage: Stage) -> Non
         return bool(status.get("availableReplicas") == 4 and not status.get("updatedReplicas"))
 
     await stage.wait(_deployments(stage), "web", is_scaled)
-    assert {pod.spec.containers[0].image for pod in stage.active(app="web")} == {"web:1"}
+    assert {pod.spec.containers[0].image for pod in await stage.active(app="web")} == {"web:1"}
 
     await _deployments(stage).patch("web", {"spec": {"paused": False}})
     await rolled_out(stage, "web")
@@ -219,10 +204,9 @@ async def test_a_rollout_that_gets_nowhere_is_reported(stage: Stage) -> None:
         found = told_status(obj).get("conditions") or ()
         return any(one["reason"] == "ProgressDeadlineExceeded" for one in found)
 
-    stuck = await stage.wait(_deployments(stage), "web", is_stuck)
+    await stage.wait(_deployments(stage), "web", is_stuck)
 
-    assert stuck is not None
-    (pod,) = stage.active(app="web")
+    (pod,) = await stage.wait_active(1, app="web")  # it may be late by more than the deadline
     await stage.client.core_v1.pods("default").patch_status(pod.name, running(), type="strategic")
     await _complete(stage)
 
@@ -231,18 +215,14 @@ async def test_every_scaling_is_told_in_an_event(stage: Stage) -> None:
     await _deployments(stage).create(deployment("web", 2))
     await rolled_out(stage, "web")
 
-    events = stage.informers.informer("events")
-    stage.informers.start()
-    await events.wait_synced()
-    await stage.wait(
-        _deployments(stage), "web", lambda _: _told(events.lister.list(), "Deployment")
-    )
+    events = stage.client.core_v1.events("default")
+    found = await wait_for_list(events, _of_deployments)
 
-    (notification,) = _told(events.lister.list(), "Deployment")
+    (event,) = _of_deployments(found)
     (owned,) = (await _sets(stage).list()).items
-    assert notification.reason == "ScalingReplicaSet"
-    assert notification.message == f"Scaled up replica set {owned.name} from 0 to 2"
+    assert event.reason == "ScalingReplicaSet"
+    assert event.message == f"Scaled up replica set {owned.name} from 0 to 2"
 
 
-def _told(events: list[KubeObject], kind: str) -> list[KubeObject]:
-    return [event for event in events if event.involvedObject.kind == kind]
+def _of_deployments(events: list[KubeObject]) -> list[KubeObject]:
+    return [event for event in events if event.involvedObject.kind == "Deployment"]

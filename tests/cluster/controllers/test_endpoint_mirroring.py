@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from proreus.api.object import KubeObject
-from tests.cluster.controllers.stage import TIMEOUT_S, Stage
+from tests.cluster.controllers.stage import Stage
+from tests.following import wait_for_list
 
 CONTROLLERS = ("endpointslice", "endpointslice-mirroring", "garbage-collector")
 
@@ -27,17 +27,8 @@ Wanted = tuple[str, int, list[str]]
 
 async def wait_mirrored(stage: Stage, *wanted: Wanted) -> list[KubeObject]:
     """Until the slices of the Service have these families, ports and addresses."""
-    informer = stage.informers.informer("endpointslices.discovery.k8s.io")
-    changed = asyncio.Event()
-    handler = informer.add_handler(on_notification=lambda _: changed.set())
-    stage.informers.start()
-    async with asyncio.timeout(TIMEOUT_S):
-        await informer.wait_synced()
-        while sorted(map(shown, informer.indexer.objects())) != sorted(wanted):
-            await changed.wait()
-            changed.clear()
-    informer.remove_handler(handler)
-    return list(informer.indexer.objects())
+    slices = stage.client.discovery_k8s_io_v1.endpointslices("default")
+    return await wait_for_list(slices, lambda found: sorted(map(shown, found)) == sorted(wanted))
 
 
 def shown(one: KubeObject) -> Wanted:

@@ -105,21 +105,32 @@ async def test_objects_that_own_each_other_in_a_circle_go_in_the_foreground(
 
     for name in (*(one.name for one in made), "leaf"):
         await maps(stage).wait_for(name, GONE, timeout_s=60)
-    kept = await maps(stage).get("kept")
-    assert [one.name for one in kept.metadata.ownerReferences] == ["bystander"]
+
+    def has_one_owner(kept: KubeObject | None) -> bool:
+        assert kept is not None
+        return [one.name for one in kept.metadata.ownerReferences] == ["bystander"]
+
+    await stage.wait(maps(stage), "kept", has_one_owner)
 
 
 async def test_orphans_stay_without_their_owner(stage: Stage) -> None:
     owner = await maps(stage).create(config_map("owner"))
     await maps(stage).create(config_map("child", owner))
-    # The collector must have heard of both before it can part them.
-    await stage.wait(maps(stage), "child", lambda it: it is not None)
+    await _collector_is_up_to_date(stage)  # or it does not know of the child that it must part
 
     await maps(stage).delete("owner", propagation="Orphan")
 
     await maps(stage).wait_for("owner", GONE, timeout_s=60)
     child = await maps(stage).get("child")
     assert not child.metadata.ownerReferences
+
+
+async def _collector_is_up_to_date(stage: Stage) -> None:
+    """It has seen all ConfigMaps up to one that it has collected."""
+    absent = await maps(stage).create(config_map("absent"))
+    await maps(stage).delete("absent")
+    await maps(stage).create(config_map("litter", absent))
+    await maps(stage).wait_for("litter", GONE, timeout_s=60)
 
 
 async def test_custom_resources_own_and_are_owned(stage: Stage) -> None:

@@ -36,11 +36,7 @@ async def test_a_rollout_survives_the_death_of_its_controllers(stage: Stage) -> 
         await stage.wait(
             deployments, "web", lambda it: told_status(it).get("availableReplicas") == REPLICAS
         )
-    pods = (await stage.client.core_v1.pods("default").list()).items
-    for pod in pods:
-        await stage.pods.lister.wait_for_version(pod.resource_version)
-    state = {pod.name: pod for pod in stage.active(app="web")}
-    stage.history.clear()
+    state = await stage.begin_history()
     image = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "web:2"}]
     await deployments.patch("web", image, type="json")
 
@@ -54,7 +50,7 @@ async def test_a_rollout_survives_the_death_of_its_controllers(stage: Stage) -> 
                     and told_status(it).get("availableReplicas") == REPLICAS,
                 )  # fmt: skip
 
-    for old, new in stage.history:
+    for old, new in await stage.history():
         seen = new or old
         assert seen is not None
         state.pop(seen.name, None)
@@ -62,6 +58,6 @@ async def test_a_rollout_survives_the_death_of_its_controllers(stage: Stage) -> 
             state[new.name] = new
         assert sum(is_ready(pod) for pod in state.values()) >= LEAST
         assert len(state) <= MOST
-    left = (await stage.client.core_v1.pods("default").list()).items
+    left = await stage.active()
     assert len(left) == REPLICAS
     assert {pod.spec.containers[0].image for pod in left} == {"web:2"}

@@ -59,18 +59,15 @@ async def test_an_update_of_a_stateful_set_goes_on_where_it_was(stage: Stage) ->
     for goal in (1, 3, 5):
         async with background(run_controllers(stage.client, SystemClock(), controllers=some)):
             await stage.wait(sets, "db", reached(readyReplicas=goal))
-    for pod in (await stage.client.core_v1.pods("default").list()).items:
-        await stage.pods.lister.wait_for_version(pod.resource_version)
-    state = {pod.name: pod for pod in stage.active(app="db")}
+    state = await stage.begin_history()
     assert sorted(state) == ["db-0", "db-1", "db-2", "db-3", "db-4"]
-    stage.history.clear()
 
     await sets.patch("db", {"spec": {"template": template(labels, "db:2")}})
     for goal in (1, 2, 4, 5):
         async with background(run_controllers(stage.client, SystemClock(), controllers=some)):
             await stage.wait(sets, "db", reached(updatedReplicas=goal, readyReplicas=5))
 
-    for old, new in stage.history:
+    for old, new in await stage.history():
         seen = new or old
         assert seen is not None
         state.pop(seen.name, None)

@@ -6,6 +6,7 @@ from typing import Any
 
 from proreus.api.object import KubeObject
 from tests.cluster.controllers.stage import Stage, finished, template, told_status
+from tests.following import wait_for_list
 
 CONTROLLERS = ("job", "job-orphans", "garbage-collector")
 JOB_NAME = "batch.kubernetes.io/job-name"
@@ -177,7 +178,7 @@ async def test_pods_that_are_not_needed_go_without_having_failed(stage: Stage) -
 
     assert idle is not None
     assert idle.status.failed is None
-    assert not (await pods.list()).items
+    await wait_for_list(pods, lambda found: not found)
 
 
 async def test_a_failure_that_the_policy_names_ends_the_job(stage: Stage) -> None:
@@ -244,7 +245,7 @@ async def test_a_job_that_takes_too_long_fails(stage: Stage) -> None:
     done = await stage.wait(jobs, "sum", has("Failed"))
 
     assert reason(done, "Failed") == "DeadlineExceeded"
-    assert not stage.active()
+    assert not await stage.active()
 
 
 async def test_a_job_that_somebody_else_manages_is_left_alone(stage: Stage) -> None:
@@ -255,7 +256,7 @@ async def test_a_job_that_somebody_else_manages_is_left_alone(stage: Stage) -> N
     await stage.wait(jobs, "ours", has_ready(1))
 
     assert not (await jobs.get("theirs")).status
-    assert len(stage.active()) == 1
+    assert len(await stage.active()) == 1
 
 
 def exited(code: int) -> dict[str, Any]:
@@ -291,9 +292,9 @@ async def test_an_orphan_is_adopted_again_and_a_pod_without_its_labels_is_releas
 
     await stage.wait(pods, taken.name, lambda pod: pod and not pod.metadata.ownerReferences)
     await stage.wait(pods, taken.name, lambda pod: pod and not pod.metadata.finalizers)
-    await stage.wait(jobs, "sum", lambda _: len(stage.active(**{JOB_NAME: "sum"})) == 2)
+    found = await stage.wait_active(2, **{JOB_NAME: "sum"})
     stage.finishes = True
-    for pod in stage.active(**{JOB_NAME: "sum"}):
+    for pod in found:
         await pods.patch_status(pod.name, finished("Succeeded"))
     done = await stage.wait(jobs, "sum", has("Complete"))
     assert done is not None

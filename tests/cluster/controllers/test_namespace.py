@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
+from proreus.api.status import NotFound
 from tests.cluster.controllers.stage import Stage, deployment, template
 
 CONTROLLERS = ("namespace", "replicaset", "deployment", "serviceaccount", "root-ca")
@@ -88,5 +90,6 @@ async def test_a_finalizer_holds_the_namespace_and_is_named_in_a_condition(stage
 
     await stage.wait(namespaces, "team", is_told)
     await maps.patch("held", {"metadata": {"finalizers": None}})
-    await namespaces.patch("team", {"metadata": {"labels": {"touched": "yes"}}})
+    with contextlib.suppress(NotFound):  # it may have gone by itself
+        await namespaces.patch("team", {"metadata": {"labels": {"touched": "yes"}}})
     await namespaces.wait_for("team", "delete", timeout_s=60)

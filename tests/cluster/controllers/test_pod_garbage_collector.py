@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from proreus.client.informer import SharedInformerFactory
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.pod_garbage_collector import PodGarbageCollector
@@ -20,16 +21,18 @@ async def test_the_pods_of_a_node_that_is_gone_are_removed_after_quarantine(stag
         await stage.client.core_v1.nodes.create({"metadata": {"name": node}})
         await pods.create({**template({}, nodeName=node), "metadata": {"name": f"on-{node}"}})
     await stage.client.core_v1.nodes.delete("gone")
+    last_node = await stage.client.core_v1.nodes.create({"metadata": {"name": "later"}})
+    last_pod = await pods.get("on-here")
     clock = VirtualClock()
 
-    async with asyncio.TaskGroup() as parts:
+    async with asyncio.TaskGroup() as parts, SharedInformerFactory(stage.client) as informers:
         settings = ControllerSettings(pod_gc_period_s=20)
         garbage = PodGarbageCollector(
-            ControllerContext(stage.client, clock, stage.informers, parts, settings)
+            ControllerContext(stage.client, clock, informers, parts, settings)
         )
-        stage.informers.start()
-        await stage.informers.wait_for_cache_sync(timeout_s=60)
-        await stage.pods.lister.wait_for_version((await pods.get("on-here")).resource_version)
+        informers.start()
+        await informers.informer("nodes").lister.wait_for_version(last_node.resource_version)
+        await informers.informer("pods").lister.wait_for_version(last_pod.resource_version)
         await garbage.collect()
         assert len((await pods.list()).items) == 2
         await clock.advance(40)

@@ -15,6 +15,7 @@ from proreus.client.rest.client import RestClient
 from proreus.client.rest.request import RestRequest
 from proreus.net.client.transport_error import ConnectionLost
 from tests.cluster.controllers.stage import Stage, template, told_status
+from tests.following import wait_for_list
 
 CONTROLLERS = ("replicaset", "replicationcontroller")
 
@@ -100,8 +101,7 @@ async def test_a_pod_that_no_longer_matches_is_released_and_replaced(
     await pods.patch(taken.name, {"metadata": {"labels": {"app": "debug"}}})
 
     await stage.wait(pods, taken.name, lambda pod: pod and not pod.metadata.ownerReferences)
-    await stage.wait(sets, "web", has_available(2))
-    assert len((await pods.list(label_selector="app=web")).items) == 2
+    await stage.wait_active(2, app="web")
 
 
 async def test_a_failed_pod_is_replaced(stage: Stage, kind: Kind) -> None:
@@ -112,9 +112,12 @@ async def test_a_failed_pod_is_replaced(stage: Stage, kind: Kind) -> None:
 
     await pods.patch_status(lost.name, {"status": {"phase": "Failed"}})
 
-    await stage.wait(
-        sets, "web", lambda one: has_available(1)(one) and len(stage.active(app="web")) == 2
-    )
+    def is_replaced(found: list[KubeObject]) -> bool:
+        phases = {pod.name: told_status(pod).get("phase") for pod in found}
+        return phases.pop(lost.name, "") == "Failed" and list(phases.values()) == ["Running"]
+
+    await wait_for_list(pods, is_replaced)
+    await stage.wait(sets, "web", has_available(1))
 
 
 async def test_pods_that_are_refused_are_told_in_a_condition_and_an_event(
@@ -133,6 +136,8 @@ async def test_pods_that_are_refused_are_told_in_a_condition_and_an_event(
     (condition,) = failed.status.conditions
     assert (condition.type, condition.reason) == ("ReplicaFailure", "FailedCreate")
     assert "exceeded quota" in condition.message
+    events = stage.client.core_v1.events("default")
+    await wait_for_list(events, lambda found: "FailedCreate" in {event.reason for event in found})
 
     await sets.set_scale("web", 0)
 
@@ -184,24 +189,22 @@ async def test_an_answer_that_was_lost_costs_no_pod_too_many_or_too_few(
         answer = await send(self, request)
         is_about_pods = "/pods" in request.path and "/status" not in request.path
         own = self.config.host == stage.client.config.host
-        if own and is_about_pods and request.method in ("POST", "DELETE") and stage.plays:
+        if own and is_about_pods and request.method in ("POST", "DELETE"):
             lost[request.method] += 1
             if lost[request.method] <= 3:
                 raise ConnectionLost(request.path, "the server is gone")
         return answer
 
     monkeypatch.setattr(RestClient, "send", lossy)
-    stage.plays = False
     sets = kind.api(stage)
     await sets.create(kind.make("web", 5))
-    stage.plays = True
     await stage.wait(sets, "web", has_available(5))
     await sets.set_scale("web", 3)
     await stage.wait(sets, "web", has_available(3))
 
     alive: dict[str, KubeObject] = {}
     least = most = 0
-    for old, new in stage.history:
+    for old, new in await stage.history():
         notification = new or old
         assert notification is not None
         alive.pop(notification.uid, None)

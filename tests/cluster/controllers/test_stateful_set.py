@@ -56,19 +56,19 @@ async def claim_names(stage: Stage) -> list[str]:
     return sorted(claim.name for claim in claims.items)
 
 
-def births(stage: Stage) -> list[str]:
-    return [new.name for old, new in stage.history if old is None and new is not None]
+async def births(stage: Stage) -> list[str]:
+    return [new.name for old, new in await stage.history() if old is None and new is not None]
 
 
-def deaths(stage: Stage) -> list[str]:
-    return [old.name for old, new in stage.history if old is not None and new is None]
+async def deaths(stage: Stage) -> list[str]:
+    return [old.name for old, new in await stage.history() if old is not None and new is None]
 
 
 async def test_pods_come_in_order_and_go_in_reverse(stage: Stage) -> None:
     sets = stage.client.apps_v1.statefulsets("default")
     await sets.create(stateful_set(3, volumeClaimTemplates=[DATA]))
     done = await stage.wait(sets, "db", has(3))
-    assert births(stage) == ["db-0", "db-1", "db-2"]
+    assert await births(stage) == ["db-0", "db-1", "db-2"]
     assert done is not None
     assert done.status.currentRevision == done.status.updateRevision
     first = await stage.client.core_v1.pods("default").get("db-0")
@@ -80,7 +80,7 @@ async def test_pods_come_in_order_and_go_in_reverse(stage: Stage) -> None:
     await sets.set_scale("db", 1)
 
     await stage.wait(sets, "db", has(1))
-    assert deaths(stage) == ["db-2", "db-1"]
+    assert await deaths(stage) == ["db-2", "db-1"]
     assert await claim_names(stage) == claims
 
 
@@ -130,11 +130,14 @@ async def test_a_rolling_update_goes_down_to_the_partition_and_then_on(stage: St
 
     halfway = await stage.wait(sets, "db", has(3, updated=2))
     assert halfway is not None
-    assert deaths(stage) == ["db-2", "db-1"]
+    assert await deaths(stage) == ["db-2", "db-1"]
     assert halfway.status.currentRevision == before.status.currentRevision
-    await pods.delete("db-0")
-    await stage.wait(pods, "db-0", lambda it: it and it.status.phase == "Running")
-    assert (await pods.get("db-0")).spec.containers[0].image == "db:1"
+    old = await pods.delete("db-0")
+    again = await stage.wait(
+        pods, "db-0", lambda it: it and it.uid != old.uid and it.status.phase == "Running"
+    )
+    assert again is not None
+    assert again.spec.containers[0].image == "db:1"
 
     await sets.patch("db", {"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}})
 
@@ -151,13 +154,13 @@ async def test_no_more_pods_are_missing_in_an_update_than_may_be(stage: Stage) -
     spec: dict[str, Any] = {"podManagementPolicy": "Parallel", "updateStrategy": rolling}
     await sets.create(stateful_set(5, **spec))
     await stage.wait(sets, "db", has(5))
-    stage.history.clear()
+    await stage.begin_history()
 
     await sets.patch("db", stateful_set(5, "db:2", **spec), type="merge")
 
     await stage.wait(sets, "db", has(5))
     ready, fewest = 5, 5
-    for old, new in stage.history:
+    for old, new in await stage.history():
         ready += _is_up(new) - _is_up(old)
         fewest = min(fewest, ready)
     assert fewest == 3
