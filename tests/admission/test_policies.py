@@ -220,7 +220,7 @@ async def test_warnings_audit_annotations_and_metrics_tell_what_policies_found(
 
 async def _metrics(server: RunningServer) -> str:
     headers = {"Authorization": f"Bearer {server.token}"}
-    async with httpx.AsyncClient() as asking:
+    async with httpx.AsyncClient(timeout=60) as asking:
         return (await asking.get(f"{server.url}/metrics", headers=headers)).text
 
 
@@ -245,7 +245,7 @@ async def test_servers_on_one_etcd_agree_on_policies() -> None:
         ):
             await validate(writer, "object.data.x == '2'")
             await bind(writer, "Validating")
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(60):
                 while not await _is_refused(elsewhere):
                     pass  # asking takes a turn
             with pytest.raises(Invalid, match="denied request"):

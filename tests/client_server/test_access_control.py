@@ -50,7 +50,7 @@ async def ann(server: ApiServer) -> AsyncIterator[httpx.AsyncClient]:
 
 def as_user(server: ApiServer, token: str) -> httpx.AsyncClient:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return httpx.AsyncClient(base_url=server.url, headers=headers)
+    return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60)
 
 
 async def grant(admin: httpx.AsyncClient, name: str, *rules: dict[str, Any]) -> None:

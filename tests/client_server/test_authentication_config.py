@@ -57,7 +57,13 @@ class World:
             ],
         }
         kind = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration"}
-        self.file.write_bytes(json.encode({**kind, "jwt": [entry], **others}))
+        self.put(json.encode({**kind, "jwt": [entry], **others}))
+
+    def put(self, content: bytes) -> None:
+        """Whole at once: a server may be reading."""
+        new = self.file.with_suffix(".new")
+        new.write_bytes(content)
+        new.replace(self.file)
 
     def config(self, **options: Any) -> ServerConfig:
         wanted = AuthenticationOptions(config_file=self.file, **options)
@@ -107,7 +113,7 @@ async def test_users_of_an_issuer_are_let_in_and_a_changed_file_takes_effect(wor
 
         world.write("new:")
         await until(is_named("new:jane"), world.clock)
-        world.file.write_text("nonsense")
+        world.put(b"nonsense")
         await until(lambda: counted(server, "failure"), world.clock)
         assert await name_of(server, token) == "new:jane"
         assert await counted(server, "success")

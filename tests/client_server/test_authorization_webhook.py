@@ -48,7 +48,7 @@ async def served(
     headers = {"Authorization": "Bearer ann-token"}
     async with (
         ApiServer(ServerConfig(tokens=USERS, **more), clock) as server,
-        httpx.AsyncClient(base_url=server.url, headers=headers) as ann,
+        httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) as ann,
     ):
         yield server, ann
 
@@ -149,8 +149,9 @@ async def test_acting_as_another_waits_for_the_webhook_too(tmp_path: Path) -> No
 
 def configuration(path: Path, *authorizers: str) -> Path:
     lines = ["apiVersion: apiserver.config.k8s.io/v1", "kind: AuthorizationConfiguration"]
-    path.write_text("\n".join([*lines, "authorizers:", *authorizers]))
-    return path
+    new = path.with_suffix(".new")  # a server may be reading the old one
+    new.write_text("\n".join([*lines, "authorizers:", *authorizers]))
+    return new.replace(path)
 
 
 def hook(kubeconfig: Path, condition: str = "true") -> str:
@@ -225,7 +226,10 @@ def test_a_wrong_mode_is_refused_in_a_sentence(modes: tuple[str, ...], told: str
 
 async def test_a_server_may_deny_everything_but_to_masters() -> None:
     config = ServerConfig(tokens=USERS, authorization_mode=("AlwaysDeny",))
-    async with ApiServer(config) as server, httpx.AsyncClient(base_url=server.url) as client:
+    async with (
+        ApiServer(config) as server,
+        httpx.AsyncClient(base_url=server.url, timeout=60) as client,
+    ):
         ann = await client.get(MAPS, headers={"Authorization": "Bearer ann-token"})
         admin = await client.get(MAPS, headers={"Authorization": f"Bearer {server.token}"})
 

@@ -33,7 +33,7 @@ async def get(server: RunningServer, path: str, **headers: str) -> httpx.Respons
     sent = {"Authorization": f"Bearer {server.token}"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(timeout=60) as client:
         return await client.get(f"{server.url}{path}", headers=sent)
 
 

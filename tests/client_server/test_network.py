@@ -35,7 +35,7 @@ async def proxy(server: ApiServer) -> AsyncIterator[TcpProxy]:
 @pytest_asyncio.fixture
 async def behind(client: Client, proxy: TcpProxy) -> AsyncIterator[Client]:
     """A client that reaches the server only through the proxy and does not repeat anything."""
-    config = replace(client.config, host=f"https://127.0.0.1:{proxy.port}", timeout_s=20.0)
+    config = replace(client.config, host=f"https://127.0.0.1:{proxy.port}", timeout_s=60.0)
     async with Client(config, retry=RetryPolicy(retries_max=0)) as connected:
         yield connected
 
@@ -135,7 +135,7 @@ async def test_waiting_survives_all_of_it(client: Client, proxy: TcpProxy) -> No
     config = replace(client.config, host=f"https://127.0.0.1:{proxy.port}")
     async with Client(config) as behind, asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(
-            behind.core_v1.configmaps("default").wait_for("a", "create", timeout_s=30)
+            behind.core_v1.configmaps("default").wait_for("a", "create", timeout_s=60)
         )
         while not proxy.open_connections:
             await client.get_raw("/readyz")

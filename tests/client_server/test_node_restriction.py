@@ -55,7 +55,8 @@ async def root(server: ApiServer, admin: httpx.AsyncClient) -> AsyncIterator[htt
 
 
 def as_user(server: ApiServer, token: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=server.url, headers={"Authorization": f"Bearer {token}"})
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60)
 
 
 async def made(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ async def test_a_write_through_one_server_is_read_and_watched_through_another() 
                 )
 
                 read = await reader.core_v1.configmaps("default").get("shared")
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(60):
                     event = await anext(aiter(events))
 
     assert read.resource_version == made.resource_version

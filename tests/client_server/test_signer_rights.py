@@ -49,7 +49,8 @@ async def ann(server: ApiServer) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def as_user(server: ApiServer, token: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=server.url, headers={"Authorization": f"Bearer {token}"})
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60)
 
 
 async def grant(admin: httpx.AsyncClient, name: str, *rules: dict[str, Any]) -> None:

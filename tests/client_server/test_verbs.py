@@ -268,7 +268,7 @@ async def test_an_informer_mirrors_the_server(client: Client, server: ApiServer)
     async with SharedInformerFactory(client) as informers:
         lister = informers.lister("configmaps", namespace="default")
         informers.start()
-        await informers.wait_for_cache_sync(timeout_s=20)
+        await informers.wait_for_cache_sync(timeout_s=60)
         made = await maps.create(config_map("after"))
         mirrored = await lister.get("default/after", at_least=made.resource_version)
 

@@ -74,7 +74,9 @@ def run_kubectl(server: RunningServer) -> Callable[..., str]:
 def namespace(server: RunningServer, worker_id: str) -> str:
     name = f"test-{worker_id}-{next(_numbers)}"
     with httpx.Client(
-        verify=_trust(server.ca_file), headers={"Authorization": f"Bearer {server.token}"}
+        verify=_trust(server.ca_file),
+        headers={"Authorization": f"Bearer {server.token}"},
+        timeout=60,
     ) as client:
         made = client.post(
             f"{server.url}/api/v1/namespaces",

@@ -95,9 +95,9 @@ def test_the_official_informer_follows_changes(server: RunningServer, namespace:
     informer.add_event_handler(DELETED, lambda _: deleted.set())
     informer.start()
     try:
-        assert added.wait(10)
+        assert added.wait(60)
         core.delete_namespaced_config_map("a", namespace)
-        assert deleted.wait(10)
+        assert deleted.wait(60)
     finally:
         informer.stop()
         api_client.close()
@@ -187,13 +187,13 @@ async def test_kopf_runs_an_operator_on_config_maps(
             body = config_map("a", k="1")
             body["metadata"] = {"name": "a", "labels": {"watched": "yes"}}
             await core.create_namespaced_config_map(namespace, body)
-            async with asyncio.timeout(30), watch.Watch() as stream:
+            async with asyncio.timeout(60), watch.Watch() as stream:
                 async for event in stream.stream(core.list_namespaced_config_map, namespace):
                     if (event["object"].data or {}).get("seen") == "a":
                         break
     finally:
         operator.terminate()
-        assert operator.wait(30) == 0
+        assert operator.wait(60) == 0
 
 
 async def test_a_plain_websocket_client_watches(server: RunningServer, namespace: str) -> None:
@@ -205,6 +205,7 @@ async def test_a_plain_websocket_client_watches(server: RunningServer, namespace
     async with connect(
         f"{url}/api/v1/namespaces/{namespace}/configmaps?watch=true",
         ssl=trust,
+        open_timeout=60,
         origin="http://localhost",  # type: ignore[arg-type]  # the library's NewType of str
         additional_headers={"Authorization": f"Bearer {server.token}"},
     ) as stream:
@@ -214,7 +215,7 @@ async def test_a_plain_websocket_client_watches(server: RunningServer, namespace
             stdout=asyncio.subprocess.DEVNULL,
         )
         assert await done.wait() == 0
-        event = orjson.loads(await asyncio.wait_for(stream.recv(), 10))
+        event = orjson.loads(await asyncio.wait_for(stream.recv(), 60))
 
     assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "a")
 
@@ -224,6 +225,7 @@ def test_a_wrong_token_is_refused_with_a_status(server: RunningServer) -> None:
         f"{server.url}/api/v1/pods",
         headers={"Authorization": "Bearer wrong"},
         verify=ssl.create_default_context(cafile=str(server.ca_file)),
+        timeout=60,
     )
 
     assert (answer.status_code, answer.json()["reason"]) == (401, "Unauthorized")
@@ -233,4 +235,4 @@ def test_a_wrong_token_is_refused_with_a_status(server: RunningServer) -> None:
 def test_health_and_version_need_no_token(server: RunningServer, path: str) -> None:
     trust = ssl.create_default_context(cafile=str(server.ca_file))
 
-    assert httpx.get(f"{server.url}{path}", verify=trust).status_code == 200
+    assert httpx.get(f"{server.url}{path}", verify=trust, timeout=60).status_code == 200

@@ -170,7 +170,7 @@ def test_scale_and_rollout_status(kubectl: Kubectl) -> None:
     status["availableReplicas"] = 4
     patch = json.dumps({"status": status})
     kubectl("patch", "deploy", "web", "--subresource=status", "--type=merge", "-p", patch)
-    assert "successfully rolled out" in kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    assert "successfully rolled out" in kubectl("rollout", "status", "deploy/web", "--timeout=60s")
 
 
 def test_describe_tells_about_an_object_and_its_events(kubectl: Kubectl, namespace: str) -> None:
@@ -216,9 +216,9 @@ def test_wait_sees_a_condition_and_a_deletion(
     kubectl("patch", "deploy", "web", "--subresource=status", "--type=merge", "-p", patch)
 
     assert "condition met" in kubectl(
-        "wait", "deploy/web", "--for=condition=Available", "--timeout=20s"
+        "wait", "deploy/web", "--for=condition=Available", "--timeout=60s"
     )
-    assert "deleted" in kubectl("delete", "deploy", "web", "--wait", "--timeout=20s")
+    assert "deleted" in kubectl("delete", "deploy", "web", "--wait", "--timeout=60s")
     assert kubectl("get", "deploy", "-o", "name") == ""
 
 

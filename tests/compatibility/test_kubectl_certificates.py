@@ -49,7 +49,7 @@ def condition(kubectl: Kubectl, name: str) -> str:
 
 def wait_issued(kubectl: Kubectl, name: str) -> None:
     """kubectl itself waits for certificates in its newest versions only."""
-    ends = time.monotonic() + 30
+    ends = time.monotonic() + 60
     while (found := condition(kubectl, name)) != "Approved,Issued":
         assert time.monotonic() < ends, found
 

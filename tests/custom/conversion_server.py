@@ -95,7 +95,7 @@ def _handler(server: ConversionServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             review = orjson.loads(self.rfile.read(int(self.headers["Content-Length"])))
             server.calls.append(review)
-            server.open.wait(20)
+            server.open.wait()
             body = orjson.dumps(server.answer(review)) if server.code == 200 else b"broken"
             self.send_response(server.code)
             self.send_header("Content-Type", "application/json")

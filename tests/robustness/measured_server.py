@@ -1,8 +1,10 @@
 """A server in a process of its own that measures how long anything holds its event loop.
 
 A timer on the loop ticks every few milliseconds and notes how much CPU time the process has used
-since its last tick: that is how long the loop was held, by a callback or by a thread that kept the
-interpreter, on a machine that does nothing else. What other processes do does not count.
+since its last tick, but no more than the loop's thread was not waiting for a processor: that is how
+long the loop was held, by a callback or by a thread that kept the interpreter, on a machine that
+does nothing else. What other processes do does not count, nor what our threads do while the loop's
+own is kept from running by them.
 
 Run as a program it serves, filled with objects, until its input ends. A line of input is a number
 of seconds for which to hold the loop, nearly always none. It is answered by a line: the longest
@@ -37,21 +39,38 @@ class HoldMeter:
 
     def __init__(self) -> None:
         self._longest = 0.0
-        self._last = time.process_time()
+        self._last = Usage.now()
 
     def start(self) -> None:
-        self._last = time.process_time()
+        self._last = Usage.now()
         asyncio.get_running_loop().call_later(_TICK_S, self._tick)
 
     def _tick(self) -> None:
-        self._longest = max(self._longest, time.process_time() - self._last)
+        self._longest = max(self._longest, Usage.now().held_since(self._last))
         self.start()
 
     def take(self) -> float:
         """What is going on now counts too."""
-        found = max(self._longest, time.process_time() - self._last)
+        found = max(self._longest, Usage.now().held_since(self._last))
         self._longest = 0.0
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """``process_s`` is CPU time of all threads; ``able_s`` passes while this thread need not wait
+    for a processor."""
+
+    process_s: float
+    able_s: float
+
+    @classmethod
+    def now(cls) -> Usage:
+        waited_ns = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+        return cls(time.process_time(), time.monotonic() - waited_ns / 1e9)
+
+    def held_since(self, before: Usage) -> float:
+        return min(self.process_s - before.process_s, self.able_s - before.able_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +124,7 @@ async def measured_server() -> AsyncIterator[Measured]:
     finally:
         process.stdin.close()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await process.wait()
         if process.returncode is None:
             process.kill()

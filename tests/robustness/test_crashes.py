@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 import threading
 from pathlib import Path
 
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
-from tests.robustness.wire import CONFIG_MAPS, ask, config_map, connected, names
+from tests.robustness.wire import CONFIG_MAPS, Connection, ask, config_map, connected, names
 from tests.running_server import RunningServer, running_server
 
 WRITERS = 8
@@ -39,19 +40,23 @@ async def test_a_restart_finds_every_object_and_the_same_credentials(tmp_path: P
 async def write(
     server: RunningServer, writer: int, acknowledged: list[str], enough: threading.Event
 ) -> None:
-    """Create until the connection breaks."""
+    """Create until the connection breaks, which may be before it is made."""
     tls = ssl.create_default_context(cafile=str(server.ca_file))
-    async with connected(server, tls) as connection:
-        for number in range(100_000):
-            name = f"w{writer}-{number:06}"
-            try:
-                answer = await connection.ask("POST", CONFIG_MAPS, config_map(name, x="y" * 200))
-            except (ConnectionError, ssl.SSLError):
-                return
-            assert answer.code == 201, answer
-            acknowledged.append(name)
-            if len(acknowledged) >= KILL_AFTER:
-                enough.set()
+    with contextlib.suppress(ConnectionError, ssl.SSLError):
+        async with connected(server, tls) as connection:
+            await create(connection, writer, acknowledged, enough)
+
+
+async def create(
+    connection: Connection, writer: int, acknowledged: list[str], enough: threading.Event
+) -> None:
+    for number in range(100_000):
+        name = f"w{writer}-{number:06}"
+        answer = await connection.ask("POST", CONFIG_MAPS, config_map(name, x="y" * 200))
+        assert answer.code == 201, answer
+        acknowledged.append(name)
+        if len(acknowledged) >= KILL_AFTER:
+            enough.set()
 
 
 async def test_a_killed_server_has_every_create_it_acknowledged(tmp_path: Path) -> None:

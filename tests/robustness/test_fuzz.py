@@ -50,11 +50,11 @@ class Served:
 
     def start(self) -> None:
         self.thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(60)
 
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self._end.set)
-        self.thread.join(30)
+        self.thread.join(60)
         self.loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:

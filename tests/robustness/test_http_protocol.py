@@ -170,7 +170,7 @@ ENDLESS = {
 async def test_a_chunk_line_without_end_is_refused_long_before_the_deadline(
     server: ApiServer, what: str
 ) -> None:
-    """The client neither stops nor hangs up; it listens less long than a request may take."""
+    """The client neither stops nor hangs up. What takes too long would be a 504."""
     start, more = ENDLESS[what]
     async with connected(server) as connection:
         await connection.send(connection.head("POST", CONFIG_MAPS, CHUNKED) + start)

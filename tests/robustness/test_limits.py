@@ -130,7 +130,7 @@ async def test_lists_and_gets_of_a_future_revision_hold_up_nobody() -> None:
         await clock.advance(4)
         for connection in waiting:
             assert (await connection.answer()).reason == "Timeout"
-        assert shared.waiting.used == 0
+        await reach(lambda: shared.waiting.used == 0)
 
 
 async def test_a_user_whose_bodies_take_too_much_memory_is_told_to_come_back(
@@ -172,7 +172,7 @@ async def test_a_watch_that_has_begun_holds_no_seat(server: ApiServer) -> None:
         await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1", [by("watcher")]))
 
         assert (await watching.answer_head())[0] == 200
-        assert level(server).in_use == 0
+        await reach(lambda: level(server).in_use == 0)
         assert (await ask(server, "GET", CONFIG_MAPS, None, [by("other")])).code == 200
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Reachable(Protocol):

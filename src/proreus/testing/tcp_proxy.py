@@ -49,6 +49,7 @@ class TcpProxy:
         self._server_address = (server_host, server_port)
         self._clock: Clock = clock or SystemClock()
         self._listener: asyncio.Server | None = None
+        self._reserved: socket.socket | None = None  # holds the port while nobody listens
         self._connections: set[_Connection] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self._is_ending = False
@@ -68,6 +69,7 @@ class TcpProxy:
     ) -> None:
         self._is_ending = True
         await self.refuse()
+        self._release()
         self.restore()
         for task in tuple(self._serving):
             task.cancel()
@@ -118,6 +120,7 @@ class TcpProxy:
         if listener is not None:
             listener.close()
             await asyncio.sleep(0)  # the loop lets go of the listening socket
+            self._reserve()
 
     async def listen(self) -> None:
         """Accept connections, on the same port as before."""
@@ -125,6 +128,7 @@ class TcpProxy:
             self._accept, self.host, self.port, reuse_address=True, backlog=1024
         )
         self.port = self._listener.sockets[0].getsockname()[1]
+        self._release()
 
     def restore(self) -> None:
         """Undo all that lasts: black hole, slowness, a cut to come."""
@@ -133,6 +137,17 @@ class TcpProxy:
         self._flow.open()
 
     # How it works.
+
+    def _reserve(self) -> None:
+        """Bound but not listening: nobody else gets the port, and who connects is refused."""
+        self._reserved = socket.socket()
+        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._reserved.bind((self.host, self.port))
+
+    def _release(self) -> None:
+        if self._reserved is not None:
+            self._reserved.close()
+            self._reserved = None
 
     async def _accept(
         self, from_client: asyncio.StreamReader, to_client: asyncio.StreamWriter

@@ -146,7 +146,7 @@ class History(RuleBasedStateMachine):
         self, watch: AsyncIterator[ChangeBatch], expected: list[tuple[int, str, bytes | None]]
     ) -> None:
         found: list[tuple[int, str, bytes | None]] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(found) < len(expected):
                 for change in (await anext(watch)).changes:
                     name = change.key.removeprefix(self.place)

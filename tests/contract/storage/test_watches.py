@@ -13,7 +13,7 @@ from proreus.server.storage.interface import Change, ChangeBatch, Storage, Store
 async def take(watch: AsyncIterator[ChangeBatch], count: int) -> list[Change]:
     """The next ``count`` changes; every batch keeps its promise about its revision."""
     changes: list[Change] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(changes) < count:
             batch = await anext(watch)
             assert not batch.changes or batch.revision >= batch.changes[-1].revision
@@ -27,7 +27,7 @@ async def take(watch: AsyncIterator[ChangeBatch], count: int) -> list[Change]:
 async def reach(storage: Storage, watch: AsyncIterator[ChangeBatch], revision: int) -> int:
     """Read until the watch says it has given everything up to ``revision``; how many changes."""
     seen = 0
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await storage.request_progress()
         while True:
             batch = await anext(watch)
@@ -150,7 +150,7 @@ async def test_a_watch_can_be_resumed_after_any_batch(storage: Storage, place: s
 
     revisions: list[int] = []
     while len(revisions) < 60:
-        async with storage.watch(place, after=after) as watch, asyncio.timeout(20):
+        async with storage.watch(place, after=after) as watch, asyncio.timeout(60):
             batch = await anext(watch)
         revisions += [change.revision for change in batch.changes]
         after = batch.revision
@@ -192,7 +192,7 @@ async def test_progress_never_runs_ahead_of_changes(storage: Storage, place: str
                 await storage.request_progress()
 
         group.create_task(write())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(seen) < 50:
                 batch = await anext(watch)
                 assert all(change.revision > promised for change in batch.changes)

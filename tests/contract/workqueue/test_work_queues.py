@@ -117,7 +117,7 @@ async def test_draining_waits_for_what_waits_and_for_what_is_in_work(queue: Work
     await asyncio.sleep(0)
     with_one = draining.done()
     queue.done(await queue.get())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await draining
 
         assert (with_both, with_one) == (False, False)

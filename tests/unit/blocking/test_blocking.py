@@ -155,7 +155,7 @@ def test_an_interrupted_wait_cancels_the_call(monkeypatch: pytest.MonkeyPatch) -
         thread.call(work())
     monkeypatch.undo()
 
-    assert cancelled.wait(5)
+    assert cancelled.wait(60)
     thread.close()
 
 
@@ -177,9 +177,9 @@ def test_closing_ends_what_hangs() -> None:
 
         thread = threading.Thread(target=call)
         thread.start()
-        assert arrived.wait(20)
+        assert arrived.wait(60)
         client.close()
-        thread.join(5)
+        thread.join(60)
 
     assert failed
 
@@ -218,9 +218,9 @@ def test_informers_are_read_from_any_thread_and_handlers_may_block() -> None:
 
         handler = pods.add_handler(on_add=on_add)
         informers.start()
-        informers.wait_for_cache_sync(timeout_s=20)
+        informers.wait_for_cache_sync(timeout_s=60)
 
-        assert added.wait(20)
+        assert added.wait(60)
         assert pods.has_synced and pods.lister.find("p", "a") is not None
         assert pods.lister.get("p", "a", at_least="1").name == "p"
         assert len(pods.lister) == len(informers.lister("pods", namespace="a").list()) == 1

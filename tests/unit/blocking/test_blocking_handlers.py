@@ -17,7 +17,7 @@ from proreus.client import ConnectionLost
 from tests.unit.blocking.test_blocking import LIST, POD, against
 from tests.unit.client.scripted_server import answer, hang, stream
 
-WAIT_S = 30
+WAIT_S = 60
 
 
 async def serve_pods(received: Any, connection: Any) -> None:
@@ -155,11 +155,11 @@ scene = informing()  # never left: nobody closes the client
 _, informers = scene.__enter__()
 informers.informer("pods", namespace="a").add_handler(on_add=on_add)
 informers.start()
-assert called.wait(30)
+assert called.wait(60)
 print("main ends", flush=True)
 """
     ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=100, check=False
     )
 
     assert (ended.stdout, ended.returncode) == ("main ends\n", 0), ended.stderr

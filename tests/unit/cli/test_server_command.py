@@ -102,7 +102,7 @@ def started(*flags: str | Path, shell: str = "") -> Iterator[subprocess.Popen[st
         yield process
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 def test_plain_http_is_served_to_whoever_sends_the_token(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_plain_http_is_served_to_whoever_sends_the_token(tmp_path: Path) -> None
         lines = [process.stdout.readline().rstrip("\n") for _ in range(3)]
         url, token = lines[0].rpartition(" ")[2], (tmp_path / "admin.token").read_text().strip()
         headers = {"Authorization": f"Bearer {token}"}
-        answer = httpx.get(f"{url}/api/v1/namespaces", headers=headers)
-        stranger = httpx.get(f"{url}/api/v1/namespaces")
+        answer = httpx.get(f"{url}/api/v1/namespaces", headers=headers, timeout=60)
+        stranger = httpx.get(f"{url}/api/v1/namespaces", timeout=60)
 
     assert lines[1:] == [
         f"token: {tmp_path / 'admin.token'}",
@@ -129,7 +129,7 @@ def test_the_line_to_export_can_be_pasted_whatever_the_folder_is_called(tmp_path
         lines = [process.stdout.readline() for _ in range(3)]
 
     script = f'{lines[2]}printf %s "$KUBECONFIG"'
-    pasted = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=30)
+    pasted = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60)
     assert pasted.stdout == str(folder / "kubeconfig")
 
 
@@ -149,13 +149,13 @@ def test_a_server_outlives_the_reader_of_its_output(tmp_path: Path) -> None:
         wait_until(lambda: httpx.get(f"{url}/livez", verify=False).status_code == 200)
     finally:
         process.send_signal(signal.SIGINT)
-        _, noise = process.communicate(timeout=30)
+        _, noise = process.communicate(timeout=60)
 
     assert (process.returncode, noise) == (0, "")
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -46,7 +46,9 @@ async def test_pages_selectors_and_objects_that_leave_the_selection(
         gone = await maps.patch("a", {"metadata": {"labels": {"app": "db"}}})
         come = await maps.patch("e", {"metadata": {"labels": {"app": "web"}}})
         await web.lister.get("e", "default", at_least=come.resource_version)
-        await asyncio.sleep(0)
+        async with asyncio.timeout(60):
+            while len(diary.notes) < 2:  # noqa: ASYNC110  # handlers hear of it after the cache
+                await asyncio.sleep(0)
 
         assert sorted(obj.name for obj in web.lister.list()) == ["b", "c", "d", "e"]
         left, joined = diary.read()

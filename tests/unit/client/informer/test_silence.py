@@ -26,7 +26,7 @@ async def list_or_hang(received: Any, connection: Any) -> None:
 
 async def wait_heard(informer: SharedInformer) -> None:
     """Until the watch is open and its bookmark has arrived, over a real socket."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while informer.status().last_bookmark_age_s is None:  # noqa: ASYNC110  # its only sign
             await asyncio.sleep(0.001)
 

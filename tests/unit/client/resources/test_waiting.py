@@ -151,7 +151,7 @@ async def test_the_deadline_tells_why_the_object_could_not_be_looked_at(
     clock = VirtualClock()
     async with Client(ClientConfig("http://127.0.0.1:1"), clock=clock) as client:
         waiting = asyncio.ensure_future(client.core_v1.pods("a").wait_for("p", "create"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while "cannot be followed" not in caplog.text:  # noqa: ASYNC110  # its only sign
                 await asyncio.sleep(0.001)
         await clock.advance(30)

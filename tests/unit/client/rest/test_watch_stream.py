@@ -228,7 +228,7 @@ async def test_leaving_the_watch_closes_its_connection() -> None:
     async with against(step) as (rest, _):
         async with open_watch(rest, WATCH) as events:
             await anext(aiter(events))
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 60)
 
 
 async def test_a_watch_that_cannot_be_opened_for_broken_connections_is_already_ended() -> None:

@@ -183,5 +183,5 @@ async def advanced_until_sent(receiver: Receiver, clock: VirtualClock) -> list[s
     sent = asyncio.ensure_future(receiver.batches.get())
     while not sent.done():
         await clock.advance(1)
-        await asyncio.wait([sent], timeout=0.001)
+        await asyncio.wait([sent], timeout=0.02)
     return sent.result()

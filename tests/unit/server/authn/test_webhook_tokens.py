@@ -81,7 +81,7 @@ class World:
         checking = asyncio.create_task(self.tokens.check(token, audiences or ("here",)))
         async with asyncio.timeout(60):
             while not checking.done():
-                await asyncio.sleep(0.002)
+                await asyncio.sleep(0.01)
                 await self.clock.advance(0.5)
         return checking.result()
 

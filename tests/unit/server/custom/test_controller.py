@@ -71,7 +71,7 @@ def set_in_the_end(event: threading.Event) -> Iterator[None]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0)
 

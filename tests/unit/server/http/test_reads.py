@@ -159,7 +159,7 @@ async def test_a_watch_that_wants_lists_ends_at_its_first_event(ask: Asking) -> 
     await ask("POST", "configmaps", {"metadata": {"name": "a"}})
     watch = "/api/v1/namespaces/default/configmaps?watch=1"
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         seen = await over_the_wire(ask.server, "GET", watch, headers=[("Accept", LIST_OF_METADATA)])
 
     assert (seen.code, seen.body) == (200, b"")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import os
 import signal
@@ -84,7 +85,7 @@ async def test_the_end_of_the_first_process_is_the_end_of_its_group(tmp_path: Pa
 async def wait_becomes(pid: int, program: str) -> None:
     """Until the launcher, which dies with nobody yet, has become the program."""
     name = Path(f"/proc/{pid}/comm")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while name.read_text().strip() != program:  # noqa: ASYNC110  # another process does
             await asyncio.sleep(0)
 
@@ -164,7 +165,7 @@ async def test_who_escapes_to_another_session_is_found_by_its_root(tmp_path: Pat
 
     await ProcessSweep().clear(root, UNMARKED)
 
-    assert escaped.wait(timeout=10) == -signal.SIGKILL
+    assert escaped.wait(timeout=60) == -signal.SIGKILL
     assert neighbour.exit_code is None
     assert kill_below(str(tmp_path), owner_of(tmp_path)) == 1
     assert await neighbour.wait() == 137
@@ -227,7 +228,7 @@ asyncio.run(main())
 
     kubelet.kill()
 
-    kubelet.wait(timeout=10)
+    kubelet.wait(timeout=60)
     kubelet.stdout.close()
     await wait_gone(pid)
 
@@ -265,7 +266,7 @@ def target(folder: Path) -> HandlerTarget:
 async def test_answers_say_what_went_wrong(
     tmp_path: Path, handler: dict[str, dict[str, object]], answer: Answer
 ) -> None:
-    assert await call_handler(handler, target(tmp_path), 5) == answer
+    assert await call_handler(handler, target(tmp_path), 60) == answer
 
 
 @pytest.mark.parametrize(
@@ -292,7 +293,7 @@ async def test_an_http_probe_looks_at_the_status_and_not_at_an_endless_body(
         headers = [{"name": "X-Probe", "value": "yes"}]
         handler = {"httpGet": {"port": port, "path": "healthz?full", "httpHeaders": headers}}
 
-        assert await call_handler(handler, target(tmp_path), 10) == answer
+        assert await call_handler(handler, target(tmp_path), 60) == answer
 
     assert output[0].startswith(b"GET /healthz?full HTTP/1.1\r\n")
     assert b"X-Probe: yes" in output[0]
@@ -311,7 +312,7 @@ async def test_an_http_probe_looks_at_the_status_and_not_at_an_endless_body(
 async def test_what_nobody_could_ask_is_a_failure_and_no_more(
     tmp_path: Path, handler: dict[str, dict[str, object]]
 ) -> None:
-    answer = await call_handler(handler, target(tmp_path), 10)
+    answer = await call_handler(handler, target(tmp_path), 60)
 
     assert not answer.is_success
     assert answer.text
@@ -319,13 +320,14 @@ async def test_what_nobody_could_ask_is_a_failure_and_no_more(
 
 async def test_processes_leave_no_descriptors_behind(tmp_path: Path) -> None:
     handler = {"exec": {"command": ["true"]}}
-    await call_handler(handler, target(tmp_path), 10)
+    await call_handler(handler, target(tmp_path), 60)
+    gc.collect()  # what other tests left
     before = len(list(Path("/proc/self/fd").iterdir()))
 
     for _ in range(10):
-        assert (await call_handler(handler, target(tmp_path), 10)).is_success
+        assert (await call_handler(handler, target(tmp_path), 60)).is_success
 
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
 async def test_a_command_that_takes_too_long_is_killed(tmp_path: Path) -> None:
