@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
+from proreus.aio.turns import Turns
 from proreus.net.http1.server import HttpServer
 from proreus.net.tls.certificates import ensure_files
 from proreus.net.tls.contexts import server_context
@@ -213,7 +214,7 @@ class ApiServer:
         await parts.enter_async_context(
             background(custom.run(), flow_control.run(), self._fairness.run())
         )
-        await self._listen(parts, pipeline, built)
+        await self._listen(parts, pipeline, built, offload.turns)
 
     async def _open_caches(
         self, parts: AsyncExitStack, offload: Offload
@@ -242,7 +243,7 @@ class ApiServer:
         return made
 
     async def _listen(
-        self, parts: AsyncExitStack, pipeline: Pipeline, built: BuiltAuthentication
+        self, parts: AsyncExitStack, pipeline: Pipeline, built: BuiltAuthentication, turns: Turns
     ) -> None:
         config, known = self.config, self._credentials
         self._http = HttpServer(
@@ -252,6 +253,7 @@ class ApiServer:
             config.port,
             self._tls_context(built),
             config.shutdown_grace_s,
+            turns,
         )
         await parts.enter_async_context(self._http.run())
         if config.kubeconfig is not None:

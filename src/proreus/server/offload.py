@@ -2,8 +2,9 @@
 
 A thread that runs Python code takes its turns at the interpreter from the loop, and delays each of
 the loop's system calls by up to its switch interval. So what can be cut into slices runs on the
-loop, a slice per ``turns``; what cannot (one large document) runs in a lane with a single thread;
-only C code that releases the interpreter lock, such as zlib, has a lane with several.
+loop, one slice in each turn of it (``aio/turns``); what cannot (one large document) runs in a lane
+with a single thread; only C code that releases the interpreter lock, such as zlib, has a lane with
+several.
 
 Each sort of work has a lane of its own, so that a long body delays no answer. A lane has a bound on
 its threads and on the jobs that wait for them. ``open_offload`` owns the threads: at its end jobs

@@ -18,6 +18,7 @@ from email.utils import formatdate
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
+from proreus.aio.turns import Turns
 from proreus.net.http1.connection import HttpConnection
 from proreus.net.http1.messages import Handler
 from proreus.net.http1.request_head import Heads
@@ -34,8 +35,8 @@ _BACKLOG = 1024
 class HttpServer:
     """Serves ``handler`` on one address; ``run`` holds it open.
 
-    ``port`` is the real one once running. Leaving ``run`` closes the listener, lets requests in
-    progress finish for ``grace_s`` and then drops them.
+    ``port`` is the real one once running. Large answers are sent in ``turns``. Leaving ``run``
+    closes the listener, lets requests in progress finish for ``grace_s`` and then drops them.
     """
 
     handler: Handler
@@ -44,6 +45,7 @@ class HttpServer:
     port: int = 0
     tls: ssl.SSLContext | None = None
     grace_s: float = 2.0
+    turns: Turns = field(default_factory=Turns)
     connections: set[HttpConnection] = field(default_factory=set, init=False)
     heads: Heads = field(default_factory=Heads, init=False)
     is_ending: bool = field(default=False, init=False)

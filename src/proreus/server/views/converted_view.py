@@ -73,10 +73,10 @@ class ConvertedView:
         return listing.written_after >= self._until
 
     def listing_pieces(
-        self, listing: ListResult, *, continue_token: str = ""
+        self, listing: ListResult, stored_bytes: int, *, continue_token: str = ""
     ) -> tuple[int, Iterator[bytes]]:
         """Of a list that is served as it is stored."""
-        return self._view.listing_pieces(listing, continue_token=continue_token)
+        return self._view.listing_pieces(listing, stored_bytes, continue_token=continue_token)
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
         """Documents come in the served version already."""

@@ -5,13 +5,14 @@ Cost: an event is one join of three pieces (about 0.5 µs), a list one join of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 from proreus.api.wire import json, splice
 from proreus.server.resource import Resource
 from proreus.server.views.response import (
+    PIECE_BYTES,
     ListParts,
     bookmark_metadata,
     error_frame,
@@ -25,8 +26,10 @@ from proreus.server.watch_cache.query import ListResult
 _FRAME_END = b"}\n"
 _ITEM = attrgetter("item")
 _LIST_END = b"]}\n"
-# Small enough to come from memory that is at hand, large enough to be few.
-_PIECE_BYTES = 256 * 1024
+
+
+def stored_size(objects: Iterable[EncodedObject]) -> int:
+    return sum(map(len, map(_ITEM, objects)))
 
 
 class JsonView:
@@ -84,26 +87,31 @@ class JsonView:
         return self._item_head + obj.item
 
     def listing_pieces(
-        self, listing: ListResult, *, continue_token: str = ""
+        self, listing: ListResult, stored_bytes: int, *, continue_token: str = ""
     ) -> tuple[int, Iterator[bytes]]:
-        """A list that is not empty, in pieces, and how long they are together."""
+        """A list that is not empty, in pieces, and how long they are together. ``stored_bytes``:
+        ``stored_size`` of its objects, which for many of them is counted in slices."""
         start = self._list_start(listing, continue_token)
-        items = list(map(_ITEM, listing.objects))  # ours: they are read while the list is sent
-        size = sum(map(len, items)) + len(items) * (len(self._item_head) + 1) - 1  # with commas
-        per_piece = max(_PIECE_BYTES * len(items) // size, 1)
-        return len(start) + size + len(_LIST_END), self._pieces(start, items, per_piece)
+        count = len(listing.objects)
+        size = stored_bytes + count * (len(self._item_head) + 1) - 1  # with commas
+        per_piece = max(PIECE_BYTES * count // size, 1)
+        pieces = self._pieces(start, listing.objects, per_piece)
+        return len(start) + size + len(_LIST_END), pieces
 
-    def _pieces(self, start: bytes, items: Sequence[bytes], per_piece: int) -> Iterator[bytes]:
+    def _pieces(
+        self, start: bytes, objects: Sequence[EncodedObject], per_piece: int
+    ) -> Iterator[bytes]:
         """Each begins with what stands between two items: the comma and the head of an item.
 
         The first has the list's own start before it, in the place of the comma.
         """
         between = b"," + self._item_head
-        last = len(items) - per_piece
-        for at in range(0, len(items), per_piece):
+        last = len(objects) - per_piece
+        for at in range(0, len(objects), per_piece):
             head = start + self._item_head if at == 0 else between
             tail = _LIST_END if at >= last else b""
-            yield b"".join((head, between.join(items[at : at + per_piece]), tail))
+            items = between.join(map(_ITEM, objects[at : at + per_piece]))
+            yield b"".join((head, items, tail))
 
     def _list_start(self, listing: ListResult, continue_token: str) -> bytes:
         metadata = list_metadata(listing, continue_token, is_custom=self._is_custom)

@@ -14,13 +14,11 @@ from typing import Any
 
 from proreus.api.wire import json
 from proreus.server.views.encodings import type_of
-from proreus.server.views.response import ListParts
+from proreus.server.views.response import PIECE_BYTES, ListParts
 
 Piece = bytes | Callable[[], bytes]
 IsDue = Callable[[], bool]
 
-# Small enough to come from memory that is at hand, large enough to be few.
-PIECE_BYTES = 256 * 1024
 # The JSON of one object that takes some 20 ms to encode.
 _YAML_ALONE_BYTES = 16 * 1024
 _PROTOBUF_ALONE_BYTES = 128 * 1024

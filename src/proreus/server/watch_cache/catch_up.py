@@ -5,7 +5,7 @@ Invariant: reading the last of history and joining the live feed happen without 
 so no change falls in between; a watcher overtaken by history is closed, never skipped.
 
 One round over all of them per turn of the loop, a bounded number of bytes each: a start with a
-hundred thousand objects delays no other; for a reader that does not read 256 kB are held, no list.
+hundred thousand objects delays no other; for a reader that does not read 64 kB are held, no list.
 A round that takes long ends early, and the next one begins with those it did not come to.
 """
 
@@ -33,9 +33,9 @@ from proreus.server.watch_cache.subscriber import Subscriber, event_for
 from proreus.server.watch_cache.view import ADDED, Frame
 
 EVENTS_MAX = 100
-BYTES_MAX = 256 * 1024
+BYTES_MAX = 64 * 1024
 SCANNED_MAX = 2_000  # objects that are tested, whether they match or not
-_ROUND_S = 0.01
+_ROUND_S = 0.00025
 _POLL_FIRST_S = 0.005
 _POLL_MAX_S = 0.1
 

@@ -14,7 +14,7 @@ from proreus.server.watch_cache.query import Exact, ListQuery, ListResult
 from proreus.server.watch_cache.selecting import key_range, matcher_in_range
 
 _PAGE_MAX = 10_000
-_SLICE = 250  # objects read between two turns
+_SLICE = 50  # objects read between two turns
 
 
 class FromStorage:

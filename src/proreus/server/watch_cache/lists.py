@@ -36,7 +36,8 @@ from proreus.server.watch_cache.state import CacheState, SharedParts
 
 Objects = list[CachedObject]
 Runs = Iterator[Objects]
-_SLICE = 4_000  # objects; testing so many takes one to four milliseconds
+_SLICE = 500  # objects; testing so many takes up to half a millisecond
+_MANY = 1_000  # objects that may have to be looked at
 
 
 class Lists:
@@ -62,6 +63,8 @@ class Lists:
         return self._state.snapshot.get(key)
 
     async def list(self, query: ListQuery) -> ListResult:
+        if len(self._state.snapshot) >= _MANY and not 0 < query.limit < _MANY:
+            await self._turns.wait()
         if not self._is_ready():
             return await self._list_while_not_ready(query)
         generation = self._state.readiness.generation

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
 from proreus.aio.clock import SystemClock
-from proreus.net.http1.messages import Answer, BodyTooLarge, Request, Response, Streamed
+from proreus.net.http1.messages import Answer, BodyTooLarge, Pieces, Request, Response, Streamed
 from proreus.net.http1.server import HttpServer
 from proreus.net.tls.listener import ACCEPTED_PER_TURN
 
@@ -86,6 +86,38 @@ async def test_a_large_answer_arrives_whole() -> None:
         answer = await ask(connection, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 
     assert answer.partition(b"\r\n\r\n")[2] == body
+
+
+async def test_of_many_large_answers_one_piece_is_made_in_each_turn_of_the_loop() -> None:
+    turn, made_in = 0, list[int]()
+
+    def count() -> None:
+        nonlocal turn
+        turn += 1
+        counting.append(asyncio.get_running_loop().call_soon(count))
+        del counting[:-1]
+
+    def pieces() -> Iterator[bytes]:
+        for _ in range(5):
+            made_in.append(turn)
+            yield bytes(64 * 1024)
+
+    async def large(request: Request) -> Answer:
+        return Response(200, PLAIN, Pieces(5 * 64 * 1024, pieces()))
+
+    counting = list[asyncio.Handle]()
+    async with HttpServer(large, SystemClock()).run() as server, asyncio.TaskGroup() as group:
+        count()
+        clients = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(8)]
+        asked = [
+            group.create_task(ask(one, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")) for one in clients
+        ]
+        await asyncio.wait(asked)
+        counting[-1].cancel()
+        for _, writer in clients:
+            writer.close()
+
+    assert len(made_in) == len(set(made_in)) == 40
 
 
 async def test_head_has_the_length_but_no_body() -> None:

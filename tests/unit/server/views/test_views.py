@@ -22,6 +22,7 @@ from proreus.server.views import (
     to_protobuf,
     to_yaml,
 )
+from proreus.server.views.json_view import stored_size
 from proreus.server.views.list_encodings import json_pieces
 from proreus.server.views.zero_values import zero_body
 from proreus.server.watch_cache.query import ListResult
@@ -70,7 +71,7 @@ def test_a_list_in_pieces_is_the_list(count: int, is_custom: bool) -> None:
     view = JsonView(replace(CONFIG_MAPS, custom=CustomVersion() if is_custom else None))
     listing = ListResult([(A, B)[n % 2] for n in range(count)], 9)
 
-    size, pieces = view.listing_pieces(listing, continue_token="more")
+    size, pieces = view.listing_pieces(listing, stored_size(listing.objects), continue_token="more")
     whole = b"".join(pieces)
 
     assert whole == listed_by(view, listing, continue_token="more")

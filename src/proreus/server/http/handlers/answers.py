@@ -75,7 +75,8 @@ async def list_answer(
     )
     if is_stored and representation.choice is PLAIN and not gzip and len(listing.objects) >= _MANY:
         assert isinstance(view, JsonView | ConvertedView), "these render objects as they are stored"
-        size, pieces = view.listing_pieces(listing, continue_token=token)
+        stored_bytes = await services.rendering.stored_size(listing)
+        size, pieces = view.listing_pieces(listing, stored_bytes, continue_token=token)
         return Response(200, exchange.head(), Pieces(size, pieces))
     body = await services.rendering.listing(representation, listing, token, gzip=gzip)
     content = ("Content-Type", representation.content_type)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from proreus.aio.turns import FLOW
 from proreus.api.wire.path import ApiPath
 from proreus.api.wire.query import first
 from proreus.net.http1.messages import Answer
@@ -33,7 +34,10 @@ def take_seat(fairness: Fairness, limits: Limits, count: CountObjects, proceed: 
         else:
             flow = fairness.flow(exchange.user, requested(exchange))
             exchange.flow_headers = flow.headers
-            width = _width(exchange, count) if exchange.verb in _LISTS else 1
+            width = 1
+            if exchange.verb in _LISTS:
+                width = _width(exchange, count)
+                FLOW.set(exchange.user.name)
             exchange.seat = seat = Seat(
                 exchange.user.name, flow, limits, width=width, is_read=exchange.is_read
             )
