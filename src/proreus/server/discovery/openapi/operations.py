@@ -7,8 +7,9 @@ kubectl looks for PATCH with the parameter ``fieldValidation`` and for the group
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
 from proreus.api.patch.patch_type import PatchType
@@ -58,6 +59,39 @@ class PathItem:
     path: str
     parameters: tuple[Parameter, ...]
     operations: tuple[Operation, ...]
+
+
+class _Form(NamedTuple):
+    """An operation of any kind. Its identifier: ``word``, group version, ``of``, scope and kind."""
+
+    method: str
+    word: str
+    summary: str
+    parameters: tuple[Parameter, ...] = ()
+    takes_object: bool = False
+    body: str | None = None
+    codes: tuple[str, ...] = ("200",)
+    action: str = ""  # if not the method
+    of: str = ""
+
+
+_WRITTEN = ("200", "201")
+_FORMS = {
+    "list": _Form("get", "list", "List objects of kind {kind}, or watch them.", use.LIST,
+                  action="list"),
+    "create": _Form("post", "create", "Create a {kind}.", use.WRITE, takes_object=True,
+                    codes=(*_WRITTEN, "202")),
+    "deletecollection": _Form("delete", "delete", "Delete every selected {kind}.",
+                              use.DELETE_COLLECTION, body=DELETE_OPTIONS,
+                              action="deletecollection", of="Collection"),
+    "get": _Form("get", "read", "Read a {kind}."),
+    "update": _Form("put", "replace", "Replace a {kind}.", use.WRITE, takes_object=True,
+                    codes=_WRITTEN),
+    "patch": _Form("patch", "patch", "Change parts of a {kind}.", use.PATCH, body=PATCH,
+                   codes=_WRITTEN),
+    "delete": _Form("delete", "delete", "Delete a {kind}.", use.DELETE, body=DELETE_OPTIONS,
+                    codes=("200", "202")),
+}  # fmt: skip
 
 
 def resource_paths(resource: Resource, schema_name: SchemaName) -> list[PathItem]:
@@ -113,157 +147,68 @@ class _Writer:
         return [path for path in found if path.operations]
 
     def _path(
-        self, tail: str, operations: list[Operation | None], *more: Parameter, prefix: str = ""
+        self, tail: str, operations: Sequence[Operation], *more: Parameter, prefix: str = ""
     ) -> PathItem:
         shared = [*more, use.PRETTY]
         if "{namespace}" in tail:
             shared.insert(0, use.NAMESPACE)
         if "{name}" in tail:
             shared.insert(0, use.NAME)
-        kept = tuple(operation for operation in operations if operation is not None)
-        return PathItem(f"{self.root}{prefix}{tail}", tuple(shared), kept)
+        return PathItem(f"{self.root}{prefix}{tail}", tuple(shared), tuple(operations))
 
     def _collection(self, verbs: set[str]) -> PathItem:
-        operations = [
-            self._list() if "list" in verbs else None,
-            self._create() if "create" in verbs else None,
-            self._delete_collection() if "deletecollection" in verbs else None,
-        ]
-        return self._path(self.collection, operations)
+        return self._path(self.collection, self._of(("list", "create", "deletecollection"), verbs))
 
     def _item(self, verbs: set[str]) -> PathItem:
-        operations = [
-            self._read() if "get" in verbs else None,
-            self._replace() if "update" in verbs else None,
-            self._patch() if "patch" in verbs else None,
-            self._delete() if "delete" in verbs else None,
-        ]
-        return self._path(self.item, operations)
+        return self._path(self.item, self._of(("get", "update", "patch", "delete"), verbs))
+
+    def _of(self, wanted: Sequence[str], verbs: set[str]) -> list[Operation]:
+        return [self._operation(verb) for verb in wanted if verb in verbs]
 
     def _everywhere(self) -> PathItem:
         kind = self.resource.kind
-        listed = Operation(
-            method="get",
-            action="list",
+        listed = replace(
+            self._operation("list"),
             identifier=f"list{self.home}{kind}ForAllNamespaces",
             summary=f"List objects of kind {kind} in all namespaces, or watch them.",
-            tag=self.tag,
-            gvk=self.resource.gvk,
-            answer=self._list_schema(),
-            produces=self.streaming,
+            parameters=(),
         )
         return self._path(f"/{self.resource.plural}", [listed], *use.LIST)
 
-    def _list_schema(self) -> str | None:
-        group_version = self.resource.group_version
-        return self.schema_name(group_version.kind(self.resource.names.list_kind))
-
-    def _list(self) -> Operation:
-        return Operation(
-            method="get",
-            action="list",
-            identifier=f"list{self.home}{self.scope}{self.resource.kind}",
-            summary=f"List objects of kind {self.resource.kind}, or watch them.",
-            tag=self.tag,
-            gvk=self.resource.gvk,
-            parameters=use.LIST,
-            answer=self._list_schema(),
-            produces=self.streaming,
-        )
-
-    def _create(self) -> Operation:
-        return Operation(
-            method="post",
-            action="post",
-            identifier=f"create{self.home}{self.scope}{self.resource.kind}",
-            summary=f"Create a {self.resource.kind}.",
-            tag=self.tag,
-            gvk=self.resource.gvk,
-            parameters=use.WRITE,
-            body=self.own,
-            answer=self.own,
-            codes=("200", "201", "202"),
-            produces=self.plain,
-        )
-
-    def _delete_collection(self) -> Operation:
-        return Operation(
-            method="delete",
-            action="deletecollection",
-            identifier=f"delete{self.home}Collection{self.scope}{self.resource.kind}",
-            summary=f"Delete every selected {self.resource.kind}.",
-            tag=self.tag,
-            gvk=self.resource.gvk,
-            parameters=use.DELETE_COLLECTION,
-            body=DELETE_OPTIONS,
-            body_required=False,
-            answer=STATUS,
-            produces=self.plain,
-        )
-
-    def _read(self, sub: Subresource | None = None) -> Operation:
+    def _operation(self, verb: str, sub: Subresource | None = None) -> Operation:
+        """What is the same for every kind, filled in for this one."""
         kind, gvk, schema = self._names(sub)
-        return Operation(
-            method="get",
-            action="get",
-            identifier=f"read{self.home}{self.scope}{kind}",
-            summary=f"Read a {kind}.",
+        form = _FORMS[verb]
+        name = f"{form.word}{self.home}{form.of}{self.scope}{kind}"
+        made = Operation(
+            method=form.method,
+            action=form.action or form.method,
+            identifier=name,
+            summary=form.summary.format(kind=kind),
             tag=self.tag,
             gvk=gvk,
+            parameters=form.parameters,
+            body=schema if form.takes_object else form.body,
+            body_required=form.body != DELETE_OPTIONS,
             answer=schema,
+            codes=form.codes,
             produces=self.plain,
         )
-
-    def _replace(self, sub: Subresource | None = None) -> Operation:
-        kind, gvk, schema = self._names(sub)
-        return Operation(
-            method="put",
-            action="put",
-            identifier=f"replace{self.home}{self.scope}{kind}",
-            summary=f"Replace a {kind}.",
-            tag=self.tag,
-            gvk=gvk,
-            parameters=use.WRITE,
-            body=schema,
-            answer=schema,
-            codes=("200", "201"),
-            produces=self.plain,
-        )
-
-    def _patch(self, sub: Subresource | None = None) -> Operation:
-        kind, gvk, schema = self._names(sub)
-        types = tuple(t for t in _PATCH_TYPES if not (self.resource.custom and t == _NOT_CUSTOM))
-        return Operation(
-            method="patch",
-            action="patch",
-            identifier=f"patch{self.home}{self.scope}{kind}",
-            summary=f"Change parts of a {kind}.",
-            tag=self.tag,
-            gvk=gvk,
-            parameters=use.PATCH,
-            body=PATCH,
-            consumes=types,
-            answer=schema,
-            codes=("200", "201"),
-            produces=self.plain,
-        )
-
-    def _delete(self) -> Operation:
-        kind = self.resource.kind
-        return Operation(
-            method="delete",
-            action="delete",
-            identifier=f"delete{self.home}{self.scope}{kind}",
-            summary=f"Delete a {kind}.",
-            tag=self.tag,
-            gvk=self.resource.gvk,
-            parameters=use.DELETE,
-            body=DELETE_OPTIONS,
-            body_required=False,
-            answer=self.own if self.resource.lifecycle.returns_deleted else STATUS,
-            codes=("200", "202"),
-            produces=self.plain,
-        )
+        match verb:
+            case "list":
+                listed = self.resource.group_version.kind(self.resource.names.list_kind)
+                return replace(made, answer=self.schema_name(listed), produces=self.streaming)
+            case "patch":
+                types = [t for t in _PATCH_TYPES if not self.resource.custom or t != _NOT_CUSTOM]
+                return replace(made, consumes=tuple(types))
+            case "deletecollection":
+                return replace(made, answer=STATUS)
+            case "delete" if not self.resource.lifecycle.returns_deleted:
+                return replace(made, answer=STATUS)
+            case "create" if sub is not None:
+                return replace(made, summary=f"Create the {sub.name} of a {self.resource.kind}.")
+            case _:
+                return made
 
     def _names(self, sub: Subresource | None) -> tuple[str, GroupVersionKind, str | None]:
         if sub is None:
@@ -272,34 +217,15 @@ class _Writer:
         return kind, sub.kind, self.schema_name(sub.kind)
 
     def _subresource(self, sub: Subresource) -> PathItem:
-        make = {"get": self._read, "update": self._replace, "patch": self._patch}
-        operations = [make[verb](sub) for verb in sub.verbs if verb in make]
-        if "create" in sub.verbs:
-            operations.append(self._create_sub(sub))
+        operations = [self._operation(verb, sub) for verb in sub.verbs if verb in _FORMS]
         if sub.name == "log":
             return self._log(operations)
-        return self._path(f"{self.item}/{sub.name}", list(operations))
+        return self._path(f"{self.item}/{sub.name}", operations)
 
     def _log(self, operations: list[Operation]) -> PathItem:
         """Said to be of the kind it is read from, but text."""
         as_text = [replace(one, answer=None, produces=("text/plain", *PLAIN)) for one in operations]
-        return self._path(f"{self.item}/log", list(as_text), *connections.LOG)
-
-    def _create_sub(self, sub: Subresource) -> Operation:
-        kind, gvk, schema = self._names(sub)
-        return Operation(
-            method="post",
-            action="post",
-            identifier=f"create{self.home}{self.scope}{kind}",
-            summary=f"Create the {sub.name} of a {self.resource.kind}.",
-            tag=self.tag,
-            gvk=gvk,
-            parameters=use.WRITE,
-            body=schema,
-            answer=schema,
-            codes=("200", "201", "202"),
-            produces=self.plain,
-        )
+        return self._path(f"{self.item}/log", as_text, *connections.LOG)
 
     def _connections(self, sub: Subresource) -> list[PathItem]:
         """A proxy has a second path, whose end is what to ask for."""
@@ -318,7 +244,7 @@ class _Writer:
     ) -> PathItem:
         kind, gvk, _ = self._names(sub)
         ending = "WithPath" if tail.endswith("{path}") else ""
-        operations: list[Operation | None] = [
+        operations = [
             Operation(
                 method=method,
                 action="connect",
