@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 
-from proreus.client import Client
-from proreus.testing.server import RunningServer, running_server
 from tests.admission.webhooks import WebhookProcess, webhook_process
+from tests.in_process import client, server
+
+__all__ = ["client", "process", "server"]
 
 
 @pytest.fixture(scope="session")
 def process() -> Iterator[WebhookProcess]:
     with webhook_process() as started:
         yield started
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as started:
-        yield started
-
-
-@pytest.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as made:
-        yield made

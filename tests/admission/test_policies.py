@@ -12,14 +12,13 @@ import pytest
 
 pytest.importorskip("cel_expr_python.cel")
 
-from proreus.aio.clock import SystemClock
 from proreus.client import ApiError, Client, Forbidden, Invalid
 from proreus.server.admission.options import AdmissionOptions
 from proreus.server.audit.options import AuditOptions
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
 from tests.admission.policies import bind, bindings, config_map, mutate, policies, rule, validate
-from tests.real_etcd import running_etcd
+from tests.in_process import servers_on_one_etcd
 
 LIMITED = """
 apiVersion: audit.k8s.io/v1
@@ -235,21 +234,14 @@ async def test_a_policy_holds_from_the_first_write_after_a_restart(tmp_path: Pat
 
 
 async def test_servers_on_one_etcd_agree_on_policies() -> None:
-    async with running_etcd() as etcd:
-        config = ServerConfig(etcd=tuple(etcd.endpoints))
-        async with (
-            running_server(config, SystemClock()) as one,
-            running_server(config, SystemClock()) as other,
-            one.client() as writer,
-            other.client() as elsewhere,
-        ):
-            await validate(writer, "object.data.x == '2'")
-            await bind(writer, "Validating")
-            async with asyncio.timeout(60):
-                while not await _is_refused(elsewhere):
-                    pass  # asking takes a turn
-            with pytest.raises(Invalid, match="denied request"):
-                await created(writer)
+    async with servers_on_one_etcd() as (writer, elsewhere):
+        await validate(writer, "object.data.x == '2'")
+        await bind(writer, "Validating")
+        async with asyncio.timeout(60):
+            while not await _is_refused(elsewhere):
+                pass  # asking takes a turn
+        with pytest.raises(Invalid, match="denied request"):
+            await created(writer)
 
 
 async def _is_refused(client: Client) -> bool:

@@ -25,7 +25,7 @@ from tests.admission.webhooks import (
     configurations,
     configure,
 )
-from tests.real_etcd import running_etcd
+from tests.in_process import servers_on_one_etcd
 
 DENY: Behaviour = {"response": {"allowed": False, "status": {"message": "not today"}}}
 LABEL: list[Json] = [{"op": "add", "path": "/metadata/labels", "value": {"seen": "yes"}}]
@@ -60,24 +60,17 @@ async def test_servers_that_share_etcd_agree_on_webhooks(
     process: WebhookProcess, name: str
 ) -> None:
     process.behave(name, DENY)
-    async with running_etcd() as etcd:
-        config = ServerConfig(etcd=tuple(etcd.endpoints))
-        async with (
-            running_server(config, SystemClock()) as one,
-            running_server(config, SystemClock()) as other,
-            one.client() as writer,
-            other.client() as reader,
-        ):
-            assert not await is_denied(reader)
-            await configure(writer, "Validating", process.hook(name))
-            assert await is_denied(writer)
-            async with asyncio.timeout(60):
-                while not await is_denied(reader):
-                    continue
-            await configurations(writer, "Validating").delete("tests")
-            async with asyncio.timeout(60):
-                while await is_denied(reader):
-                    continue
+    async with servers_on_one_etcd() as (writer, reader):
+        assert not await is_denied(reader)
+        await configure(writer, "Validating", process.hook(name))
+        assert await is_denied(writer)
+        async with asyncio.timeout(60):
+            while not await is_denied(reader):
+                continue
+        await configurations(writer, "Validating").delete("tests")
+        async with asyncio.timeout(60):
+            while await is_denied(reader):
+                continue
 
 
 async def test_a_webhook_is_found_by_its_service(

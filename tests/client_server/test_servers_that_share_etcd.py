@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import asyncio
 
-from proreus.aio.clock import SystemClock
-from proreus.server.config import ServerConfig
-from proreus.testing.server import running_server
-from tests.real_etcd import running_etcd
+from tests.in_process import servers_on_one_etcd
 
 
 async def test_a_write_through_one_server_is_read_and_watched_through_another() -> None:
     """Guarantee: linearizable."""
-    async with running_etcd() as etcd:
-        config = ServerConfig(etcd=tuple(etcd.endpoints))
-        async with (
-            running_server(config, SystemClock()) as one,
-            running_server(config, SystemClock()) as other,
-            one.client() as writer,
-            other.client() as reader,
-        ):
-            before = await reader.core_v1.configmaps("default").list()
-            watching = reader.core_v1.configmaps("default").watch(
-                resource_version=before.resource_version
+    async with servers_on_one_etcd() as (writer, reader):
+        before = await reader.core_v1.configmaps("default").list()
+        watching = reader.core_v1.configmaps("default").watch(
+            resource_version=before.resource_version
+        )
+        async with watching as events:
+            made = await writer.core_v1.configmaps("default").create(
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}}
             )
-            async with watching as events:
-                made = await writer.core_v1.configmaps("default").create(
-                    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}}
-                )
 
-                read = await reader.core_v1.configmaps("default").get("shared")
-                async with asyncio.timeout(60):
-                    event = await anext(aiter(events))
+            read = await reader.core_v1.configmaps("default").get("shared")
+            async with asyncio.timeout(60):
+                event = await anext(aiter(events))
 
     assert read.resource_version == made.resource_version
     assert (event.type, event.object.name) == ("ADDED", "shared")

@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from proreus.client import Client, NotFound
-
-
-def pod(name: str, **metadata: Any) -> dict[str, Any]:
-    return {
-        "metadata": {"name": name, **metadata},
-        "spec": {"containers": [{"name": "c", "image": "i"}]},
-    }
-
-
-def deployment(name: str, replicas: int = 1) -> dict[str, Any]:
-    labels = {"app": name}
-    return {
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "c", "image": "i"}]},
-            },
-        },
-    }
+from tests.client_server.objects import deployment, pod
 
 
 async def test_status_and_scale_are_parts_of_their_own(client: Client) -> None:

@@ -21,32 +21,11 @@ from proreus.client import (
 )
 from proreus.client.informer import SharedInformerFactory
 from proreus.server.app import ApiServer
+from tests.client_server.objects import deployment, pod
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"metadata": {"name": name, "labels": {"name": name}}, "data": data}
-
-
-def pod(name: str, **metadata: Any) -> dict[str, Any]:
-    return {
-        "metadata": {"name": name, **metadata},
-        "spec": {"containers": [{"name": "c", "image": "i"}]},
-    }
-
-
-def deployment(name: str, replicas: int = 1) -> dict[str, Any]:
-    labels = {"app": name}
-    return {
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {
-                "metadata": {"labels": labels},
-                "spec": {"containers": [{"name": "c", "image": "i"}]},
-            },
-        },
-    }
 
 
 async def test_an_object_is_created_read_replaced_and_deleted(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""One server in a process of its own for the programs that talk to it."""
+"""A server in the test's process, and one of its own for the programs that talk to it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.in_process import client, server
 from tests.running_server import RunningServer, running_server
+
+__all__ = ["client", "run_kubectl", "separate_server", "server"]
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from proreus.aio.clock import SystemClock
 from proreus.client import Client, NotFound
-from proreus.server.config import ServerConfig
-from proreus.testing.server import running_server
 from tests.custom.asking import (
     PATIENCE_S,
     WIDGETS,
@@ -24,20 +21,13 @@ from tests.custom.asking import (
     widgets,
 )
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
-from tests.real_etcd import running_etcd
+from tests.in_process import servers_on_one_etcd
 
 
 @pytest.fixture
 async def clients() -> AsyncIterator[tuple[Client, Client]]:
-    async with running_etcd() as etcd:
-        config = ServerConfig(etcd=tuple(etcd.endpoints))
-        async with (
-            running_server(config, SystemClock()) as one,
-            running_server(config, SystemClock()) as other,
-            one.client() as here,
-            other.client() as there,
-        ):
-            yield here, there
+    async with servers_on_one_etcd() as both:
+        yield both
 
 
 async def is_served(client: Client) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
@@ -14,18 +13,6 @@ from proreus.client.informer import SharedInformerFactory
 from proreus.testing.server import RunningServer, running_server
 from tests.custom.asking import PATIENCE_S, define, definitions, redefine, until, widgets
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as started:
-        yield started
-
-
-@pytest.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as made:
-        yield made
 
 
 async def test_who_sees_established_finds_the_kind(client: Client) -> None:

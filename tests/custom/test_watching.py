@@ -9,28 +9,15 @@ from typing import Any
 
 import aiohttp
 import orjson
-import pytest
 
 from proreus.client import Client
 from proreus.client.informer import SharedInformerFactory
-from proreus.testing.server import RunningServer, running_server
+from proreus.testing.server import RunningServer
 from tests.custom.asking import PATIENCE_S, define, redefine, widgets
 from tests.custom.conversion_server import conversion_server
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
 
 _PATH = "/apis/example.com/{}/namespaces/default/widgets?watch=1"
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as started:
-        yield started
-
-
-@pytest.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as made:
-        yield made
 
 
 @asynccontextmanager

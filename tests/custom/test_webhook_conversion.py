@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from proreus.client import ApiError, Client, Invalid
 from proreus.client.informer import SharedInformerFactory
-from proreus.testing.server import RunningServer, running_server
+from proreus.testing.server import running_server
 from proreus.testing.virtual_clock import VirtualClock
 from tests.custom.asking import PATIENCE_S, define, definitions, widgets
 from tests.custom.conversion_server import ConversionServer, answer, conversion_server
@@ -19,18 +19,6 @@ from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
 _V2 = "example.com/v2"
 SIZED = {"size": {**INTEGER, "minimum": 1}, "color": TEXT}
 MEASURED = {"dimensions": {"type": "object", "properties": {"size": INTEGER}}, "color": TEXT}
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as started:
-        yield started
-
-
-@pytest.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as made:
-        yield made
 
 
 @pytest.fixture

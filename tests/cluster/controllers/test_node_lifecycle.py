@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
-from proreus.aio.clock import SystemClock, Timer
+from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_micro_time, format_time
 from proreus.cluster.controllers import CONTROLLERS as ALL
 from proreus.cluster.controllers import run_controllers
 from tests.cluster.controllers.stage import Stage
+from tests.hurried_clock import HurriedClock
 
 CONTROLLERS: tuple[str, ...] = ()
 HURRY = 25
 UNREACHABLE = "node.kubernetes.io/unreachable"
-
-
-class HurriedClock(SystemClock):
-    """Seconds that last 40 ms, so that a node is silent for long enough soon."""
-
-    def monotonic(self) -> float:
-        return super().monotonic() * HURRY
-
-    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
-        return super().call_later(delay_s / HURRY, callback)
-
-    async def sleep(self, delay_s: float) -> None:
-        await super().sleep(delay_s / HURRY)
 
 
 def readiness(node: KubeObject | None) -> str:
@@ -82,7 +69,7 @@ async def test_a_silent_node_is_unknown_loses_its_pods_and_can_come_back(stage: 
     await pods.patch_status("patient", running, type="strategic")
     some = {"node-lifecycle": ALL["node-lifecycle"]}
 
-    async with background(run_controllers(stage.client, HurriedClock(), controllers=some)):
+    async with background(run_controllers(stage.client, HurriedClock(HURRY), controllers=some)):
         async with background(keep_beating(stage)):
             await stage.wait(nodes, "n", lambda it: readiness(it) == "True" and not taints(it))
         silent = await nodes.wait_for("n", lambda it: readiness(it) == "Unknown", timeout_s=60)

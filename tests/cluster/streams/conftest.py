@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import os
 import shutil
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import pytest_asyncio
 
@@ -160,3 +162,14 @@ def kubectl_process(kubectl_path: str, environment: dict[str, str]) -> KubectlPr
             await process.communicate()
 
     return start
+
+
+@pytest_asyncio.fixture
+async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
+    """The administrator, by plain HTTP."""
+    files = stage.server.api.credentials.tls
+    assert files is not None
+    trust = ssl.create_default_context(cafile=str(files.authority.certificate))
+    headers = {"Authorization": f"Bearer {stage.server.token}"}
+    async with httpx.AsyncClient(base_url=stage.server.url, verify=trust, headers=headers) as one:
+        yield one

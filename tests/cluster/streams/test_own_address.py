@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
-import pytest_asyncio
 
 from proreus.net.tls import contexts
 from tests.cluster.streams.conftest import NODE, Stage
@@ -20,16 +18,6 @@ OWN = ("127.0.0.1", "localhost", "LOCALHOST", "0.0.0.0", "127.9.9.9", "::", "::1
        "::ffff:127.0.0.1", "::ffff:7f00:1", "0x7f000001")  # fmt: skip
 NO_HOSTS = ("127.0.0.1/api", "user@127.0.0.1", "a b", "a#b", "a?b", "fe80::1%lo", "[::1]", "a:b",
             "127.1", "2130706433")  # fmt: skip
-
-
-@pytest_asyncio.fixture
-async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
-    files = stage.server.api.credentials.tls
-    assert files is not None
-    trust = ssl.create_default_context(cafile=str(files.authority.certificate))
-    headers = {"Authorization": f"Bearer {stage.server.token}"}
-    async with httpx.AsyncClient(base_url=stage.server.url, verify=trust, headers=headers) as one:
-        yield one
 
 
 def own_port(stage: Stage) -> int:

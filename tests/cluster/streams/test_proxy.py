@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-from collections.abc import AsyncIterator
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from tests.cluster.streams.conftest import Kubectl, Stage
 from tests.cluster.streams.test_port_forward import BODY, Web, web  # noqa: F401
 
 PODS = "/api/v1/namespaces/default/pods"
 SERVICES = "/api/v1/namespaces/default/services"
-
-
-@pytest_asyncio.fixture
-async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
-    files = stage.server.api.credentials.tls
-    assert files is not None
-    trust = ssl.create_default_context(cafile=str(files.authority.certificate))
-    headers = {"Authorization": f"Bearer {stage.server.token}"}
-    async with httpx.AsyncClient(base_url=stage.server.url, verify=trust, headers=headers) as one:
-        yield one
 
 
 def status(answer: httpx.Response) -> tuple[int, str, str]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ssl
 import stat
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from proreus.net.tls import certificates, contexts, issuing
 from proreus.net.tls.key_pairs import KeyPair, PairFiles
@@ -110,18 +108,6 @@ async def test_the_kubelet_says_what_is_wrong(
         answer = await client.get(url)
 
     assert (answer.status_code, answer.text) == (code, said)
-
-
-@pytest_asyncio.fixture
-async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
-    files = stage.server.api.credentials.tls
-    assert files is not None
-    trust = ssl.create_default_context(cafile=str(files.authority.certificate))
-    headers = {"Authorization": f"Bearer {stage.server.token}"}
-    async with httpx.AsyncClient(
-        base_url=stage.server.url, verify=trust, headers=headers
-    ) as client:
-        yield client
 
 
 def status(answer: httpx.Response) -> tuple[int, str, str]:

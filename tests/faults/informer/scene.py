@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from proreus.aio.clock import SystemClock, Timer
 from proreus.api.object import KubeObject
 from proreus.client import AuthSettings, Client, ClientConfig, NotFound
 from proreus.client.informer import Notification, ReflectorConfig, SharedInformer
@@ -24,6 +23,7 @@ from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.testing.tcp_proxy import TcpProxy
 from tests.faults.informer.meddler import Meddler
+from tests.hurried_clock import HurriedClock
 
 HURRY = 5
 
@@ -32,19 +32,6 @@ async def until(condition: Callable[[], bool]) -> None:
     """Wait for a condition that announces itself to nobody; the test's timeout is the deadline."""
     while not condition():  # noqa: ASYNC110
         await asyncio.sleep(0.005)
-
-
-class HurriedClock(SystemClock):
-    """Seconds that last 200 ms."""
-
-    def monotonic(self) -> float:
-        return super().monotonic() * HURRY
-
-    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
-        return super().call_later(delay_s / HURRY, callback)
-
-    async def sleep(self, delay_s: float) -> None:
-        await super().sleep(delay_s / HURRY)
 
 
 class Witness:
@@ -152,7 +139,7 @@ async def scene(
     data_dir: Path, *, stream_lists: bool, etcd: tuple[str, ...] = ()
 ) -> AsyncIterator[Scene]:
     made = Scene(data_dir, etcd)
-    clock = HurriedClock()
+    clock = HurriedClock(HURRY)
     async with contextlib.AsyncExitStack() as parts:
         server = await made.start_server()
         parts.push_async_callback(made.stop_server)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from proreus.api.status import ApiError
 from proreus.api.wire import json
 from proreus.client import Client, Unauthorized
 from proreus.client.rest.request import RestRequest
-from proreus.testing.server import RunningServer, running_server
+from proreus.testing.server import RunningServer
 from proreus.testing.virtual_clock import VirtualClock
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
@@ -23,22 +22,10 @@ POD = {"metadata": {"name": "p"}, "spec": {"serviceAccountName": "bob", "contain
 INVALIDATED = "[invalid bearer token, service account token has been invalidated]"
 
 
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
-
-
 @pytest_asyncio.fixture
-async def server(clock: VirtualClock) -> AsyncIterator[RunningServer]:
-    async with running_server(clock=clock) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as connected:
-        await connected.core_v1.serviceaccounts("default").create({"metadata": {"name": "bob"}})
-        yield connected
+async def client(client: Client) -> Client:
+    await client.core_v1.serviceaccounts("default").create({"metadata": {"name": "bob"}})
+    return client
 
 
 async def post(client: Client, path: str, body: dict[str, Any]) -> Any:

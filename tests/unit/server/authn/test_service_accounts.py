@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -25,23 +23,6 @@ from proreus.testing.virtual_clock import VirtualClock
 
 REVIEW = "/apis/authentication.k8s.io/v1/tokenreviews"
 TOKEN = {"spec": {"expirationSeconds": 600}}
-
-
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock()
-
-
-@pytest_asyncio.fixture
-async def server(clock: VirtualClock) -> AsyncIterator[RunningServer]:
-    async with running_server(clock=clock) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as connected:
-        yield connected
 
 
 def service_accounts(**options: Any) -> ServerConfig:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from proreus.server.app import ApiServer
 from proreus.server.config import ConfigInvalid, ServerConfig
-from proreus.server.registry.user import AUTHENTICATED, User
+from tests.client_server.roles.conftest import as_user, rbac_config
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 IN_DEFAULT = f"{RBAC}/namespaces/default"
@@ -23,34 +21,6 @@ BIND = {
     "resources": ["roles", "rolebindings"],
     "verbs": ["create", "update", "patch"],
 }
-
-
-def config(**more: Any) -> ServerConfig:
-    ann = User("ann", (AUTHENTICATED,))
-    return ServerConfig(tokens={"ann-token": ann}, authorization_mode=("RBAC",), **more)
-
-
-@pytest_asyncio.fixture
-async def server() -> AsyncIterator[ApiServer]:
-    async with ApiServer(config()) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def admin(server: ApiServer) -> AsyncIterator[httpx.AsyncClient]:
-    async with as_user(server, server.token) as client:
-        yield client
-
-
-@pytest_asyncio.fixture
-async def ann(server: ApiServer) -> AsyncIterator[httpx.AsyncClient]:
-    async with as_user(server, "ann-token") as client:
-        yield client
-
-
-def as_user(server: ApiServer, token: str) -> httpx.AsyncClient:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60)
 
 
 async def grant(admin: httpx.AsyncClient, name: str, *rules: dict[str, Any]) -> None:
@@ -195,12 +165,18 @@ async def test_a_put_that_creates_needs_the_right_to_create(
 
 async def test_the_policy_of_the_start_is_mended_at_the_next_start(tmp_path: Path) -> None:
     path = f"{RBAC}/clusterroles/system:basic-user"
-    async with ApiServer(config(data_dir=tmp_path)) as server, as_user(server, server.token) as one:
+    async with (
+        ApiServer(rbac_config(data_dir=tmp_path)) as server,
+        as_user(server, server.token) as one,
+    ):
         whole = (await one.get(path)).json()
         await one.put(path, json={**whole, "rules": []})
         await one.delete(f"{RBAC}/clusterrolebindings/system:basic-user")
 
-    async with ApiServer(config(data_dir=tmp_path)) as server, as_user(server, server.token) as one:
+    async with (
+        ApiServer(rbac_config(data_dir=tmp_path)) as server,
+        as_user(server, server.token) as one,
+    ):
         mended = (await one.get(path)).json()
         rebound = await one.get(f"{RBAC}/clusterrolebindings/system:basic-user")
 

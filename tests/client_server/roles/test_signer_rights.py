@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
-import pytest_asyncio
 
-from proreus.server.app import ApiServer
-from proreus.server.config import ServerConfig
-from proreus.server.registry.user import AUTHENTICATED, User
 from tests.signing import REQUESTS, request_pem, signing_request
 
 GROUP = "certificates.k8s.io"
@@ -26,31 +21,6 @@ WRITES = {
     ],
     "verbs": ["create", "update", "patch"],
 }
-
-
-@pytest_asyncio.fixture
-async def server() -> AsyncIterator[ApiServer]:
-    ann = User("ann", (AUTHENTICATED,))
-    config = ServerConfig(tokens={"ann-token": ann}, authorization_mode=("RBAC",))
-    async with ApiServer(config) as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def admin(server: ApiServer) -> AsyncIterator[httpx.AsyncClient]:
-    async with as_user(server, server.token) as client:
-        yield client
-
-
-@pytest_asyncio.fixture
-async def ann(server: ApiServer) -> AsyncIterator[httpx.AsyncClient]:
-    async with as_user(server, "ann-token") as client:
-        yield client
-
-
-def as_user(server: ApiServer, token: str) -> httpx.AsyncClient:
-    headers = {"Authorization": f"Bearer {token}"}
-    return httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60)
 
 
 async def grant(admin: httpx.AsyncClient, name: str, *rules: dict[str, Any]) -> None:
