@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from proreus.api.frozen import (
     FrozenMapping,
+    Immutable,
     MetadataMapping,
     field_name,
     freeze,
-    refuse_change,
     refuse_snake_case,
     thaw,
 )
@@ -79,7 +79,7 @@ _decode_header = msgspec.json.Decoder(_Header).decode
 _NO_METADATA = _Metadata()
 
 
-class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
+class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
     """One version of one object. Build it with ``from_bytes`` or ``from_dict``.
 
     Attributes that are fields of the object use YAML's spelling and read ``None`` if absent
@@ -184,18 +184,6 @@ class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
     def items(self) -> Any:
         return FrozenMapping(self._fields()).items()
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        refuse_change(f"set {name!r}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        refuse_change(f"delete {name!r}")
-
-    def __setitem__(self, key: str, value: object) -> NoReturn:
-        refuse_change(f"set {key!r}")
-
-    def __delitem__(self, key: str) -> NoReturn:
-        refuse_change(f"delete {key!r}")
-
     # Identity.
 
     def __eq__(self, other: object) -> bool:
@@ -212,12 +200,6 @@ class KubeObject(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     def __hash__(self) -> int:
         return hash((self.kind, self.namespace, self.name, self.resource_version))
-
-    def __copy__(self) -> KubeObject:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> KubeObject:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return KubeObject.from_bytes, (self.raw,)

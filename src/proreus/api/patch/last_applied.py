@@ -6,8 +6,6 @@ keeps the annotation in step as long as it is there (server.md §6.5).
 
 from __future__ import annotations
 
-from typing import Any
-
 from proreus.api.json_types import JsonObject
 from proreus.api.patch import field_sets, typed_check
 from proreus.api.patch.field_sets import Tree
@@ -62,16 +60,8 @@ def _text(applied: JsonObject) -> str:
     metadata = dict(applied.get("metadata") or {})
     if isinstance(annotations := metadata.get("annotations"), dict):
         metadata["annotations"] = {k: v for k, v in annotations.items() if k != ANNOTATION}
-    text = json.encode(_sorted({**applied, "metadata": metadata})).decode()
+    text = json.canonical({**applied, "metadata": metadata}).decode()
     return text.translate(_ESCAPED) + "\n"
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_sorted(item) for item in value]
-    return value
 
 
 def _annotations(obj: JsonObject) -> JsonObject:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from proreus.api.selectors.errors import SelectorError
+from proreus.api.selectors.requirements import Requirements
 
 _OPERATOR = re.compile("!=|==?")
 _WITH_MEANING = re.compile(r"[\\,=]")
@@ -27,13 +28,12 @@ class FieldRequirement(msgspec.Struct, frozen=True, gc=False):
         return f"{self.field}{self.operator}{_escape(self.value)}"
 
 
-class FieldSelector:
+class FieldSelector(Requirements[FieldRequirement]):
     """All requirements must hold; none means everything. A value: comparable and hashable."""
 
-    __slots__ = ("matches", "requirements")
+    __slots__ = ("matches",)
 
     matches: Callable[[Mapping[str, str]], bool]
-    requirements: tuple[FieldRequirement, ...]
 
     def __init__(self, requirements: Iterable[FieldRequirement] = ()) -> None:
         self.requirements = tuple(sorted(set(requirements), key=_order))
@@ -53,10 +53,6 @@ class FieldSelector:
     def equal(cls, field: str, value: str) -> FieldSelector:
         return cls((FieldRequirement(field, "=", value),))
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.requirements
-
     def pinned(self, field: str) -> str | None:
         """The one value the field must have, None if it is free or pinned to two values."""
         values = {r.value for r in self.requirements if r.field == field and r.operator == "="}
@@ -68,18 +64,6 @@ class FieldSelector:
             FieldRequirement(names.get(r.field, r.field), r.operator, r.value)
             for r in self.requirements
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FieldSelector) and self.requirements == other.requirements
-
-    def __hash__(self) -> int:
-        return hash(self.requirements)
-
-    def __str__(self) -> str:
-        return ",".join(str(requirement) for requirement in self.requirements)
-
-    def __repr__(self) -> str:
-        return f"<FieldSelector {self or 'everything'}>"
 
 
 def _order(requirement: FieldRequirement) -> tuple[str, str, str]:

@@ -15,6 +15,7 @@ from proreus.api.json_types import Json
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.label_match import LabelRequirement, Labels, Operator, compiled, integer
 from proreus.api.selectors.label_syntax import Parser, RawRequirement
+from proreus.api.selectors.requirements import Requirements
 from proreus.api.values.names import label_value, qualified_name
 
 __all__ = ["LabelRequirement", "LabelSelector", "Operator"]
@@ -27,13 +28,12 @@ _FROM_OBJECT = {
 }
 
 
-class LabelSelector:
+class LabelSelector(Requirements[LabelRequirement]):
     """All requirements must hold; none means everything."""
 
-    __slots__ = ("matches", "requirements")
+    __slots__ = ("matches",)
 
     matches: Callable[[Labels], bool]
-    requirements: tuple[LabelRequirement, ...]
 
     def __init__(self, requirements: Iterable[LabelRequirement] = ()) -> None:
         self.requirements = tuple(sorted(requirements, key=_order))
@@ -68,22 +68,6 @@ class LabelSelector:
             values = tuple(sorted(set(expression.get("values") or ())))
             found.append(LabelRequirement(expression["key"], operator, values))
         return cls(found)
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.requirements
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LabelSelector) and self.requirements == other.requirements
-
-    def __hash__(self) -> int:
-        return hash(self.requirements)
-
-    def __str__(self) -> str:
-        return ",".join(str(requirement) for requirement in self.requirements)
-
-    def __repr__(self) -> str:
-        return f"<LabelSelector {self or 'everything'}>"
 
 
 class _Checks:

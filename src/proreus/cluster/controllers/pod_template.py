@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.frozen import thaw
@@ -20,18 +19,9 @@ def content_hash(content: Any, collisions: int | None = None) -> str:
     """A short name for some JSON; ``collisions`` gives the same content another one."""
     seen = _FNV_START
     salt = b"" if collisions is None else str(collisions).encode()
-    for byte in json.encode(_ordered(thaw(content))) + salt:
+    for byte in json.canonical(thaw(content)) + salt:
         seen = ((seen ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
     return "".join(_SAFE[int(digit) % len(_SAFE)] for digit in str(seen))
-
-
-def _ordered(value: Any) -> Any:
-    """The same value whatever order its fields came in."""
-    if isinstance(value, Mapping):
-        return {key: _ordered(value[key]) for key in sorted(value)}
-    if isinstance(value, list):
-        return [_ordered(element) for element in value]
-    return value
 
 
 def desired_replicas(owner: KubeObject) -> int:

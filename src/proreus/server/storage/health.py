@@ -8,7 +8,7 @@ Invariant: Broken lasts until the store is opened anew; every other state may en
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 import structlog
 
@@ -21,32 +21,44 @@ class Healthy:
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
+class Impairment:
+    """What is wrong with a store: ``event`` is logged, with what an operator does about it."""
+
+    event: ClassVar[str]
+    why: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Full(Impairment):
     """Reads and deletions are served; creates and updates are refused until there is room."""
 
-    why: str
+    event = "storage is full"
     remedy: str = "delete objects or make room on the disk; writing goes on by itself"
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOnly:
+class ReadOnly(Impairment):
     """Reads are served; writes are refused until the file system can be written to again."""
 
-    why: str
+    event = "storage is read-only"
+    remedy: str = "find out why (often a failing disk) and mount it writable again"
 
 
 @dataclass(frozen=True, slots=True)
-class Unreachable:
+class Unreachable(Impairment):
     """The store does not answer; served again as soon as it does."""
 
-    why: str
+    event = "storage does not answer"
+    remedy: str = "see to its servers and their quorum"
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Impairment):
     """What is on disk is in doubt or not ours: writes are refused until the server is restarted."""
 
-    why: str
+    event = "storage failed, writes are refused"
+    remedy: str = "check the disk, then restart the server"
 
 
 Health = Healthy | Full | ReadOnly | Unreachable | Broken
@@ -66,30 +78,10 @@ class HealthRecord:
         if type(to) is type(self.now) or isinstance(self.now, Broken):
             return
         self.now = to
-        match to:
-            case Healthy():
-                _log.warning("storage works again", store=self._store)
-            case Full(why, remedy):
-                self._report("storage is full", why, remedy)
-            case ReadOnly(why):
-                self._report(
-                    "storage is read-only",
-                    why,
-                    "find out why (often a failing disk) and mount it writable again",
-                )
-            case Unreachable(why):
-                self._report("storage does not answer", why, "see to its servers and their quorum")
-            case Broken(why):
-                self._report(
-                    "storage failed, writes are refused",
-                    why,
-                    "check the disk, then restart the server",
-                )
-            case _:
-                assert_never(to)
-
-    def _report(self, event: str, why: str, remedy: str) -> None:
-        _log.error(event, store=self._store, reason=why, remedy=remedy)
+        if isinstance(to, Healthy):
+            _log.warning("storage works again", store=self._store)
+        else:
+            _log.error(to.event, store=self._store, reason=to.why, remedy=to.remedy)
 
     def __repr__(self) -> str:
         return f"<HealthRecord of {self._store}: {self.now}>"
@@ -101,8 +93,8 @@ def liveness(health: Health) -> str:
     A full or read-only disk is no reason: a new process could serve less than this one.
     """
     match health:
-        case Broken(why) | Unreachable(why):
-            return why
+        case Broken() | Unreachable():
+            return health.why
         case Healthy() | Full() | ReadOnly():
             return ""
         case _:
