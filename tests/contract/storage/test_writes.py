@@ -17,7 +17,7 @@ from proreus.server.storage.interface import (
     StoredValue,
     ValueTooLarge,
 )
-from proreus.server.storage.resource_store import NewValue, ResourceStore
+from proreus.server.storage.resource_store import ResourceStore
 
 
 async def test_a_created_key_is_read_back_with_its_revision(storage: Storage, place: str) -> None:
@@ -296,8 +296,8 @@ async def test_what_etcd_would_not_take_is_refused_by_every_store(
     kept = await objects.create("a", b"x" * (VALUE_BYTES_MAX - 1_000))
     too_large = b"x" * (VALUE_BYTES_MAX + 1)
 
-    async def grow(_: StoredValue | None) -> NewValue:
-        return NewValue(too_large)
+    async def grow(_: StoredValue | None) -> bytes:
+        return too_large
 
     with pytest.raises(ValueTooLarge):
         await objects.create("b", too_large)

@@ -23,7 +23,7 @@ from proreus.server.storage.interface import (
     PreconditionFailed,
     RevisionConflict,
 )
-from proreus.server.storage.resource_store import NewValue, Preconditions, ResourceStore
+from proreus.server.storage.resource_store import Preconditions, ResourceStore
 
 _SETTLE_S = 60.0
 _ATTEMPTS = 200
@@ -57,10 +57,10 @@ class Claims:
                 raise Taken from found
             expected = found.current.revision
 
-        async def take_over(current: Any) -> NewValue:
+        async def take_over(current: Any) -> bytes:
             if current is None or current.revision != expected:
                 raise RevisionConflict(value, expected, current)
-            return NewValue(claim)
+            return claim
 
         try:
             return (await self._store.guaranteed_update(value, take_over)).new.revision

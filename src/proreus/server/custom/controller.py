@@ -41,7 +41,7 @@ from proreus.server.registry.user import SYSTEM
 from proreus.server.registry.verbs.delete import delete
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import KeyNotFound, StorageError, StoredValue
-from proreus.server.storage.resource_store import NewValue, Preconditions
+from proreus.server.storage.resource_store import Preconditions
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 
@@ -220,13 +220,13 @@ class DefinitionController:
         seen = self._known.get(name)
         assert seen is not None, "only what is known is written"
 
-        async def update(current: StoredValue | None) -> NewValue:
+        async def update(current: StoredValue | None) -> bytes:
             assert current is not None, "a missing key is an error before"
             obj = collection.decode(current)
             if obj["spec"] == seen["spec"]:
                 stored = (obj.get("status") or {}).get("storedVersions")
                 obj["status"] = {**status, "storedVersions": stored}
-            return NewValue(splice.stored_from_object(obj))
+            return splice.stored_from_object(obj)
 
         try:
             done = await collection.store.guaranteed_update(
@@ -295,13 +295,13 @@ class DefinitionController:
         store = self._definitions.store
         held = True
 
-        async def update(current: StoredValue | None) -> NewValue:
+        async def update(current: StoredValue | None) -> bytes:
             nonlocal held
             assert current is not None, "a missing key is an error before"
             obj = self._definitions.decode(current)
             without_finalizer(obj)
             held = bool(obj["metadata"].get("finalizers"))
-            return NewValue(splice.stored_from_object(obj) if held else current.value)
+            return splice.stored_from_object(obj) if held else current.value
 
         wanted = Preconditions(uid=uid)
         try:

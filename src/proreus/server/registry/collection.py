@@ -17,7 +17,7 @@ from proreus.api.status import BadRequest, InternalError
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, splice
 from proreus.server.registry.admission import Allocate
-from proreus.server.registry.metadata_rules import path_name_violation
+from proreus.server.registry.metadata_rules import NonOwners, path_name_violation
 from proreus.server.resource import Resource
 from proreus.server.resource.conversion import Convert
 from proreus.server.storage.interface import StoredValue
@@ -39,6 +39,7 @@ class Collection:
     cache: WatchCache
     find_node: Callable[[GroupVersionKind], TypeNode | None]
     convert: Convert
+    non_owners: NonOwners
     allocate: Allocate | None = None  # for kinds with addresses
     endpoints: dict[str, Endpoint] = field(default_factory=dict)  # by subresource, kept here
     _node: TypeNode | None = None

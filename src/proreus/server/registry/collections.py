@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from proreus.server.registry.attributes import attribute_reader
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collection import Collection
@@ -13,26 +15,24 @@ from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.caches import WatchCaches
 
 
+@dataclass(slots=True, eq=False)
 class Collections:
     """``serve`` a resource before it is in the catalog, ``forget`` it after it left."""
 
-    def __init__(
-        self, stores: ResourceStores, caches: WatchCaches, kinds: KnownKinds, convert: Convert
-    ) -> None:
-        self._stores = stores
-        self._caches = caches
-        self._kinds = kinds
-        self._convert = convert
-        self._by_prefix: dict[str, WatchCache] = {}
-        self._users: dict[str, set[str]] = {}
-        self._collections: dict[tuple[str, str, str], Collection] = {}
+    stores: ResourceStores
+    caches: WatchCaches
+    kinds: KnownKinds
+    convert: Convert
+    _by_prefix: dict[str, WatchCache] = field(init=False, default_factory=dict)
+    _users: dict[str, set[str]] = field(init=False, default_factory=dict)
+    _collections: dict[tuple[str, str, str], Collection] = field(init=False, default_factory=dict)
 
     def serve(self, resource: Resource) -> None:
         if resource.unstored is not None:
             return
         cache = self._by_prefix.get(resource.prefix)
         if cache is None:
-            cache = self._by_prefix[resource.prefix] = self._caches.add(
+            cache = self._by_prefix[resource.prefix] = self.caches.add(
                 resource.prefix,
                 attribute_reader(resource),
                 resource.selectable.exact_index,
@@ -42,10 +42,11 @@ class Collections:
         self._users.setdefault(resource.prefix, set()).add(str(resource.gvr))
         self._collections[_key(resource)] = Collection(
             resource=resource,
-            store=self._stores.store(resource.store_name),
+            store=self.stores.store(resource.store_name),
             cache=cache,
-            find_node=self._kinds.node,
-            convert=self._convert,
+            find_node=self.kinds.node,
+            convert=self.convert,
+            non_owners=self.kinds.non_owners,
         )
 
     def serve_all(self, catalog: Catalog) -> None:
@@ -58,7 +59,7 @@ class Collections:
         users = self._users.get(resource.prefix, set())
         users.discard(str(resource.gvr))
         if not users and self._by_prefix.pop(resource.prefix, None) is not None:
-            self._caches.remove(resource.prefix)
+            self.caches.remove(resource.prefix)
 
     @property
     def is_ready(self) -> bool:

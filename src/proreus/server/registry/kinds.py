@@ -73,6 +73,12 @@ class KnownKinds:
         self._catalog = catalog
         self._own: dict[GroupVersionKind, TypeNode] = {}
         self._built_in: dict[GroupVersionKind, TypeNode] = {}
+        # As owner references name them. Custom resources may own anything.
+        self.non_owners = frozenset(
+            (resource.api_version, resource.kind)
+            for resource in catalog
+            if not resource.lifecycle.may_own
+        )
 
     def add(self, gvk: GroupVersionKind, node: TypeNode) -> None:
         """A custom resource's type."""

@@ -16,20 +16,24 @@ _ANNOTATION_BYTES_MAX = 256 * 1024
 _LABEL_KEY_MAX = 253 + 1 + 63
 _LABEL_VALUE_MAX = 63
 _STANDARD_FINALIZERS = (ORPHAN, FOREGROUND, "kubernetes")
-_NO_OWNERS = {("v1", "Event")}  # kinds that may not own anything
+NonOwners = frozenset[tuple[str, str]]  # apiVersion and kind of what may own nothing
 
 
-def violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
-    return collect_faults(lambda: _violations(metadata, resource))
+def violations(
+    metadata: Mapping[str, Any], resource: Resource, non_owners: NonOwners
+) -> list[FieldError]:
+    return collect_faults(lambda: _violations(metadata, resource, non_owners))
 
 
 def update_violations(
-    metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource
+    metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> list[FieldError]:
-    return collect_faults(lambda: _update_violations(metadata, old, resource))
+    return collect_faults(lambda: _update_violations(metadata, old, resource, non_owners))
 
 
-def _violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldError]:
+def _violations(
+    metadata: Mapping[str, Any], resource: Resource, non_owners: NonOwners
+) -> list[FieldError]:
     found = Faults(_name_violations(metadata, resource))
     if isinstance(generation := metadata.get("generation"), int) and generation < 0:
         found.append(
@@ -39,13 +43,13 @@ def _violations(metadata: Mapping[str, Any], resource: Resource) -> list[FieldEr
         )
     found += label_violations(metadata.get("labels") or {}, "metadata.labels")
     found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
-    found += _owner_violations(metadata.get("ownerReferences") or ())
+    found += _owner_violations(metadata.get("ownerReferences") or (), non_owners)
     found += _finalizer_violations(metadata.get("finalizers") or (), resource)
     return found
 
 
 def _update_violations(
-    metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource
+    metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> list[FieldError]:
     found = Faults()
     if old.get("deletionTimestamp"):
@@ -73,7 +77,7 @@ def _update_violations(
         )
     found += label_violations(metadata.get("labels") or {}, "metadata.labels")
     found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
-    found += _owner_violations(metadata.get("ownerReferences") or ())
+    found += _owner_violations(metadata.get("ownerReferences") or (), non_owners)
     found += _finalizer_violations(metadata.get("finalizers") or (), resource)
     return found
 
@@ -140,7 +144,7 @@ def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[Fi
     return found
 
 
-def _owner_violations(owners: Any) -> list[FieldError]:
+def _owner_violations(owners: Any, non_owners: NonOwners) -> list[FieldError]:
     """Kubernetes names the list in all of these, not the element."""
     found, at = Faults(), "metadata.ownerReferences"
     controller = ""
@@ -153,8 +157,9 @@ def _owner_violations(owners: Any) -> list[FieldError]:
         for name in ("kind", "name", "uid"):
             if not owner.get(name):
                 found.append(field_error.invalid(f"{at}.{name}", "", "must not be empty"))
-        if (version, kind) in _NO_OWNERS:
-            why = f"/{version}, Kind={kind} is disallowed from being an owner"
+        if (version, kind) in non_owners:
+            named = version if "/" in version else f"/{version}"
+            why = f"{named}, Kind={kind} is disallowed from being an owner"
             found.append(field_error.invalid(at, _rendered(owner), why))
         if owner.get("controller"):
             named = f"{kind}/{owner.get('name') or ''}"

@@ -46,6 +46,7 @@ class Lifecycle:
     graceful_delete: bool = False  # pods
     default_propagation: str = "Background"  # batch/v1 jobs: Orphan
     propagation_warning: str = ""  # to a DELETE without a propagation policy
+    may_own: bool = True  # other objects may name one as their owner
     garbage_collected: bool = True  # may carry orphan/foregroundDeletion finalizers
     # What keeps an object whose last finalizer is gone (namespaces: those of the spec).
     is_held: Callable[[Mapping[str, Any]], bool] = _is_free

@@ -53,13 +53,6 @@ class Preconditions:
                 raise PreconditionFailed(key, "ResourceVersion", self.resource_version, version)
 
 
-class NewValue(msgspec.Struct, frozen=True, gc=False):
-    """What an update wants stored."""
-
-    value: bytes
-    ttl_s: float | None = None
-
-
 class Removal(msgspec.Struct, frozen=True, gc=False):
     """That an update wants the object removed; ``value`` is what its caller gets of it.
 
@@ -87,7 +80,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
 
 # From the present value to what takes its place.
-UpdateFunction = Callable[[StoredValue | None], Awaitable[NewValue | Removal]]
+UpdateFunction = Callable[[StoredValue | None], Awaitable[bytes | Removal]]
 ValidateFunction = Callable[[StoredValue], Awaitable[None]]
 
 
@@ -142,6 +135,7 @@ class ResourceStore:
         preconditions: Preconditions | None = None,
         cached: StoredValue | None = None,
         ignore_not_found: bool = False,
+        ttl_s: float | None = None,
         dry_run: bool = False,
     ) -> Outcome:
         """Store what ``update`` makes of the present value; it may be called several times.
@@ -166,7 +160,8 @@ class ResourceStore:
                     raise
                 current, is_fresh = stored, True
                 continue
-            value, is_removed = wanted.value, isinstance(wanted, Removal)
+            is_removed = isinstance(wanted, Removal)
+            value = wanted.value if isinstance(wanted, Removal) else wanted
             if dry_run:
                 return Outcome(StoredValue(key, value, _revision(current)), current, is_removed)
             if current and not is_removed and value == current.value:
@@ -177,7 +172,7 @@ class ResourceStore:
                 if not current.is_stale:
                     return Outcome(current, current)
             try:
-                revision = await self._swap(key, current, wanted)
+                revision = await self._swap(key, current, wanted, ttl_s)
             except (KeyExists, RevisionConflict) as lost:
                 if lost.current is None and isinstance(wanted, Removal) and wanted.missing_ok:
                     return Outcome(StoredValue(key, value, _revision(current)), current, is_removed)
@@ -216,22 +211,20 @@ class ResourceStore:
             raise KeyNotFound(self.prefix + key)
         return found
 
-    async def _swap(self, key: str, current: StoredValue | None, wanted: NewValue | Removal) -> int:
+    async def _swap(
+        self, key: str, current: StoredValue | None, wanted: bytes | Removal, ttl_s: float | None
+    ) -> int:
         full = self.prefix + key
         if isinstance(wanted, Removal):
             assert current is not None, "only what exists is removed"
             return await self._storage.delete(
                 full, expected=current.revision, replaced=current.value
             )
-        _check_size(wanted.value)
+        _check_size(wanted)
         if current is None:
-            return await self._storage.create(full, wanted.value, ttl_s=wanted.ttl_s)
+            return await self._storage.create(full, wanted, ttl_s=ttl_s)
         return await self._storage.update(
-            full,
-            wanted.value,
-            expected=current.revision,
-            ttl_s=wanted.ttl_s,
-            replaced=current.value,
+            full, wanted, expected=current.revision, ttl_s=ttl_s, replaced=current.value
         )
 
     def _winner(

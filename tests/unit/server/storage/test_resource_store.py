@@ -15,7 +15,7 @@ from proreus.server.storage.interface import (
     StoredValue,
 )
 from proreus.server.storage.memory import MemoryStorage
-from proreus.server.storage.resource_store import NewValue, Preconditions, Removal, ResourceStore
+from proreus.server.storage.resource_store import Preconditions, Removal, ResourceStore
 from proreus.server.storage.resource_stores import ResourceStores
 from proreus.testing.virtual_clock import VirtualClock
 
@@ -41,12 +41,12 @@ class Recorded:
         self.refuse = refuse
         self.seen: list[int] = []
 
-    async def __call__(self, current: StoredValue | None) -> NewValue:
+    async def __call__(self, current: StoredValue | None) -> bytes:
         self.seen.append(current.revision if current else 0)
         value = current.value if current else b""
         if value == self.refuse:
             raise BadRequest("refused")
-        return NewValue(value + self.suffix)
+        return value + self.suffix
 
 
 async def test_keys_are_relative_to_the_prefix(pods: ResourceStore, storage: MemoryStorage) -> None:
@@ -185,22 +185,22 @@ async def test_losing_a_race_starts_over_from_the_winner(pods: ResourceStore) ->
     await pods.create("a", b"1")
     raced = False
 
-    async def update(current: StoredValue | None) -> NewValue:
+    async def update(current: StoredValue | None) -> bytes:
         nonlocal raced
         assert current is not None
         if not raced:
             raced = True
             await pods.guaranteed_update("a", Recorded(suffix=b"!"))
-        return NewValue(current.value + b"+")
+        return current.value + b"+"
 
     assert (await pods.guaranteed_update("a", update)).new.value == b"1!+"
 
 
 async def test_a_creating_update_that_loses_starts_over(pods: ResourceStore) -> None:
-    async def update(current: StoredValue | None) -> NewValue:
+    async def update(current: StoredValue | None) -> bytes:
         if current is None:
             await pods.create("a", b"first")
-        return NewValue((current.value if current else b"") + b"+")
+        return (current.value if current else b"") + b"+"
 
     result = await pods.guaranteed_update("a", update, ignore_not_found=True)
 
@@ -210,9 +210,9 @@ async def test_a_creating_update_that_loses_starts_over(pods: ResourceStore) -> 
 async def test_an_object_deleted_during_an_update_is_not_found(pods: ResourceStore) -> None:
     await pods.create("a", b"1")
 
-    async def update(current: StoredValue | None) -> NewValue:
+    async def update(current: StoredValue | None) -> bytes:
         await pods.delete("a")
-        return NewValue(b"2")
+        return b"2"
 
     with pytest.raises(KeyNotFound):
         await pods.guaranteed_update("a", update)

@@ -26,7 +26,6 @@ from proreus.server.admission.plugins.refusal import Refused, as_forbidden
 from proreus.server.registry.admission import CREATE, UPDATE, Attributes
 from proreus.server.registry.collection import Collection
 from proreus.server.storage.interface import KeyNotFound, StoredValue
-from proreus.server.storage.resource_store import NewValue
 
 _GROWING = (SERVICES, CLAIMS)  # what may use more after an update than before
 
@@ -70,14 +69,14 @@ class ResourceQuota:
                 await self._charge(attributes, quota["metadata"]["name"], wanted)
 
     async def _charge(self, attributes: Attributes, name: str, wanted: Usage) -> None:
-        async def charged(current: StoredValue | None) -> NewValue:
+        async def charged(current: StoredValue | None) -> bytes:
             assert current is not None, "a missing quota is an error before"
             quota = json.decode(current.value)
             used = charge(quota, wanted, attributes.obj or {})
             if used is None or attributes.dry_run:
-                return NewValue(current.value)
+                return current.value
             quota["status"]["used"] = used
-            return NewValue(json.encode(quota))
+            return json.encode(quota)
 
         try:
             await self._quotas.store.guaranteed_update(f"{attributes.namespace}/{name}", charged)

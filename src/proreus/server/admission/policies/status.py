@@ -22,7 +22,6 @@ from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
 from proreus.server.storage.interface import KeyNotFound, StorageError, StoredValue
-from proreus.server.storage.resource_store import NewValue
 from proreus.server.watch_cache.cache_follower import CacheFollower
 from proreus.server.watch_cache.object import CachedObject
 
@@ -80,14 +79,14 @@ class PolicyStatus:
         warnings = await self._lane.run(partial(expression_warnings, obj["spec"], types))
         checked: JsonObject = {"expressionWarnings": warnings} if warnings else {}
 
-        async def update(current: StoredValue | None) -> NewValue:
+        async def update(current: StoredValue | None) -> bytes:
             assert current is not None, "a missing key is an error before"
             present = self._policies.decode(current)
             if present["metadata"].get("generation") == generation:
                 status = present.get("status") or {}
                 seen = {"observedGeneration": generation, "typeChecking": checked}
                 present["status"] = {**status, **seen}
-            return NewValue(splice.stored_from_object(present))
+            return splice.stored_from_object(present)
 
         try:
             await self._policies.store.guaranteed_update(name, update)

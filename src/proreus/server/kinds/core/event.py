@@ -26,7 +26,7 @@ RESOURCES = (
         names=Names.of("", "v1", "Event", "events", "ev"),
         namespaced=True,
         persistence=Persistence(ttl_s=3600.0, cached=False),
-        lifecycle=Lifecycle(create_on_update=True, garbage_collected=False),
+        lifecycle=Lifecycle(create_on_update=True, may_own=False, garbage_collected=False),
         selectable=SelectableFields(
             names=(
                 *(f"involvedObject.{name}" for name in INVOLVED),

@@ -17,7 +17,7 @@ from proreus.server.registry.admission import CREATE
 from proreus.server.registry.failures import translate_errors
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StoredValue
-from proreus.server.storage.resource_store import NewValue, Preconditions
+from proreus.server.storage.resource_store import Preconditions
 
 BINDING = GroupVersionKind("", "v1", "Binding")
 _BINDING = GroupResource("", "pods/binding")
@@ -34,11 +34,11 @@ async def bind(write: Write, binding: JsonObject) -> None:
     meta = metadata.ensure(binding)
     preconditions = Preconditions(meta.get("uid") or None, meta.get("resourceVersion") or None)
 
-    async def attempt(current: StoredValue | None) -> NewValue:
+    async def attempt(current: StoredValue | None) -> bytes:
         assert current is not None, "a missing key is an error before"
         pod = collection.decode(current)
         _assign(pod, binding, write.now)
-        return NewValue(splice.stored_from_object(pod))
+        return splice.stored_from_object(pod)
 
     key = collection.key(write.namespace, name)
     with translate_errors(collection.resource.group_resource, name, "update"):

@@ -22,7 +22,6 @@ from proreus.server.registry.failures import translate_errors
 from proreus.server.registry.verbs.delete import check_preconditions, delete
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StoredValue
-from proreus.server.storage.resource_store import NewValue
 from proreus.server.watch_cache.query import ListQuery, Selection
 
 EVICTION = GroupVersionKind("policy", "v1", "Eviction")
@@ -124,13 +123,13 @@ async def _mark_evicted(write: Write, options: DeleteOptions) -> DeleteOptions:
     collection = write.collection
     resource = collection.resource.group_resource
 
-    async def mark(current: StoredValue | None) -> NewValue:
+    async def mark(current: StoredValue | None) -> bytes:
         assert current is not None, "a missing key is an error before"
         pod = collection.decode(current)
         # Kubernetes names the kind here where it names the resource everywhere else.
         check_preconditions(options, pod["metadata"], GroupResource("", "Pod"), write.name)
         _set_condition(pod.setdefault("status", {}), format_time(write.now))
-        return NewValue(splice.stored_from_object(pod))
+        return splice.stored_from_object(pod)
 
     key = collection.key(write.namespace, write.name)
     with translate_errors(resource, write.name, "update"):
@@ -166,11 +165,11 @@ async def _ask_budgets(write: Write, budgets: Collection, pod: JsonObject) -> st
     if _is_unhealthy_and_free(budget, pod):
         return name
 
-    async def take(current: StoredValue | None) -> NewValue:
+    async def take(current: StoredValue | None) -> bytes:
         assert current is not None, "a missing key is an error before"
         fresh = budgets.decode(current)
         _disrupt(fresh, pod["metadata"]["name"], write.now)
-        return NewValue(splice.stored_from_object(fresh))
+        return splice.stored_from_object(fresh)
 
     key = budgets.key(write.namespace, name)
     await budgets.store.guaranteed_update(key, take, dry_run=write.dry_run)

@@ -17,11 +17,11 @@ from proreus.api.wire import json
 from proreus.api.wire.query import RevisionError, parse_resource_version
 from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.admission import CREATE
+from proreus.server.registry.collection import Collection
 from proreus.server.registry.declared_types import refused_as, type_violations
 from proreus.server.registry.failures import translate_errors
 from proreus.server.registry.tracking import track
 from proreus.server.registry.write import Write
-from proreus.server.resource import Resource
 from proreus.server.resource.rules import Rules, run_validation
 from proreus.server.resource.versions import run_with_conversions
 from proreus.server.storage.interface import VALUE_BYTES_MAX, KeyExists
@@ -77,7 +77,7 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
         stored.pop("status", None)
     if (generation := resource.lifecycle.generation) is not None and generation.starts:
         meta["generation"] = 1
-    errors = await runner.run(lambda: _prepared_violations(stored, resource))
+    errors = await runner.run(lambda: _prepared_violations(stored, write.collection))
     errors += await run_validation(lambda: rules.validate(stored), runner, write.large_runner)
     if errors:
         raise Invalid.of(refused_as(stored, resource), meta.get("name") or "", errors)
@@ -88,12 +88,13 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     return stored
 
 
-def _prepared_violations(stored: JsonObject, resource: Resource) -> list[FieldError]:
+def _prepared_violations(stored: JsonObject, collection: Collection) -> list[FieldError]:
     """Of the metadata, once the kind has made the object ready to be stored."""
+    resource = collection.resource
     resource.rules.prepare_create(stored)
     if wrong := type_violations(stored, resource):
         return wrong
-    return metadata_rules.violations(metadata.ensure(stored), resource)
+    return metadata_rules.violations(metadata.ensure(stored), resource, collection.non_owners)
 
 
 def _warnings(rules: Rules, stored: JsonObject) -> list[str]:

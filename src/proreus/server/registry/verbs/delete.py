@@ -25,7 +25,7 @@ from proreus.server.registry.write import Write
 from proreus.server.resource import Resource
 from proreus.server.resource.lifecycle import ContentsFirst
 from proreus.server.storage.interface import KeyNotFound, StoredValue
-from proreus.server.storage.resource_store import NewValue, Outcome, Preconditions, Removal
+from proreus.server.storage.resource_store import Outcome, Preconditions, Removal
 
 _FINALIZERS = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
@@ -56,13 +56,18 @@ class Delete:
         write, store = self.write, self.write.collection.store
         key = write.collection.key(write.namespace, write.name)
         with translate_errors(write.collection.resource.group_resource, write.name, "delete"):
-            done = await store.guaranteed_update(key, self.next, dry_run=write.dry_run)
+            done = await store.guaranteed_update(
+                key,
+                self.next,
+                ttl_s=write.collection.resource.persistence.ttl_s,
+                dry_run=write.dry_run,
+            )
             if self.is_held or done.is_removed:
                 return done
             new = done.new if write.dry_run else await self._remove(done.new)
         return Outcome(new, done.old, is_removed=True)
 
-    async def next(self, current: StoredValue | None) -> NewValue | Removal:
+    async def next(self, current: StoredValue | None) -> bytes | Removal:
         """The object marked as being deleted, as it is if its deletion is under way already."""
         assert current is not None, "a missing key is an error before"
         write, lifecycle = self.write, self.write.collection.resource.lifecycle
@@ -76,10 +81,10 @@ class Delete:
             self.options = replace(self.options, uid=obj["metadata"].get("uid"))
             if not metadata.is_deleting(obj):
                 return await self._mark_for_contents(obj, contents)
-        grace, ttl_s = self._grace(obj), write.collection.resource.persistence.ttl_s
+        grace = self._grace(obj)
         if grace.is_pending or (contents is not None and lifecycle.is_held(obj)):
             self.is_held = True
-            return NewValue(current.value, ttl_s)
+            return current.value
         await self._admit(obj)
         wanted = finalizers_for(write.collection.resource, obj, self.options)
         if wanted is not None:
@@ -92,9 +97,9 @@ class Delete:
             metadata.mark_deleting(obj, write.now)
         else:
             return Removal(current.value)
-        return NewValue(write.collection.as_written(obj), ttl_s)
+        return write.collection.as_written(obj)
 
-    async def _mark_for_contents(self, obj: JsonObject, contents: ContentsFirst) -> NewValue:
+    async def _mark_for_contents(self, obj: JsonObject, contents: ContentsFirst) -> bytes:
         """The first delete only marks; a later one is an ordinary delete."""
         await self._admit(obj)
         contents.mark(obj, self.write.now)
@@ -102,7 +107,7 @@ class Delete:
             present = obj["metadata"].get("finalizers") or []
             metadata.set_finalizers(obj, _with_policy(present, policy))
         self.is_held = True
-        return NewValue(splice.stored_from_object(obj))
+        return splice.stored_from_object(obj)
 
     async def _remove(self, marked: StoredValue) -> StoredValue:
         """``marked``: our own last write; another delete may remove the object before us."""

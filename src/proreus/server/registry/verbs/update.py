@@ -32,7 +32,7 @@ from proreus.server.registry.write import Write
 from proreus.server.resource.rules import run_validation
 from proreus.server.resource.versions import run_with_conversions
 from proreus.server.storage.interface import PreconditionFailed, StoredValue
-from proreus.server.storage.resource_store import NewValue, Outcome, Removal
+from proreus.server.storage.resource_store import Outcome, Removal
 
 
 async def update(write: Write, obj: JsonObject) -> Outcome:
@@ -103,7 +103,7 @@ class Update:
         write = self.write
         self.strategy = strategy_for(write.collection.resource, write.subresource)
 
-    async def next(self, current: StoredValue | None) -> NewValue | Removal:
+    async def next(self, current: StoredValue | None) -> bytes | Removal:
         """What takes the place of the current value."""
         write, collection = self.write, self.write.collection
         await write.release()  # of the attempt before, which another writer overtook
@@ -116,12 +116,12 @@ class Update:
         wanted = await self.modification.modify(write, collection.to_served(live))
         stored = await self._prepare(wanted, live)
         if await self._is_unchanged(stored, live, current):
-            return NewValue(current.value, collection.resource.persistence.ttl_s)
+            return current.value
         value = await creation.fitted(write, stored, is_apply=not self.tracks)
         if self.strategy.may_end_deletion(stored, live):
             # Another writer may end the deletion first: it is what this update wanted.
             return Removal(value, missing_ok=True)
-        return NewValue(value, collection.resource.persistence.ttl_s)
+        return value
 
     def _check_uid(self, found: str) -> None:
         """On the decoded object: storage would have to decode it once more."""
@@ -142,15 +142,14 @@ class Update:
         again = await collection.load(current)
         return await runner.run(lambda: is_unchanged(stored, again))
 
-    async def _create(self) -> NewValue:
+    async def _create(self) -> bytes:
         write = self.write
         obj = await self.modification.modify(write, None)
         creation.set_namespace(write, obj)
         metadata.wipe_system_fields(obj)
         metadata.without_resource_version(obj)
         prepared = await creation.prepare(write, obj, tracks=self.tracks)
-        value = await creation.fitted(write, prepared, is_apply=not self.tracks)
-        return NewValue(value, write.collection.resource.persistence.ttl_s)
+        return await creation.fitted(write, prepared, is_apply=not self.tracks)
 
     async def _prepare(self, wanted: JsonObject, live: JsonObject) -> JsonObject:
         """The kind's rules, admission and the checks, on the stored version."""
@@ -202,8 +201,10 @@ class Update:
     def _metadata_violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
         """Of the object as it will be, its generation included."""
         self.strategy.prepare(stored, live)
-        resource = self.write.collection.resource
-        found = metadata_rules.update_violations(stored["metadata"], live["metadata"], resource)
+        resource, non_owners = self.write.collection.resource, self.write.collection.non_owners
+        found = metadata_rules.update_violations(
+            stored["metadata"], live["metadata"], resource, non_owners
+        )
         if wrong := type_violations(stored, resource):
             return found + wrong
         if resource.custom:
@@ -240,6 +241,7 @@ async def commit(update: Update) -> Outcome:
                 update.next,
                 cached=collection.newest_cached(key),
                 ignore_not_found=update.may_create,
+                ttl_s=collection.resource.persistence.ttl_s,
                 dry_run=write.dry_run,
             )
         except Exception:

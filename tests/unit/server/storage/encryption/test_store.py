@@ -18,7 +18,7 @@ from proreus.server.storage.encryption.store import EncryptedStorage
 from proreus.server.storage.encryption.transformers import transformers_of
 from proreus.server.storage.interface import DAMAGED
 from proreus.server.storage.memory import MemoryStorage
-from proreus.server.storage.resource_store import NewValue, ResourceStore
+from proreus.server.storage.resource_store import ResourceStore
 from proreus.testing.virtual_clock import VirtualClock
 
 A = "/registry/secrets/default/a"
@@ -75,8 +75,8 @@ async def test_after_a_rotation_old_values_are_read_and_rewritten_by_the_same_up
     storage.use(rules(NEW, OLD))
     store = ResourceStore(storage, "/registry/secrets/")
 
-    async def same(_: object) -> NewValue:
-        return NewValue(VALUE)
+    async def same(_: object) -> bytes:
+        return VALUE
 
     first = await store.guaranteed_update("default/a", same)
     again = await store.guaranteed_update("default/a", same)
