@@ -184,7 +184,7 @@ class ApiServer:
         access = await parts.enter_async_context(
             open_authorization(config, collections, self.metrics, self.clock, offload.queries)
         )
-        built = self._authentication(collections)
+        built = self._authentication(collections, offload)
         admission = self._admission(collections, kinds, conversions, offload, access)
         services = self._services(
             collections, stores, kinds, conversions, offload, built, access, admission
@@ -209,7 +209,7 @@ class ApiServer:
             background(storage.run(), caches.run(), deadlines.run(), admission.run())
         )
         await caches.wait_ready()
-        await parts.enter_async_context(built.running())
+        await parts.enter_async_context(built.running(offload))
         await custom.controller.start()
         await parts.enter_async_context(
             background(custom.run(), flow_control.run(), self._fairness.run())
@@ -220,7 +220,7 @@ class ApiServer:
         self, parts: AsyncExitStack, offload: Offload
     ) -> tuple[Storage, WatchCaches]:
         storage = await parts.enter_async_context(
-            open_storage(self.config, self.catalog, self.metrics, self.clock)
+            open_storage(self.config, self.catalog, self.metrics, self.clock, offload.configuration)
         )
         # A new store has no past: what a server makes of itself is no history to be watched.
         is_new = await storage.current_revision() <= 1
@@ -339,12 +339,13 @@ class ApiServer:
             return None
         return server_context(tls.server, built.authorities, resumes=built.may_resume)
 
-    def _authentication(self, collections: Collections) -> BuiltAuthentication:
+    def _authentication(self, collections: Collections, offload: Offload) -> BuiltAuthentication:
         folder, known = self.config.data_dir, self._credentials
         inputs = AuthenticationInputs(
             collections=collections,
             clock=self.clock,
             registry=self.metrics,
+            offload=offload,
             users={**self.config.tokens, known.token: ADMIN_USER},
             key_file=folder / "service-accounts.key" if folder is not None else None,
             authority=known.tls.authority.certificate.read_text() if known.tls else "",

@@ -18,7 +18,8 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from proreus.aio.turns import Turns
 from proreus.api.status import TooManyRequests
@@ -77,14 +78,13 @@ INLINE = Inline()
 Runner = Inline | Lane
 
 
-class NeedsThread(Exception):
-    """Raised by work that is too long for the loop: it must be done by ``work`` in ``lane``, or in
-    that of large bodies."""
+@dataclass(frozen=True, slots=True)
+class NeedsThread(Generic[T]):
+    """Instead of a result that takes too long for the loop: ``work`` finds it, in ``lane`` or, if
+    that is None, in the lane of large bodies."""
 
-    def __init__(self, lane: Lane | None, work: Callable[[], Any]) -> None:
-        super().__init__()
-        self.lane = lane
-        self.work = work
+    work: Callable[[], T]
+    lane: Lane | None = None
 
 
 class Offload:
@@ -100,6 +100,7 @@ class Offload:
         self.custom_objects = Lane("custom objects", 1)  # rules and patterns that take long
         self.expressions = Lane("expressions", 1)  # of admission, those that take long
         self.audit = Lane("audit", 1)  # the disk of the log
+        self.configuration = Lane("configuration", 1)  # files that changed, keys to be made
 
     def close(self) -> None:
         for lane in (
@@ -111,6 +112,7 @@ class Offload:
             self.custom_objects,
             self.expressions,
             self.audit,
+            self.configuration,
         ):
             lane.close()
 

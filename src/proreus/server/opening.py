@@ -24,7 +24,11 @@ _FILE = "objects.db"
 
 @asynccontextmanager
 async def open_storage(
-    config: ServerConfig, catalog: Iterable[Resource], registry: CollectorRegistry, clock: Clock
+    config: ServerConfig,
+    catalog: Iterable[Resource],
+    registry: CollectorRegistry,
+    clock: Clock,
+    lane: Runner,
 ) -> AsyncIterator[Storage]:
     """Raises StorageLocked, StorageCorrupt, Unavailable, ConfigInvalid."""
     async with open_plain_storage(config, clock) as storage:
@@ -37,7 +41,9 @@ async def open_storage(
             resource.store_name: f"{resource.plural}.{resource.stored_gvk.group}".rstrip(".")
             for resource in catalog
         }
-        encrypting = open_encrypted(config.encryption_config, storage, resources, registry, clock)
+        encrypting = open_encrypted(
+            config.encryption_config, storage, resources, registry, clock, lane
+        )
         try:
             async with encrypting as encrypted:
                 yield encrypted

@@ -136,7 +136,7 @@ async def open_auditor(
     async with AsyncExitStack() as running:
         for backend in backends:
             await running.enter_async_context(backend_running(backend))
-        await running.enter_async_context(background(policy_file.run()))
+        await running.enter_async_context(background(policy_file.run(lane)))
         yield Auditor(policy_file, backends, metrics, clock)
 
 

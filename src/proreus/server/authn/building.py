@@ -26,6 +26,7 @@ from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authn.token_check import TokenCheck, for_audiences
 from proreus.server.authn.tokens import StaticTokens, TokensFileInvalid, read_tokens_file
 from proreus.server.authn.webhook_tokens import WebhookTokens
+from proreus.server.offload import Offload
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.user import User
 from proreus.server.webhooks.kubeconfig import KubeconfigInvalid, read_webhook_kubeconfig
@@ -40,6 +41,7 @@ class AuthenticationInputs:
     collections: Collections
     clock: Clock
     registry: CollectorRegistry
+    offload: Offload
     users: Mapping[str, User]  # by their tokens
     key_file: Path | None  # for a key of the server's own
     authority: str = ""
@@ -58,9 +60,10 @@ class BuiltAuthentication:
     webhook: WebhookTokens | None = None
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, offload: Offload) -> AsyncIterator[None]:
         """What of it goes on beside the requests."""
-        parts = self.issuers.parts(self.authentication) if self.issuers is not None else ()
+        lane, issuers = offload.configuration, self.issuers
+        parts = issuers.parts(self.authentication, lane) if issuers is not None else ()
         try:
             async with background(*parts):
                 yield
@@ -85,7 +88,7 @@ def build_authentication(
     if proxy_options is not None:
         path = proxy_options.client_ca_file
         proxies = Authorities.read(path, "requestheader-client-ca-file")
-    issuers = configured_issuers(options, metrics, clock)
+    issuers = configured_issuers(options, metrics, clock, inputs.offload.expressions)
     checks = _token_checks(options, inputs, users, accounts)
     if issuers is not None:
         own = options.service_accounts.audiences
@@ -144,7 +147,12 @@ def _service_accounts(
 ) -> ServiceAccountTokens:
     wanted = options.service_accounts
     bindable = {kind: inputs.collections.named("", "v1", f"{kind}s") for kind in _BINDABLE}
-    keys = ServiceAccountKeys(inputs.key_file, wanted.signing_key_file, wanted.key_files)
+    keys = ServiceAccountKeys(
+        inputs.key_file,
+        wanted.signing_key_file,
+        wanted.key_files,
+        lane=inputs.offload.configuration,
+    )
     return ServiceAccountTokens(BoundObjects(bindable, inputs.clock), inputs.clock, keys, wanted)
 
 

@@ -17,6 +17,7 @@ from proreus.server.authn.metrics import AuthenticationMetrics
 from proreus.server.authn.options import AuthenticationInvalid, AuthenticationOptions
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile, Reloads
+from proreus.server.offload import Runner
 
 if TYPE_CHECKING:
     from proreus.server.authn.chain import Authentication
@@ -35,7 +36,9 @@ class Issuers:
     options: AuthenticationOptions
     file: FollowedFile[AuthenticationConfig] | None = None  # None: flags name the issuer
 
-    def parts(self, authentication: Authentication) -> list[Coroutine[Any, Any, None]]:
+    def parts(
+        self, authentication: Authentication, lane: Runner
+    ) -> list[Coroutine[Any, Any, None]]:
         """To be run. What the file says of the anonymous goes to ``authentication``."""
         file = self.file
         if file is None:
@@ -46,13 +49,16 @@ class Issuers:
             authentication.anonymous = anonymous_of(self.options, self)
 
         file.on_change = take
-        return [self.authenticators.run(), file.run()]
+        return [self.authenticators.run(), file.run(lane)]
 
 
 def configured_issuers(
-    options: AuthenticationOptions, metrics: AuthenticationMetrics, clock: Clock
+    options: AuthenticationOptions, metrics: AuthenticationMetrics, clock: Clock, lane: Runner
 ) -> Issuers | None:
-    """None if there are none. Raises AuthenticationInvalid."""
+    """``lane`` for expressions over claims. None: there are no issuers.
+
+    Raises AuthenticationInvalid.
+    """
     own = options.service_accounts.issuers
     if options.config_file is not None:
         from proreus.server.authn.jwt.authenticators import JwtAuthenticators
@@ -62,13 +68,13 @@ def configured_issuers(
             file = _follow(options.config_file, options, metrics.reloads, clock)
         except ConfigFileInvalid as error:
             raise AuthenticationInvalid(str(error)) from error
-        return Issuers(JwtAuthenticators(file.value.jwt, metrics, clock), options, file)
+        return Issuers(JwtAuthenticators(file.value.jwt, metrics, clock, lane), options, file)
     if options.oidc.issuer_url:
         from proreus.server.authn.jwt.authenticators import JwtAuthenticators
         from proreus.server.authn.oidc_flags import flags_config
 
         config = flags_config(options.oidc, own)
-        return Issuers(JwtAuthenticators([config], metrics, clock), options)
+        return Issuers(JwtAuthenticators([config], metrics, clock, lane), options)
     return None
 
 

@@ -7,13 +7,13 @@ an ECDSA key of before go on with it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proreus.net.private_files import read_private, write_private
 from proreus.server.authn.options import AuthenticationInvalid
+from proreus.server.offload import INLINE, Runner
 
 if TYPE_CHECKING:
     from proreus.server.authn.jwt.keys import VerificationKey
@@ -24,14 +24,16 @@ _BITS = 2048
 
 class ServiceAccountKeys:
     """``own_file`` keeps the server's own key, None: it lives as long as the server. Used only if
-    there is no ``signing_key_file``. Raises AuthenticationInvalid."""
+    there is no ``signing_key_file``; made in ``lane``. Raises AuthenticationInvalid."""
 
     def __init__(
         self,
         own_file: Path | None = None,
         signing_key_file: Path | None = None,
         key_files: Sequence[Path] = (),
+        lane: Runner = INLINE,
     ) -> None:
+        self._lane = lane
         self._own_file = own_file
         self._signing: PrivateKey | None = None
         self._verifying: list[VerificationKey] = []
@@ -44,7 +46,7 @@ class ServiceAccountKeys:
 
     async def signing(self) -> PrivateKey:
         """Found or made. Raises AuthenticationInvalid."""
-        return self._found() or self._adopted(await asyncio.to_thread(_make))
+        return self._found() or self._adopted(await self._lane.run(_make))
 
     def _adopted(self, made: PrivateKey) -> PrivateKey:
         if found := self._found():

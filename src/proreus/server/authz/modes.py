@@ -205,7 +205,7 @@ async def open_access_control(
         )
         reader.begin_with(file.value)
         access = make(file.value)
-        following = [file.run(), access.run()]
+        following = [file.run(runner), access.run()]
     async with background(*following):
         try:
             yield access

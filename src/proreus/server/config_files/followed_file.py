@@ -6,7 +6,6 @@ runs leaves the value that was read before in force, and is logged and counted o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -16,6 +15,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from proreus.aio.clock import Clock
 from proreus.server.config_files.fields import ConfigFileInvalid
+from proreus.server.offload import Runner
 
 _CHECK_S = 60.0
 _BYTES_MAX = 4 * 1024 * 1024
@@ -57,8 +57,8 @@ class Reloads:
 class FollowedFile(Generic[T]):
     """``value`` is the one in force. Raises ConfigFileInvalid if there is none to begin with.
 
-    ``what`` the file has, for messages. ``parse`` raises ConfigFileInvalid; it is called in a
-    thread when the file has changed. ``on_change`` is called in the loop with each further value.
+    ``what`` the file has, for messages. ``parse`` raises ConfigFileInvalid. Once it is followed, it
+    is read and parsed in a lane; ``on_change`` is called in the loop with each further value.
     """
 
     def __init__(
@@ -79,19 +79,19 @@ class FollowedFile(Generic[T]):
         self._text: bytes | None = self._read()
         self.value = self._parsed(self._text)
 
-    async def run(self) -> None:
+    async def run(self, lane: Runner) -> None:
         while True:
             await self._clock.sleep(_CHECK_S)
-            await self.reload()
+            await self.reload(lane)
 
-    async def reload(self) -> None:
+    async def reload(self, lane: Runner) -> None:
         """Take over what the file says now, if that is valid."""
         before, self._text = self._text, None
         try:
-            self._text = text = await asyncio.to_thread(self._read)
+            self._text = text = await lane.run(self._read)
             if text == before:
                 return
-            value = await asyncio.to_thread(self._parsed, text)
+            value = await lane.run(lambda: self._parsed(text))
         except ConfigFileInvalid as error:
             if self._text is None and before is None:
                 return  # it could not be read the last time either

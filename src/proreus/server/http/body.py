@@ -37,10 +37,6 @@ _JSON = Media.JSON.value
 # A place in Kubernetes' sources that its clients see in messages.
 _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
-# A version that is no longer served, but still taken from those who drain nodes.
-_TAKEN_AS = {
-    GroupVersionKind("policy", "v1beta1", "Eviction"): GroupVersionKind("policy", "v1", "Eviction")
-}
 
 
 class Body(NamedTuple):
@@ -97,16 +93,31 @@ class ObjectDecoder:
         return Body(text, media, self._lane if is_long(text, media) else INLINE)
 
     async def decode(
-        self, exchange: Exchange, body: Body, expected: GroupVersionKind, validation: str
+        self,
+        exchange: Exchange,
+        body: Body,
+        expected: GroupVersionKind,
+        validation: str,
+        past_kind: GroupVersionKind | None = None,
     ) -> JsonObject:
-        """Raises BadRequest. ``validation``: Strict, Warn or "" (warn), Ignore."""
-        obj = await body.runner.run(lambda: self._decode(exchange, body, expected, validation))
+        """``validation``: Strict, Warn or "" (warn), Ignore. ``past_kind`` is accepted as well.
+
+        Raises BadRequest.
+        """
+        obj = await body.runner.run(
+            lambda: self._decode(exchange, body, expected, validation, past_kind)
+        )
         if exchange.audit is not None:
             exchange.audit.set_request_object(obj)
         return obj
 
     def _decode(
-        self, exchange: Exchange, body: Body, expected: GroupVersionKind, validation: str
+        self,
+        exchange: Exchange,
+        body: Body,
+        expected: GroupVersionKind,
+        validation: str,
+        past_kind: GroupVersionKind | None,
     ) -> JsonObject:
         text, media, runner = body
         # The known specs belong to the loop.
@@ -124,7 +135,7 @@ class ObjectDecoder:
         node = self._kinds.node(expected)
         is_custom = node is not None and node.decode is not None
         if not is_custom:
-            self._check_kind(gvk, expected)
+            self._check_kind(gvk, expected, past_kind)
         elif not declared.kind:
             raise _without_kind(gvk, expected, text, parsed, validation)
         else:
@@ -198,8 +209,13 @@ class ObjectDecoder:
         except DecodeError as error:
             raise _cannot(gvk, _DELETE_OPTIONS.kind, str(error)) from error
 
-    def _check_kind(self, gvk: GroupVersionKind, expected: GroupVersionKind) -> None:
-        if gvk is expected or gvk == expected or _TAKEN_AS.get(gvk) == expected:
+    def _check_kind(
+        self,
+        gvk: GroupVersionKind,
+        expected: GroupVersionKind,
+        past_kind: GroupVersionKind | None,
+    ) -> None:
+        if gvk is expected or gvk in (expected, past_kind):
             return
         if not self._kinds.is_known(gvk):
             raise _cannot(gvk, expected.kind, not_registered(gvk))

@@ -2,7 +2,8 @@
 
 Every hook is synchronous and pure but for the object it is given. Objects are decoded JSON dicts
 in the storage version, with metadata. ``prepare_*`` runs after decoding and defaulting, before
-admission and validation; ``validate_*`` returns every violation and raises only NeedsThread.
+admission and validation; ``validate_*`` returns every violation, or NeedsThread if finding them
+takes long.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ from proreus.server.resource.selectable import dig
 Default = Callable[[JsonObject], None]
 PrepareCreate = Callable[[JsonObject], None]
 PrepareUpdate = Callable[[JsonObject, JsonObject], None]  # new, old
-Validate = Callable[[JsonObject], list[FieldError]]
-ValidateUpdate = Callable[[JsonObject, JsonObject], list[FieldError]]  # new, old
+Validated = list[FieldError] | NeedsThread[list[FieldError]]
+Validate = Callable[[JsonObject], Validated]
+ValidateUpdate = Callable[[JsonObject, JsonObject], Validated]  # new, old
 Warnings = Callable[[JsonObject], list[str]]
 
 
 async def run_validation(
-    validate: Callable[[], list[FieldError]], runner: Runner, large_runner: Runner
+    validate: Callable[[], Validated], runner: Runner, large_runner: Runner
 ) -> list[FieldError]:
     """What a ``validate_*`` finds, in a thread if it takes long, cut off if it is too much."""
     try:
-        try:
-            return await runner.run(validate)
-        except NeedsThread as needed:
-            found: list[FieldError] = await (needed.lane or large_runner).run(needed.work)
-            return found
+        found = await runner.run(validate)
+        if isinstance(found, NeedsThread):
+            return await (found.lane or large_runner).run(found.work)
+        return found
     except TooManyFaults as many:
         return many.found
 
@@ -67,8 +68,19 @@ class Rules:
     warns_of_changes: bool = False  # an update warns only if it raises the generation
     keeps_status: bool = False  # a create may bring its status along (nodes)
 
-    def check_update(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
+    def check_update(self, new: JsonObject, old: JsonObject) -> Validated:
         found = self.validate_update(new, old) if self.validate_update else self.validate(new)
+        if not self.immutable:
+            return found
+        if isinstance(found, NeedsThread):
+            work = found.work
+            return NeedsThread(lambda: self._with_changed(work(), new, old), found.lane)
+        return self._with_changed(found, new, old)
+
+    def _with_changed(
+        self, found: list[FieldError], new: JsonObject, old: JsonObject
+    ) -> list[FieldError]:
+        """And what the update changes although it is immutable."""
         for at in self.immutable:
             path = tuple(at.split("."))
             if (now := dig(new, path)) != dig(old, path):

@@ -31,10 +31,12 @@ class PartialUpdate:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subresource:
     """``kind`` may live in another group version. ``update`` None: as the object itself is updated;
-    ``status`` follows the rules of its kind. ``printer``: of objects of its own kind (Scale)."""
+    ``status`` follows the rules of its kind. ``printer``: of objects of its own kind (Scale).
+    ``past_kind``: the same in a version that is no longer served, but still accepted."""
 
     name: str
     kind: GroupVersionKind
     verbs: tuple[str, ...]
     update: PartialUpdate | None = None
     printer: Printer = NAME_AND_CREATION
+    past_kind: GroupVersionKind | None = None

@@ -15,6 +15,7 @@ from proreus.server.audit.policy import Level, Policy, Stage
 from proreus.server.audit.policy_file import follow_policy, parse_policy
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile
+from proreus.server.offload import INLINE
 from proreus.testing.virtual_clock import VirtualClock
 
 HEAD = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
@@ -136,8 +137,8 @@ async def test_a_file_that_becomes_wrong_leaves_the_policy_in_force_and_is_count
     before = policy_file.value
 
     file.write_text(HEAD + "rules: 1")
-    await policy_file.reload()
-    await policy_file.reload()
+    await policy_file.reload(INLINE)
+    await policy_file.reload(INLINE)
 
     assert policy_file.value is before
     assert reloads(registry, "failure") == 1
@@ -149,7 +150,7 @@ async def test_a_file_that_changes_takes_effect(tmp_path: Path) -> None:
     policy_file = opened(file, registry)
 
     file.write_text(HEAD + "rules:\n- level: Request\n")
-    await policy_file.reload()
+    await policy_file.reload(INLINE)
 
     assert policy_file.value.rules[0].recording.level is Level.REQUEST
     assert reloads(registry, "success") == 1

@@ -22,6 +22,7 @@ from proreus.server.authn.metrics import AuthenticationMetrics
 from proreus.server.authn.oidc_flags import flags_config
 from proreus.server.authn.options import AuthenticationInvalid, OidcOptions
 from proreus.server.authn.token_check import Rejected
+from proreus.server.offload import INLINE
 from proreus.server.registry.user import User
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.server.authn.issuer import KEYS, RSA_KEY, WELL_KNOWN, TestIssuer
@@ -45,7 +46,7 @@ class World:
         self.clock = VirtualClock()
         self.registry = CollectorRegistry()
         metrics = AuthenticationMetrics(self.registry)
-        self.authenticators = JwtAuthenticators([config_of(issuer)], metrics, self.clock)
+        self.authenticators = JwtAuthenticators([config_of(issuer)], metrics, self.clock, INLINE)
 
     async def check(self, **claims: Any) -> User | Rejected | None:
         return await self.authenticators.check(self.issuer.token(**claims))

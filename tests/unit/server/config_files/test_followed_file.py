@@ -11,6 +11,7 @@ import pytest
 from proreus.aio.tasks import background
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile, Reloads
+from proreus.server.offload import INLINE
 from proreus.testing.virtual_clock import VirtualClock
 
 
@@ -58,7 +59,7 @@ async def test_a_change_takes_effect_within_a_minute(world: World) -> None:
     file = world.follow(seen.put_nowait)
     world.path.write_text("2")
 
-    async with background(file.run()):
+    async with background(file.run(INLINE)):
         await world.clock.advance(60)
         assert await seen.get() == 2
 
@@ -72,12 +73,12 @@ async def test_a_file_that_is_gone_is_counted_once_and_taken_again_when_it_is_ba
     file = world.follow()
 
     world.path.unlink()
-    await file.reload()
-    await file.reload()
+    await file.reload(INLINE)
+    await file.reload(INLINE)
     assert (file.value, world.reloads.counts) == (1, {"failure": 1})
 
     world.path.write_text("3")
-    await file.reload()
+    await file.reload(INLINE)
     assert (file.value, world.reloads.counts) == (3, {"failure": 1, "success": 1})
 
 
@@ -85,7 +86,7 @@ async def test_a_wrong_change_is_counted_once_and_leaves_the_value_in_force(worl
     file = world.follow()
 
     world.path.write_text("three")
-    await file.reload()
-    await file.reload()
+    await file.reload(INLINE)
+    await file.reload(INLINE)
 
     assert (file.value, world.reloads.counts) == (1, {"failure": 1})

@@ -10,6 +10,7 @@ from proreus.server.kinds import builtin_resources
 from proreus.server.resource import Resource, Rules
 from proreus.server.schema.check import check
 from proreus.server.schema.definitions import Definitions
+from tests.unit.server.validated import at_once
 
 UID = "11111111-2222-3333-4444-555555555555"
 CONTAINER = {"name": "c", "image": "nginx:1.25"}
@@ -54,7 +55,7 @@ def created(api_version: str, kind: str, **fields: Any) -> Json:
 def errors(api_version: str, kind: str, **fields: Any) -> list[str]:
     """Every violation of a new object."""
     obj = created(api_version, kind, **fields)
-    return [str(error) for error in rules_of(obj).validate(obj)]
+    return [str(error) for error in at_once(rules_of(obj).validate(obj))]
 
 
 def updated(old: Json, change: Json) -> tuple[Json, list[str]]:
@@ -65,7 +66,7 @@ def updated(old: Json, change: Json) -> tuple[Json, list[str]]:
     if "status" in old:
         new["status"] = copy.deepcopy(old["status"])
     rules.prepare_update(new, copy.deepcopy(old))
-    return new, [str(error) for error in rules.check_update(new, old)]
+    return new, [str(error) for error in at_once(rules.check_update(new, old))]
 
 
 def status_errors(old: Json, status: Json) -> list[str]:
@@ -73,7 +74,7 @@ def status_errors(old: Json, status: Json) -> list[str]:
     rules = rules_of(old)
     rules.default(new)
     rules.prepare_status(new, copy.deepcopy(old))
-    return [str(error) for error in rules.validate_status(new, old)]
+    return [str(error) for error in at_once(rules.validate_status(new, old))]
 
 
 def _merged(target: Any, change: Any) -> Any:

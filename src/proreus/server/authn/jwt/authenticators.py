@@ -23,6 +23,7 @@ from proreus.server.authn.metrics import AuthenticationMetrics
 from proreus.server.authn.remembered_tokens import SUCCESS_TTL_S, RememberedTokens
 from proreus.server.authn.token_check import Rejected
 from proreus.server.cel.pace import PaceExceeded, on_loop, on_thread
+from proreus.server.offload import Runner
 from proreus.server.registry.user import User
 
 _EARLY_S = 60.0  # how much earlier than it says a token may be used: clocks differ
@@ -33,10 +34,16 @@ class JwtAuthenticators:
     """``run`` fetches the keys of all issuers."""
 
     def __init__(
-        self, configs: Iterable[JwtConfig], metrics: AuthenticationMetrics, clock: Clock
+        self,
+        configs: Iterable[JwtConfig],
+        metrics: AuthenticationMetrics,
+        clock: Clock,
+        lane: Runner,
     ) -> None:
+        """``lane`` for expressions over claims that take long."""
         self._metrics = metrics
         self._clock = clock
+        self._lane = lane
         self._changed = Gate()
         self._tasks: dict[IssuerKeys, asyncio.Task[None]] = {}
         self._by_url: dict[str, tuple[JwtConfig, IssuerKeys]] = {}
@@ -81,7 +88,7 @@ class JwtAuthenticators:
         if responsible is None:
             return None
         begun = self._clock.monotonic()
-        verdict = await _checked(found, *responsible, self._clock.now())
+        verdict = await _checked(found, *responsible, self._clock.now(), self._lane)
         is_success = isinstance(verdict, User)
         self._metrics.observe_issuer(
             url, is_success=is_success, seconds=self._clock.monotonic() - begun
@@ -93,7 +100,7 @@ class JwtAuthenticators:
 
 
 async def _checked(
-    token: CompactToken, config: JwtConfig, keys: IssuerKeys, now: float
+    token: CompactToken, config: JwtConfig, keys: IssuerKeys, now: float, lane: Runner
 ) -> User | Rejected:
     if keys.keys is None:
         return Rejected("oidc: authenticator not initialized")
@@ -112,7 +119,7 @@ async def _checked(
     except ClaimsRefused as error:
         return Rejected(str(error))
     try:
-        return await asyncio.to_thread(user_of, config, token.claims, on_thread())
+        return await lane.run(lambda: user_of(config, token.claims, on_thread()))
     except ClaimsRefused as error:
         return Rejected(str(error))
 

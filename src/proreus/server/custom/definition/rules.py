@@ -17,7 +17,7 @@ from proreus.server.custom.definition.conversion_rules import conversion_violati
 from proreus.server.custom.definition.versions import versions_violations
 from proreus.server.custom.schema.formats import KNOWN
 from proreus.server.offload import Lane, NeedsThread
-from proreus.server.resource.rules import Rules
+from proreus.server.resource.rules import Rules, Validated
 
 _QUICK_BYTES = 20_000
 _NAMES = ("plural", "singular", "kind", "listKind")
@@ -261,15 +261,13 @@ DEFINITION = Rules(
 def definition_rules(lane: Lane) -> Rules:
     """What is large, or has rules to be compiled, is validated in the lane."""
 
-    def validate(obj: JsonObject) -> list[FieldError]:
-        if _is_quick(obj):
-            return _validate(obj)
-        raise NeedsThread(lane, lambda: _validate(obj))
+    def validate(obj: JsonObject) -> Validated:
+        return _validate(obj) if _is_quick(obj) else NeedsThread(lambda: _validate(obj), lane)
 
-    def validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    def validate_update(new: JsonObject, old: JsonObject) -> Validated:
         if _is_quick(new):
             return _validate_update(new, old)
-        raise NeedsThread(lane, lambda: _validate_update(new, old))
+        return NeedsThread(lambda: _validate_update(new, old), lane)
 
     return replace(DEFINITION, validate=validate, validate_update=validate_update)
 

@@ -9,6 +9,7 @@ from proreus.api.field_error import FieldError
 from proreus.server.cel.pace import CostPace, PaceExceeded, on_loop, on_thread, unhurried
 from proreus.server.custom.schema.structural import Structural
 from proreus.server.offload import Lane, NeedsThread
+from proreus.server.resource.rules import Validated
 
 if TYPE_CHECKING:
     from proreus.server.custom.schema.validation_rules.program import SchemaRules
@@ -40,12 +41,12 @@ class Expressions:
         rules = self._rules = self._rules or SchemaRules(self._schema)
         return found + rules.violations(obj, old, pace=pace)
 
-    def paced(self, validate: Callable[[CostPace], list[FieldError]]) -> list[FieldError]:
-        """Validate on the loop, or raise NeedsThread if that takes long."""
+    def paced(self, validate: Callable[[CostPace], list[FieldError]]) -> Validated:
+        """Validate on the loop, or in a thread if that takes long."""
         lane = self._lane
         if lane is None:
             return validate(unhurried())
         try:
             return validate(on_loop())
         except PaceExceeded:
-            raise NeedsThread(lane, lambda: validate(on_thread())) from None
+            return NeedsThread(lambda: validate(on_thread()), lane)

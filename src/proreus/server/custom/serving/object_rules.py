@@ -22,6 +22,7 @@ from proreus.server.custom.schema.structural import MISSING, Structural
 from proreus.server.custom.schema.validate import validate, validate_object
 from proreus.server.custom.serving.scale import ScalePaths
 from proreus.server.resource import Rules
+from proreus.server.resource.rules import Validated
 from proreus.server.schema.check import DecodeError, check
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
@@ -138,13 +139,13 @@ class CustomRules:
             new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
         new["metadata"].setdefault("generation", 1)
 
-    def _validate(self, obj: JsonObject) -> list[FieldError]:
+    def _validate(self, obj: JsonObject) -> Validated:
         return self._violations(self._served(obj), MISSING)
 
-    def _validate_update(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
+    def _validate_update(self, new: JsonObject, old: JsonObject) -> Validated:
         return self._violations(self._served(new), self._served(old))
 
-    def _validate_status(self, new: JsonObject, old: JsonObject) -> list[FieldError]:
+    def _validate_status(self, new: JsonObject, old: JsonObject) -> Validated:
         """Only status is looked at; messages name places inside of it."""
         schema = self.schema.properties.get("status")
         if schema is None:
@@ -165,7 +166,7 @@ class CustomRules:
 
         return self.expressions.paced(violations)
 
-    def _violations(self, obj: JsonObject, old: Any) -> list[FieldError]:
+    def _violations(self, obj: JsonObject, old: Any) -> Validated:
         """In the order in which Kubernetes reports them."""
 
         def violations(pace: CostPace) -> list[FieldError]:

@@ -40,7 +40,11 @@ async def read_write(
     body = await services.decoder.read(exchange)
     options = write_options(exchange, kind)
     obj = await services.decoder.decode(
-        exchange, body, expected or route.resource.gvk, options.field_validation
+        exchange,
+        body,
+        expected or route.resource.gvk,
+        options.field_validation,
+        route.subresource.past_kind if route.subresource is not None else None,
     )
     return WriteRequest(begin_write(services, exchange, route, options, body.runner), obj)
 

@@ -24,7 +24,7 @@ from proreus.server.kinds.parts.request_matching import (
     default_rule,
 )
 from proreus.server.resource import Cells, Fill, Printer, Resource, Rules
-from proreus.server.resource.rules import Validate
+from proreus.server.resource.rules import Validated
 
 if TYPE_CHECKING:
     from proreus.server.cel.policy import PolicyCompiler
@@ -174,11 +174,15 @@ def _check_param(found: Findings, at: str, reference: Json) -> None:
 
 
 def admission_policy(
-    kind: str, counted: str, violations: Validate, *, has_status: bool = False
+    kind: str,
+    counted: str,
+    violations: Callable[[JsonObject], list[FieldError]],
+    *,
+    has_status: bool = False,
 ) -> Resource:
     """``counted``: the field of the spec that lists what the policy does."""
 
-    def validate(obj: JsonObject) -> list[FieldError]:
+    def validate(obj: JsonObject) -> Validated:
         return on_thread_if_many(count_expressions(obj["spec"]), lambda: violations(obj))
 
     columns = "Name", f"{counted.capitalize()}:integer", "ParamKind", "Age"

@@ -15,6 +15,7 @@ from proreus.api.field_error import FieldError, Reason
 from proreus.api.json_types import Json
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.offload import NeedsThread
+from proreus.server.resource.rules import Validated
 
 if TYPE_CHECKING:
     from proreus.server.cel.admission import ExpressionInvalid
@@ -59,11 +60,9 @@ def expression_error(at: str, text: str, error: ExpressionInvalid) -> FieldError
     return field_error.invalid(at, text, str(error))
 
 
-def on_thread_if_many(expressions: int, work: Callable[[], list[FieldError]]) -> list[FieldError]:
-    """What ``work`` finds. Raises NeedsThread if that takes longer than the loop can wait."""
-    if expressions > _ON_LOOP_MAX:
-        raise NeedsThread(None, work)
-    return work()
+def on_thread_if_many(expressions: int, work: Callable[[], list[FieldError]]) -> Validated:
+    """What ``work`` finds, at once if that takes no longer than the loop can wait."""
+    return NeedsThread(work) if expressions > _ON_LOOP_MAX else work()
 
 
 def check_device_selectors(found: Findings, at: str, selectors: list[Json] | None) -> None:

@@ -17,6 +17,7 @@ from proreus.server.kinds.parts.request_matching import (
     default_rule,
 )
 from proreus.server.resource import Cells, Printer, Rules
+from proreus.server.resource.rules import Validated
 
 _TIMEOUT_MAX_S = 30
 
@@ -39,12 +40,12 @@ def webhook_rules(*, mutating: bool) -> Rules:
     return Rules(default=default, validate=_validate, validate_update=_validate_update)
 
 
-def _validate(obj: JsonObject) -> list[FieldError]:
+def _validate(obj: JsonObject) -> Validated:
     conditions = sum(len(hook.get("matchConditions") or ()) for hook in obj.get("webhooks") or ())
     return on_thread_if_many(conditions, lambda: _violations(obj))
 
 
-def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+def _validate_update(new: JsonObject, old: JsonObject) -> Validated:
     """Conditions that an older server accepted stay as long as none is changed."""
     if _conditions(new) == _conditions(old):
         return _violations(new, checks_conditions=False)

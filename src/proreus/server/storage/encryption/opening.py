@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile, Reloads
+from proreus.server.offload import Runner
 from proreus.server.storage.encryption.configuration import (
     AesCbc,
     AesGcm,
@@ -48,36 +50,32 @@ class EncryptionMetrics(Collector):
         yield from self.reloads.families("apiserver_encryption_config_controller")
 
 
+@dataclass(slots=True, eq=False)
 class EncryptionFile:
     """Keeps a storage encrypting as its file says. A fault in a changed file changes nothing."""
 
-    def __init__(
-        self,
-        file: FollowedFile[EncryptionConfiguration],
-        storage: EncryptedStorage,
-        resources: Mapping[str, str],
-        clock: Clock,
-    ) -> None:
-        self._file = file
-        self._storage = storage
-        self._resources = resources
-        self._clock = clock
-        self._channels = AsyncExitStack()  # to the key management services in use
+    file: FollowedFile[EncryptionConfiguration]
+    storage: EncryptedStorage
+    resources: Mapping[str, str]
+    clock: Clock
+    _channels: AsyncExitStack = field(
+        init=False, default_factory=AsyncExitStack
+    )  # to the key management services in use
 
-    async def run(self) -> None:
-        read_at = self._clock.monotonic()
+    async def run(self, lane: Runner) -> None:
+        read_at = self.clock.monotonic()
         while True:
-            await self._clock.sleep(_TICK_S)
-            if self._clock.monotonic() - read_at >= _FILE_S:
-                read_at = self._clock.monotonic()
-                await self.reload()
-            for service in self._storage.key_services:
+            await self.clock.sleep(_TICK_S)
+            if self.clock.monotonic() - read_at >= _FILE_S:
+                read_at = self.clock.monotonic()
+                await self.reload(lane)
+            for service in self.storage.key_services:
                 await service.follow_when_due()
 
-    async def reload(self) -> None:
-        before = self._file.value
-        await self._file.reload()
-        if self._file.value is before:
+    async def reload(self, lane: Runner) -> None:
+        before = self.file.value
+        await self.file.reload(lane)
+        if self.file.value is before:
             return
         try:
             await self.apply()
@@ -90,7 +88,7 @@ class EncryptionFile:
         entries: list[tuple[ResourceProviders, Transformers]] = []
         services: list[KeyService] = []
         async with AsyncExitStack() as opening:
-            for entry in self._file.value.entries:
+            for entry in self.file.value.entries:
                 transformers: list[Transformer] = []
                 for provider in entry.providers:
                     if isinstance(provider, Kms):
@@ -101,7 +99,7 @@ class EncryptionFile:
                         transformers.extend(_local_transformers(provider))
                 entries.append((entry, Transformers(tuple(transformers))))
             before, self._channels = self._channels, opening.pop_all()
-        self._storage.use(EncryptionRules(entries, self._resources), services)
+        self.storage.use(EncryptionRules(entries, self.resources), services)
         await before.aclose()
 
     def _open_kms(self, provider: Kms) -> AbstractAsyncContextManager[KmsKey]:
@@ -109,7 +107,7 @@ class EncryptionFile:
             from proreus.server.storage.encryption.kms import open_kms
         except ImportError as error:
             raise _missing(error) from error
-        return open_kms(provider, self._clock)
+        return open_kms(provider, self.clock)
 
     async def close(self) -> None:
         await self._channels.aclose()
@@ -138,6 +136,7 @@ async def open_encrypted(
     resources: Mapping[str, str],
     registry: CollectorRegistry,
     clock: Clock,
+    lane: Runner,
 ) -> AsyncIterator[Storage]:
     """``resources`` says which resource is kept under a prefix. Raises ConfigFileInvalid."""
     reloads = EncryptionMetrics(registry).reloads
@@ -146,7 +145,7 @@ async def open_encrypted(
     followed = EncryptionFile(file, storage, resources, clock)
     try:
         await followed.apply()
-        async with background(followed.run()):
+        async with background(followed.run(lane)):
             yield storage
     finally:
         await followed.close()

@@ -8,6 +8,7 @@ import pytest
 
 from proreus.server.custom.definition import conditions, names
 from proreus.server.custom.definition.rules import DEFINITION
+from tests.unit.server.validated import at_once
 
 PATHS = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
 PLAIN = {"type": "object", "properties": {"spec": {"type": "object"}}}
@@ -50,7 +51,7 @@ def field(schema: dict[str, Any]) -> dict[str, Any]:
 def test_a_plain_definition_is_fine_and_completed() -> None:
     made = definition()
 
-    assert DEFINITION.validate(made) == []
+    assert at_once(DEFINITION.validate(made)) == []
     assert made["spec"]["names"]["listKind"] == "WidgetList"
     assert made["spec"]["conversion"] == {"strategy": "None"}
     assert made["status"]["storedVersions"] == ["v1"]
@@ -85,7 +86,7 @@ def test_a_plain_definition_is_fine_and_completed() -> None:
     ],
 )  # fmt: skip
 def test_a_schema_that_is_not_structural_is_refused(schema: dict[str, Any], message: str) -> None:
-    found = DEFINITION.validate(definition(field(schema)))
+    found = at_once(DEFINITION.validate(definition(field(schema))))
 
     assert len(found) == 1
     assert message in str(found[0])
@@ -95,7 +96,7 @@ def test_faults_of_structure_and_of_keywords_are_told_together() -> None:
     schema = {"type": "object", "properties": {
         "a": {}, "b": {"type": "array", "uniqueItems": True}}}  # fmt: skip
 
-    found = DEFINITION.validate(definition(field(schema)))
+    found = at_once(DEFINITION.validate(definition(field(schema))))
 
     at = "spec.validation.openAPIV3Schema.properties[spec].properties[a].properties"
     assert [error.field for error in found] == [
@@ -109,7 +110,7 @@ def test_what_the_root_requires_of_a_deep_field_must_be_declared_there() -> None
     deep = {"spec": {"properties": {"a": {"properties": {"b": {"minimum": 1}}}}}}
     schema = {**field({"type": "object"}), "anyOf": [{"properties": deep}]}
 
-    found = DEFINITION.validate(definition(schema))
+    found = at_once(DEFINITION.validate(definition(schema)))
 
     at = "spec.validation.openAPIV3Schema"
     inside = "properties[spec].properties[a].properties[b]"
@@ -121,8 +122,8 @@ def test_what_the_root_requires_of_a_deep_field_must_be_declared_there() -> None
 def test_a_root_that_status_could_not_obey_alone_is_refused() -> None:
     schema = {**PLAIN, "anyOf": [{"required": ["spec"]}]}
 
-    assert DEFINITION.validate(definition(schema)) == []
-    found = DEFINITION.validate(definition(schema, subresources={"status": {}}))
+    assert at_once(DEFINITION.validate(definition(schema))) == []
+    found = at_once(DEFINITION.validate(definition(schema, subresources={"status": {}})))
     assert "fields are allowed at the root of the schema if the status subresource" in str(found)
 
 
@@ -130,7 +131,7 @@ def test_an_update_tells_what_is_immutable_after_what_is_wrong() -> None:
     old, new = definition(), definition(field({}))
     new["spec"]["group"] = "other.example.com"
 
-    found = DEFINITION.check_update(new, old)
+    found = at_once(DEFINITION.check_update(new, old))
 
     assert [error.field for error in found] == [
         "spec.validation.openAPIV3Schema.properties[spec].properties[a].type",
@@ -144,7 +145,7 @@ def test_what_differs_between_versions_is_told_with_its_version_before_the_names
                                      "storage": False})  # fmt: skip
     made["spec"]["names"]["shortNames"] = ["Not"]
 
-    found = DEFINITION.validate(made)
+    found = at_once(DEFINITION.validate(made))
 
     assert [error.field for error in found] == [
         "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].type",
@@ -158,7 +159,7 @@ def test_int_or_string_may_say_its_types_in_a_junctor() -> None:
         "anyOf": [{"type": "integer"}, {"type": "string"}],
     }
 
-    assert DEFINITION.validate(definition(field(schema))) == []
+    assert at_once(DEFINITION.validate(definition(field(schema)))) == []
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_int_or_string_may_say_its_types_in_a_junctor() -> None:
     ],
 )
 def test_parts_of_a_version_are_checked(part: dict[str, Any], message: str) -> None:
-    found = DEFINITION.validate(definition(**part))
+    found = at_once(DEFINITION.validate(definition(**part)))
 
     assert any(message in str(error) for error in found)
 
@@ -197,7 +198,7 @@ def test_a_protected_group_needs_approval() -> None:
     made["metadata"]["name"] = "widgets.example.k8s.io"
     made["spec"]["group"] = "example.k8s.io"
 
-    assert "protected groups must have approval" in str(DEFINITION.validate(made)[0])
+    assert "protected groups must have approval" in str(at_once(DEFINITION.validate(made))[0])
 
 
 def test_the_first_definition_gets_its_names() -> None:
@@ -234,7 +235,7 @@ def test_versions_once_stored_stay() -> None:
     new["status"] = old["status"]
     DEFINITION.prepare_update(new, old)
 
-    found = DEFINITION.check_update(new, old)
+    found = at_once(DEFINITION.check_update(new, old))
 
     assert new["status"]["storedVersions"] == ["v1", "v2"]
     assert "must remain in spec.versions" in str(found[0])
@@ -248,7 +249,7 @@ def test_a_status_may_only_accept_names_that_are_some() -> None:
         "shortNames": [""],
     }
 
-    found = DEFINITION.validate_status(made, definition())
+    found = at_once(DEFINITION.validate_status(made, definition()))
 
     assert [error.field for error in found] == [
         "status.acceptedNames.kind",
@@ -260,4 +261,6 @@ def test_a_name_is_never_generated() -> None:
     made = definition()
     made["metadata"]["generateName"] = "widgets-"
 
-    assert [error.field for error in DEFINITION.validate(made)] == ["metadata.generateName"]
+    assert [error.field for error in at_once(DEFINITION.validate(made))] == [
+        "metadata.generateName"
+    ]

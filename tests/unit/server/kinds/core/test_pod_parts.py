@@ -9,6 +9,7 @@ import pytest
 
 from proreus.server.kinds.core.pod.subresources import EPHEMERAL_CONTAINERS, RESIZE
 from tests.unit.server.kinds.creating import CONTAINER, created, errors
+from tests.unit.server.validated import at_once
 
 Json = dict[str, Any]
 DEBUG = {"name": "debug", "image": "i", "terminationMessagePolicy": "File"}
@@ -21,7 +22,7 @@ def pod(**spec: Any) -> Json:
 def added(old: Json, *containers: Json) -> list[str]:
     new = deepcopy(old)
     new["spec"]["ephemeralContainers"] = list(containers)
-    return [str(error) for error in EPHEMERAL_CONTAINERS.validate(new, old)]
+    return [str(error) for error in at_once(EPHEMERAL_CONTAINERS.validate(new, old))]
 
 
 @pytest.mark.parametrize(
@@ -97,14 +98,14 @@ def test_resizing(requests: dict[str, str], problems: list[str]) -> None:
     new = deepcopy(old)
     new["spec"]["containers"][0]["resources"]["requests"] = requests
 
-    assert [str(error) for error in RESIZE.validate(new, old)] == problems
+    assert [str(error) for error in at_once(RESIZE.validate(new, old))] == problems
 
 
 def test_a_size_that_cannot_be_is_all_that_is_said() -> None:
     old = pod(containers=[{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}])
     new = pod(containers=[{**CONTAINER, "resources": {"requests": {"cpu": "-1"}}}])
 
-    assert [str(error) for error in RESIZE.validate(new, old)] == [
+    assert [str(error) for error in at_once(RESIZE.validate(new, old))] == [
         'spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or '
         "equal to 0"
     ]
@@ -113,6 +114,6 @@ def test_a_size_that_cannot_be_is_all_that_is_said() -> None:
 def test_a_pod_keeps_its_class_when_it_is_resized() -> None:
     new = pod(containers=[{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}])
 
-    assert [str(error) for error in RESIZE.validate(new, pod())] == [
+    assert [str(error) for error in at_once(RESIZE.validate(new, pod()))] == [
         'spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing'
     ]

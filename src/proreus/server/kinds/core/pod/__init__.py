@@ -65,6 +65,7 @@ RESOURCES = (
             Subresource(
                 name="eviction",
                 kind=GroupVersionKind("policy", "v1", "Eviction"),
+                past_kind=GroupVersionKind("policy", "v1beta1", "Eviction"),
                 verbs=CREATE_ONLY,
             ),
             Subresource(name="exec", kind=_V1.kind("PodExecOptions"), verbs=CONNECT),
