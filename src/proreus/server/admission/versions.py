@@ -4,7 +4,7 @@ stored."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from proreus.api.group_version import GroupVersionKind, GroupVersionResource
 from proreus.api.json_types import JsonObject
@@ -32,33 +32,33 @@ class MatchedKind:
     kind: GroupVersionKind
 
 
+@dataclass(slots=True, eq=False)
 class ObjectVersions:
     """Resources that share their stored objects are equivalent."""
 
-    def __init__(
-        self, catalog: Catalog, kinds: KnownKinds, convert: Convert, large_objects: Lane
-    ) -> None:
-        self._catalog = catalog
-        self._kinds = kinds
-        self._convert = convert
-        self._large_objects = large_objects
-        self._generation = -1
-        self._equivalents: dict[str, tuple[GroupVersionResource, ...]] = {}
+    catalog: Catalog
+    kinds: KnownKinds
+    convert: Convert
+    large_objects: Lane
+    _generation: int = field(init=False, default=-1)
+    _equivalents: dict[str, tuple[GroupVersionResource, ...]] = field(
+        init=False, default_factory=dict
+    )
 
     def equivalents(self, resource: Resource) -> Sequence[GroupVersionResource]:
-        if self._generation != self._catalog.generation:
+        if self._generation != self.catalog.generation:
             found: dict[str, list[GroupVersionResource]] = {}
-            for one in self._catalog:
+            for one in self.catalog:
                 found.setdefault(one.prefix, []).append(one.gvr)
             self._equivalents = {prefix: tuple(all_of) for prefix, all_of in found.items()}
-            self._generation = self._catalog.generation
+            self._generation = self.catalog.generation
         return self._equivalents.get(resource.prefix, ())
 
     def matched(self, attributes: Attributes, resource: GroupVersionResource) -> MatchedKind:
         """Raises InternalError if the resource is not served any more."""
         if resource == attributes.resource.gvr or attributes.kind != attributes.resource.gvk:
             return MatchedKind(resource, attributes.kind)
-        found = self._catalog.lookup(resource.group, resource.version, resource.resource)
+        found = self.catalog.lookup(resource.group, resource.version, resource.resource)
         if found is None:
             raise InternalError.of(f"unable to convert to {resource}: unknown kind")
         return MatchedKind(resource, found.gvk)
@@ -74,7 +74,7 @@ class ObjectVersions:
         versions = attributes.resource.versions
         try:
             if versions is None:
-                return self._convert(obj, kind)
+                return self.convert(obj, kind)
             asked = versions  # of the closure
             return await run_with_conversions(
                 versions, lambda: asked.converted_nowait(obj, kind.api_version), INLINE
@@ -94,8 +94,8 @@ class ObjectVersions:
         before = await self.converted(attributes, stored, kind)
         assert before is not None
         size = len(json.encode(before))
-        runner = self._large_objects if size > _LARGE_BYTES else INLINE
-        node = self._kinds.node(kind)
+        runner = self.large_objects if size > _LARGE_BYTES else INLINE
+        node = self.kinds.node(kind)
         made = await runner.run(lambda: make(before, node))
         if made is before:
             return False

@@ -35,8 +35,8 @@ def legacy_line(event: bytes) -> bytes:
         "uri": fields.get("requestURI") or "",
     }
     code = (fields.get("responseStatus") or {}).get("code") or _DEFERRED
-    told = " ".join(f"{name}={quoted(value)}" for name, value in parts.items())
-    line = f'{fields["requestReceivedTimestamp"]} AUDIT: {told} response="{code}"'
+    described = " ".join(f"{name}={quoted(value)}" for name, value in parts.items())
+    line = f'{fields["requestReceivedTimestamp"]} AUDIT: {described} response="{code}"'
     return line.encode()
 
 

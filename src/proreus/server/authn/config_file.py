@@ -74,9 +74,9 @@ def _anonymous(fields: ConfigFields, faults: list[FieldError]) -> Anonymous | No
     paths = [one.string("path") for one in found.each("conditions", ("path",))]
     is_enabled = found.flag("enabled") or False
     if paths and not is_enabled:
-        shown = [{"path": path} for path in paths]
+        rendered = [{"path": path} for path in paths]
         why = "enabled should be set to true when conditions are defined"
-        faults.append(field_error.invalid(found.path("conditions"), shown, why))
+        faults.append(field_error.invalid(found.path("conditions"), rendered, why))
     return Anonymous(is_enabled, frozenset(paths) if paths else None)
 
 

@@ -169,7 +169,7 @@ def _account(claims: Mapping[str, Any]) -> ServiceAccount | None:
 
 
 def credential_id(token: str) -> str:
-    """By which a token that was just issued can be named without being shown."""
+    """Names a token that was just issued, without revealing it."""
     return _credential_id(json.decode(decoded(token.split(".")[1])))
 
 

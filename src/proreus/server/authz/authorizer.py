@@ -58,7 +58,7 @@ class Decision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``error``: why an authorizer could not judge; unless another one allows, it refuses."""
+    """``error``: why an authorizer could not decide; unless another one allows, it refuses."""
 
     decision: Decision
     reason: str = ""

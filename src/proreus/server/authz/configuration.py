@@ -1,7 +1,7 @@
 """Which authorizers there are: from the flags, or from an AuthorizationConfiguration file.
 
-Faults of the file are told in the words of Kubernetes' validation. The kubeconfigs that it names
-are read with it; like kube-apiserver's, they are not followed.
+Faults of the file are reported in the words of Kubernetes' validation. The kubeconfigs that it
+names are read with it; like kube-apiserver's, they are not followed.
 """
 
 from __future__ import annotations

@@ -60,8 +60,8 @@ def zero(node: TypeNode) -> dict[str, Any]:
 
 
 def unknown_fields(node: TypeNode, value: Any) -> list[str]:
-    """The paths of the fields the shape does not declare, in the order of the body; of more than
-    are told only the first."""
+    """The paths of the fields the shape does not declare, in the order of the body, as many
+    as are reported and one more."""
     return list(islice(_unknown(node, value, ""), FAULTS_MAX + 1))
 
 

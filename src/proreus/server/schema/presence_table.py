@@ -245,7 +245,7 @@ VolumeAttachment status
 VolumeError time
 """)
 
-# Lists where an empty one is told from a missing one; the kind's rules drop it again.
+# Lists where an empty one differs from a missing one; the kind's rules drop it again.
 EMPTY_LISTS = _table("""
 CustomResourceDefinitionSpec versions
 HPAScalingRules policies

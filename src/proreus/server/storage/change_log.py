@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from proreus.server.storage.interface import Change, ChangeBatch
@@ -127,42 +128,37 @@ class ChangeLog:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class LogWatch:
     """An open watch: first the past, as ``read_past`` gives it, then the log, for ever.
 
     ``read_past(position)`` returns what follows ``position.after``, or raises Compacted.
     """
 
-    def __init__(
-        self,
-        log: ChangeLog,
-        position: Position,
-        read_past: Callable[[Position], Awaitable[ChangeBatch]],
-    ) -> None:
-        self._log = log
-        self._position = position
-        self._read_past = read_past
+    log: ChangeLog
+    position: Position
+    read_past: Callable[[Position], Awaitable[ChangeBatch]]
 
     def __aiter__(self) -> LogWatch:
         return self
 
     async def __anext__(self) -> ChangeBatch:
-        position = self._position
+        position = self.position
         while True:
-            if self._log.holds(position):
-                batch = self._log.take(position)
+            if self.log.holds(position):
+                batch = self.log.take(position)
                 if batch is not None:
                     return batch
                 # No deadline: a watch may be idle for ever; its owner cancels it.
                 await position.wake.wait()
             else:
-                batch = await self._read_past(position)
+                batch = await self.read_past(position)
                 position.after = batch.revision
                 if batch.changes:
                     return batch
 
     def __repr__(self) -> str:
-        return f"<LogWatch of {self._position.prefix} after {self._position.after}>"
+        return f"<LogWatch of {self.position.prefix} after {self.position.after}>"
 
 
 def _revision(change: Change) -> int:

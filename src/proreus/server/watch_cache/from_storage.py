@@ -6,6 +6,8 @@ Cost: every value read becomes a CachedObject (about 15 µs each), so this is th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from proreus.aio.turns import Turns
 from proreus.api.status import Expired, ResourceVersionTooLarge
 from proreus.server.storage.interface import Compacted, FutureRevision, Storage, StoredValue
@@ -17,19 +19,19 @@ _PAGE_MAX = 10_000
 _SLICE = 50  # objects read between two turns
 
 
+@dataclass(frozen=True, slots=True)
 class FromStorage:
-    def __init__(self, storage: Storage, reader: ObjectReader, turns: Turns) -> None:
-        self._storage = storage
-        self._turns = turns
-        self._reader = reader
+    storage: Storage
+    reader: ObjectReader
+    turns: Turns
 
     async def get(self, key: str, at_least: int) -> CachedObject | None:
         """Raises ResourceVersionTooLarge, at once and without asking for a retry."""
         try:
-            stored = await self._storage.get(self._reader.prefix + key, at_least=at_least)
+            stored = await self.storage.get(self.reader.prefix + key, at_least=at_least)
         except FutureRevision as future:
             raise too_large(future) from future
-        return None if stored is None else self._reader.read(stored)
+        return None if stored is None else self.reader.read(stored)
 
     async def list(self, query: ListQuery) -> ListResult:
         """The newest state, or the exact one asked for.
@@ -46,20 +48,20 @@ class FromStorage:
 
     async def _list(self, query: ListQuery, revision: int) -> ListResult:
         selection = query.selection
-        prefix = self._reader.prefix + (f"{selection.namespace}/" if selection.namespace else "")
+        prefix = self.reader.prefix + (f"{selection.namespace}/" if selection.namespace else "")
         low, high = key_range(selection)
-        start, matches = self._reader.prefix + max(low, query.start), matcher_in_range(selection)
+        start, matches = self.reader.prefix + max(low, query.start), matcher_in_range(selection)
         found: list[CachedObject] = []
         page_size = query.limit or _PAGE_MAX
         while True:
-            page = await self._storage.list(prefix, start=start, limit=page_size, revision=revision)
+            page = await self.storage.list(prefix, start=start, limit=page_size, revision=revision)
             revision = page.revision
             for at, stored in enumerate(page.items):
                 if at and at % _SLICE == 0:
-                    await self._turns.wait()
+                    await self.turns.wait()
                 if high and self._relative(stored) >= high:
                     return ListResult(found, revision)
-                obj = self._reader.read(stored)
+                obj = self.reader.read(stored)
                 if matches is None or matches(obj):
                     found.append(obj)
                     if len(found) == query.limit:
@@ -71,7 +73,7 @@ class FromStorage:
             page_size = min(page_size * 2, _PAGE_MAX)
 
     def _relative(self, stored: StoredValue) -> str:
-        return stored.key[len(self._reader.prefix) :]
+        return stored.key[len(self.reader.prefix) :]
 
 
 def _page_of(

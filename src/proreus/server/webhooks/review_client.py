@@ -44,7 +44,7 @@ Observe = Callable[[str, float], None]
 
 
 class _Retriable(Exception):
-    """An attempt that failed, and may not the next time. ``failure`` is what is told at last."""
+    """An attempt that failed, and may not the next time. ``failure``: reported after the last."""
 
     def __init__(self, failure: CallError) -> None:
         super().__init__()

@@ -77,8 +77,8 @@ def _window_s(rules: Json, default: int) -> float:
     return float(default if found is None else found)
 
 
-def _since(moments: Sequence[tuple[float, int]], start: float) -> list[tuple[float, int]]:
-    return [one for one in moments if one[0] > start]
+def _since(records: Sequence[tuple[float, int]], start: float) -> list[tuple[float, int]]:
+    return [one for one in records if one[0] > start]
 
 
 def _bound(

@@ -48,8 +48,8 @@ class CronJobs(ObjectReconciler):
         jobs = self.writes.without_deleted(
             cron_job.key, self.jobs.indexer.by_index(CONTROLLER_INDEX, cron_job.uid)
         )
-        for notification in job_events(cron_job, jobs):
-            self.record(cron_job, notification.reason, notification.message)
+        for event in job_events(cron_job, jobs):
+            self.record(cron_job, event.reason, event.message)
         old = beyond_history(cron_job, jobs)
         for job in old:
             await self._delete(cron_job, job)

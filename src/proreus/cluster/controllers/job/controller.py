@@ -133,9 +133,9 @@ def _expose_index(spec: JsonObject, hostname: str) -> None:
     """By host name and environment variable."""
     spec.setdefault("hostname", hostname)
     source = {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}}
-    notification = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
+    variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
     for kind in ("initContainers", "containers"):
         for container in spec.get(kind) or ():
             env = container.get("env") or []
-            if not any(one["name"] == notification["name"] for one in env):
-                container["env"] = [*env, notification]
+            if not any(one["name"] == variable["name"] for one in env):
+                container["env"] = [*env, variable]

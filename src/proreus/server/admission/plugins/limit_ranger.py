@@ -56,7 +56,7 @@ class LimitRanger:
             if ranges:
                 check_one = check_pod if is_pod else check_claim
                 with as_forbidden(attributes):
-                    for one in ranges:  # the first that is broken is told
+                    for one in ranges:  # the first that is violated is reported
                         check_one(attributes.obj, [one])
 
         return lookup.with_each(check, self._limit_ranges, attributes.namespace)

@@ -1,13 +1,14 @@
 """PodSecurity: pods keep to the level of the Pod Security Standards that their namespace asks for.
 
 A pod that breaks what is enforced is refused; what is audited goes to the audit event, and what is
-warned of to the client. Templates of pods are only warned of: the pods will be judged themselves.
+warned of to the client. Templates of pods are only warned of: their pods will be evaluated.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
 from itertools import chain
 
 from proreus.aio.clock import Clock
@@ -48,18 +49,12 @@ _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 
 
+@dataclass(frozen=True, slots=True)
 class PodSecurity:
-    def __init__(
-        self,
-        namespaces: Collection,
-        pods: Collection,
-        clock: Clock,
-        configuration: PodSecurityConfiguration,
-    ) -> None:
-        self._namespaces = namespaces
-        self._pods = pods
-        self._clock = clock
-        self._configuration = configuration
+    namespaces: Collection
+    pods: Collection
+    clock: Clock
+    configuration: PodSecurityConfiguration
 
     def check(self, attributes: Attributes) -> Awaitable[None] | None:
         if attributes.operation not in (CREATE, UPDATE) or attributes.obj is None:
@@ -77,22 +72,22 @@ class PodSecurity:
         return None
 
     def _check_in_namespace(self, attributes: Attributes) -> Awaitable[None] | None:
-        if why := self._configuration.exemption(attributes.namespace, attributes.user.name):
+        if why := self.configuration.exemption(attributes.namespace, attributes.user.name):
             _note(attributes, "exempt", why)
             return None
-        found = self._namespaces.cache.peek(attributes.namespace)
+        found = self.namespaces.cache.peek(attributes.namespace)
         if found is None:
             return self._check_new_namespace(attributes)
-        self._check_object(attributes, read_policy(found.labels, self._configuration.defaults))
+        self._check_object(attributes, read_policy(found.labels, self.configuration.defaults))
         return None
 
     async def _check_new_namespace(self, attributes: Attributes) -> None:
         """What the cache does not know yet, storage may."""
-        found = await lookup.find(self._namespaces, attributes.namespace)
+        found = await lookup.find(self.namespaces, attributes.namespace)
         if found is None:
             raise InternalError.of(f"failed to lookup namespace {attributes.namespace}")
         labels = found["metadata"].get("labels") or {}
-        self._check_object(attributes, read_policy(labels, self._configuration.defaults))
+        self._check_object(attributes, read_policy(labels, self.configuration.defaults))
 
     def _check_object(self, attributes: Attributes, read: Reading) -> None:
         assert attributes.obj is not None, "asked only about writes with an object"
@@ -113,7 +108,7 @@ class PodSecurity:
         self, attributes: Attributes, read: Reading, pod: Json, *, enforces: bool
     ) -> None:
         spec = pod.get("spec") or {}
-        if spec.get("runtimeClassName") in self._configuration.runtime_classes:
+        if spec.get("runtimeClassName") in self.configuration.runtime_classes:
             _note(attributes, "exempt", "runtimeClass")
             return
         policy, seen = read.policy, Pod(pod.get("metadata") or {}, spec)
@@ -136,7 +131,7 @@ class PodSecurity:
             attributes.warn(f"would {_said(policy.warn, broken)}")
 
     def _check_namespace(self, attributes: Attributes) -> Awaitable[None] | None:
-        defaults = self._configuration.defaults
+        defaults = self.configuration.defaults
         new = read_policy(_labels(attributes.obj), defaults)
         old = read_policy(_labels(attributes.old), defaults)
         is_new = attributes.operation == CREATE
@@ -148,26 +143,26 @@ class PodSecurity:
             return None
         if wanted.version == before.version and not is_stricter(wanted.level, before.level):
             return None
-        if self._configuration.exemption(attributes.name, ""):
+        if self.configuration.exemption(attributes.name, ""):
             _note(attributes, "exempt", "namespace")
             return None
         return self._warn_of_pods(attributes, wanted)
 
     async def _warn_of_pods(self, attributes: Attributes, wanted: LevelVersion) -> None:
-        pods = prioritised(self._pods.cache.peek_all(attributes.name) or ())
-        ends_at, checked = self._clock.monotonic() + _CHECK_S, 0
+        pods = prioritised(self.pods.cache.peek_all(attributes.name) or ())
+        ends_at, checked = self.clock.monotonic() + _CHECK_S, 0
         found: dict[str, list[str]] = {}
         for pod in pods[:_CHECKED_MAX]:
             checked += 1
             obj = splice.decode_item(pod.item)
             spec = obj.get("spec") or {}
-            is_exempt = spec.get("runtimeClassName") in self._configuration.runtime_classes
+            is_exempt = spec.get("runtimeClassName") in self.configuration.runtime_classes
             broken = [] if is_exempt else violations(wanted, Pod(obj["metadata"], spec))
             if broken:
                 found.setdefault(reasons(broken), []).append(pod.name)
             if checked % _SLICE == 0:
                 await asyncio.sleep(0)
-                if self._clock.monotonic() > ends_at:
+                if self.clock.monotonic() > ends_at:
                     break
         if checked < len(pods):
             attributes.warn(

@@ -25,7 +25,7 @@ TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _DEFAULT = "default"
 _VOLUME = "kube-api-access-"
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-# An hour, and a few seconds by which tokens that the server added are told from others.
+# An hour, and a few seconds that distinguish tokens which the server added.
 _EXPIRATION_S = 3607
 _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})

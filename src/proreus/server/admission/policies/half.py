@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
 from proreus.server.admission.policies.invocations import (
@@ -17,25 +18,23 @@ from proreus.server.admission.policies.source import PolicySource
 from proreus.server.registry.admission import Attributes
 
 
+@dataclass(frozen=True, slots=True)
 class PolicyHalf(ABC):
     """A plugin's mutating or validating half. ``source``: the policies it asks."""
 
-    def __init__(
-        self, source: PolicySource, runner: PolicyRunner, metrics: PolicyMetrics, clock: Clock
-    ) -> None:
-        self._source = source
-        self._runner = runner
-        self._metrics = metrics
-        self._clock = clock
+    source: PolicySource
+    runner: PolicyRunner
+    metrics: PolicyMetrics
+    clock: Clock
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        candidates = self._runner.invocations.candidates(self._source.hooks, attributes)
+        candidates = self.runner.invocations.candidates(self.source.hooks, attributes)
         return self._find_and_ask(attributes, candidates) if candidates else None
 
     async def _find_and_ask(
         self, attributes: Attributes, candidates: Sequence[PolicyCandidate]
     ) -> None:
-        await self._ask(attributes, await self._runner.invocations.find(attributes, candidates))
+        await self._ask(attributes, await self.runner.invocations.find(attributes, candidates))
 
     @abstractmethod
     async def _ask(self, attributes: Attributes, found: FoundInvocations) -> None:
@@ -44,4 +43,4 @@ class PolicyHalf(ABC):
     def _observe(
         self, asked: PolicyInvocation, action: str, elapsed_s: float, error: str = NO_ERROR
     ) -> None:
-        self._metrics.observe(asked.policy.name, asked.binding.name, action, elapsed_s, error)
+        self.metrics.observe(asked.policy.name, asked.binding.name, action, elapsed_s, error)

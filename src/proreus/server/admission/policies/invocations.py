@@ -154,9 +154,9 @@ class PolicyInvocations:
             return None
         obj = splice.decode_item((await self._namespace(attributes.namespace)).item)
         meta = obj.get("metadata") or {}
-        shown = {key: meta[key] for key in _NAMESPACE_FIELDS if key in meta}
+        named = {key: meta[key] for key in _NAMESPACE_FIELDS if key in meta}
         kept = {key: obj[key] for key in ("spec", "status") if key in obj}
-        return cel_value({"metadata": shown, **kept}, NAMESPACE)
+        return cel_value({"metadata": named, **kept}, NAMESPACE)
 
     async def _bound(
         self,

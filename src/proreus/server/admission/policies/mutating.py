@@ -43,7 +43,7 @@ class MutatingPolicies(PolicyHalf):
             for one in found.closed_failures
         ]
         memory = Reinvocation.begin(NAME, attributes)
-        view = self._runner.begin(attributes)
+        view = self.runner.begin(attributes)
         for invocation in found.invocations:
             failures += await self._ask_one(view, invocation, memory)
         if attributes.wants_reinvocation:
@@ -59,7 +59,7 @@ class MutatingPolicies(PolicyHalf):
     ) -> list[_Failure]:
         """What went wrong, which may be the policy's own doing."""
         attributes, policy = view.attributes, invocation.policy
-        match = await self._runner.run(view, invocation, _match)
+        match = await self.runner.run(view, invocation, _match)
         if isinstance(match, Undecided):
             return self._failed(invocation, match.why)
         key = _key(invocation)
@@ -68,15 +68,15 @@ class MutatingPolicies(PolicyHalf):
         failures: list[_Failure] = []
         is_changed = False
         for mutation in policy.compiled.mutations if attributes.obj is not None else ():
-            began = self._clock.monotonic()
+            began = self.clock.monotonic()
             try:
                 is_changed |= await self._mutate(view, invocation, mutation)
             except Unapplicable as why:
-                elapsed_s, error = self._clock.monotonic() - began, error_type(str(why))
+                elapsed_s, error = self.clock.monotonic() - began, error_type(str(why))
                 self._observe(invocation, DENY, elapsed_s, error)
                 failures += self._failed(invocation, str(why))
             else:
-                self._observe(invocation, ALLOW, self._clock.monotonic() - began)
+                self._observe(invocation, ALLOW, self.clock.monotonic() - began)
         if is_changed:
             memory.changed(attributes)
         if policy.is_reinvoked:
@@ -90,7 +90,7 @@ class MutatingPolicies(PolicyHalf):
         if mutation.expression.program is None:
             raise Unapplicable(mutation.expression.error)
         try:
-            result = await self._runner.run(
+            result = await self.runner.run(
                 view, invocation, lambda evaluation: evaluation.evaluate(mutation.expression)
             )
         except OutOfBudget as why:
@@ -104,7 +104,7 @@ class MutatingPolicies(PolicyHalf):
                 return applied(result.value, obj, node)
             return patched(result.value, obj, kind, node)
 
-        is_changed = await self._runner.versions.change(view.attributes, kind, make)
+        is_changed = await self.runner.versions.change(view.attributes, kind, make)
         view.forget_objects()
         return is_changed
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from proreus.api.json_types import JsonObject
@@ -20,20 +21,14 @@ from proreus.server.registry.admission import Attributes
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
 class PolicyRunner:
     """Shared by both kinds of policies. ``compiling``: where long policies are compiled."""
 
-    def __init__(
-        self,
-        invocations: PolicyInvocations,
-        versions: ObjectVersions,
-        expressions: ExpressionRunner,
-        compiling: Lane,
-    ) -> None:
-        self.invocations = invocations
-        self.versions = versions
-        self._expressions = expressions
-        self._compiling = compiling
+    invocations: PolicyInvocations
+    versions: ObjectVersions
+    expressions: ExpressionRunner
+    compiling: Lane
 
     def begin(self, attributes: Attributes) -> RequestView:
         return RequestView(attributes, self)
@@ -41,7 +36,7 @@ class PolicyRunner:
     async def compile(self, policy: AdmissionPolicy) -> None:
         """So that ``policy.compiled`` takes no time."""
         if not policy.compiles_quickly:
-            await self._compiling.run(lambda: policy.compiled)
+            await self.compiling.run(lambda: policy.compiled)
 
     async def run(
         self, view: RequestView, invocation: PolicyInvocation, work: Callable[[PolicyEvaluation], T]
@@ -49,17 +44,18 @@ class PolicyRunner:
         """What ``work`` makes of the policy; it may be called several times, also in a thread."""
         policy = invocation.policy
         await self.compile(policy)
-        attributes, shown = view.attributes, await view.objects(invocation.matched)
+        attributes, reviewed = view.attributes, await view.objects(invocation.matched)
         namespace = await view.namespace() if policy.mentions_namespace else None
 
         def evaluate(ask: Decide, pace: CostPace) -> T:
-            values = expression_values(attributes, *shown, ask, namespace)
+            values = expression_values(attributes, *reviewed, ask, namespace)
             return work(PolicyEvaluation(policy.compiled, values, invocation.params, pace))
 
-        return await self._expressions.run(attributes.user, evaluate)
+        return await self.expressions.run(attributes.user, evaluate)
 
 
-Shown = tuple[JsonObject, tuple[JsonObject | None, JsonObject | None]]
+# The request, and its new and old object, in the version that a policy is about.
+ReviewedRequest = tuple[JsonObject, tuple[JsonObject | None, JsonObject | None]]
 
 
 class RequestView:
@@ -68,7 +64,7 @@ class RequestView:
     def __init__(self, attributes: Attributes, runner: PolicyRunner) -> None:
         self.attributes = attributes
         self._runner = runner
-        self._shown: dict[MatchedKind, Shown] = {}
+        self._reviewed: dict[MatchedKind, ReviewedRequest] = {}
         self._namespace: list[Any] = []  # when it is known
 
     async def namespace(self) -> Any:
@@ -76,12 +72,12 @@ class RequestView:
             self._namespace.append(await self._runner.invocations.namespace(self.attributes))
         return self._namespace[0]
 
-    async def objects(self, matched: MatchedKind) -> Shown:
+    async def objects(self, matched: MatchedKind) -> ReviewedRequest:
         """The request, and its objects. Raises InternalError."""
-        known = self._shown.get(matched)
+        known = self._reviewed.get(matched)
         if known is None:
             attributes, converted = self.attributes, self._runner.versions.converted
-            known = self._shown[matched] = (
+            known = self._reviewed[matched] = (
                 admission_request(attributes, matched.resource, matched.kind),
                 (
                     await converted(attributes, attributes.obj, matched.kind),
@@ -92,4 +88,4 @@ class RequestView:
 
     def forget_objects(self) -> None:
         """They were changed."""
-        self._shown.clear()
+        self._reviewed.clear()

@@ -48,13 +48,13 @@ class ValidatingPolicies(PolicyHalf):
             _Denial(one.policy.name, one.binding.name if one.binding else "", one.message)
             for one in found.closed_failures
         ]
-        view = self._runner.begin(attributes)
+        view = self.runner.begin(attributes)
         annotations: dict[str, dict[str, None]] = {}  # values by policy and key, in their order
         for invocation in found.invocations:
-            policy, began = invocation.policy, self._clock.monotonic()
+            policy, began = invocation.policy, self.clock.monotonic()
             deciding = partial(decide, fails_open=policy.fails_open)
-            decided = await self._runner.run(view, invocation, deciding)
-            elapsed_s = self._clock.monotonic() - began
+            decided = await self.runner.run(view, invocation, deciding)
+            elapsed_s = self.clock.monotonic() - began
             denials += self._enforce(attributes, invocation, decided, elapsed_s)
             for key, value in decided.annotations:
                 values = annotations.setdefault(f"{policy.name}/{key}", {})

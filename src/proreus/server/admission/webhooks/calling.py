@@ -66,16 +66,14 @@ class ReviewedObjects:
         return self.obj, self.old
 
 
+@dataclass(frozen=True, slots=True)
 class WebhookCaller:
     """Calls the webhooks of one half of admission, which metrics know by ``word``."""
 
-    def __init__(
-        self, word: str, clients: WebhookClients, metrics: AdmissionWebhookMetrics, clock: Clock
-    ) -> None:
-        self._word = word
-        self._clients = clients
-        self._metrics = metrics
-        self._clock = clock
+    word: str
+    clients: WebhookClients
+    metrics: AdmissionWebhookMetrics
+    clock: Clock
 
     async def ask(
         self,
@@ -111,7 +109,7 @@ class WebhookCaller:
         uid = new_uid()
         body = review_body(version, uid, reviewed.request, reviewed.pair)
         try:
-            answer = await self._clients.of(webhook.client).post(
+            answer = await self.clients.of(webhook.client).post(
                 body, webhook.timeout_s, answer_bytes_max=_ANSWER_BYTES_MAX
             )
             return read_response(answer, uid, version, is_mutating=is_mutating)
@@ -129,7 +127,7 @@ class WebhookCaller:
 
         Raises ApiError.
         """
-        began, code, error, is_rejected = self._clock.monotonic(), 200, "", True
+        began, code, error, is_rejected = self.clock.monotonic(), 200, "", True
         try:
             result = await call
             is_rejected = False
@@ -138,7 +136,7 @@ class WebhookCaller:
             code = failed.code
             if webhook.fails_open:
                 is_rejected = False
-                self._metrics.failed_open(webhook.name, self._word)
+                self.metrics.failed_open(webhook.name, self.word)
                 _log.warning("failed calling webhook, failing open", why=str(failed))
                 return None
             error = "calling_webhook_error"
@@ -152,12 +150,12 @@ class WebhookCaller:
             raise
         finally:
             if error:
-                self._metrics.rejected(webhook.name, self._word, operation, error, code)
-            self._metrics.called(
+                self.metrics.rejected(webhook.name, self.word, operation, error, code)
+            self.metrics.called(
                 webhook.name,
-                self._word,
+                self.word,
                 operation,
-                took_s=self._clock.monotonic() - began,
+                took_s=self.clock.monotonic() - began,
                 code=code,
                 is_rejected=is_rejected,
             )

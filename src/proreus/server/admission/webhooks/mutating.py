@@ -7,6 +7,7 @@ called once more, when all mutating plugins run again.
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from dataclasses import dataclass
 
 from proreus.api import go_text
 from proreus.api.json_types import JsonObject
@@ -36,29 +37,23 @@ _DISORDER = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class MutatingWebhooks:
     """A plugin's mutating half."""
 
-    def __init__(
-        self,
-        webhooks: WebhookList,
-        selection: WebhookSelection,
-        caller: WebhookCaller,
-        versions: ObjectVersions,
-    ) -> None:
-        self._webhooks = webhooks
-        self._selection = selection
-        self._caller = caller
-        self._versions = versions
+    webhooks: WebhookList
+    selection: WebhookSelection
+    caller: WebhookCaller
+    versions: ObjectVersions
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        return self._admit(attributes) if self._webhooks.concern(attributes) else None
+        return self._admit(attributes) if self.webhooks.concern(attributes) else None
 
     async def _admit(self, attributes: Attributes) -> None:
         memory = Reinvocation.begin(NAME, attributes)
         owners = _owners(attributes.obj)
-        for candidate in self._selection.candidates(self._webhooks.ordered, attributes):
-            invocation = await self._selection.invocation(candidate, attributes)
+        for candidate in self.selection.candidates(self.webhooks.ordered, attributes):
+            invocation = await self.selection.invocation(candidate, attributes)
             if invocation is None:
                 continue
             webhook = candidate.webhook
@@ -79,7 +74,7 @@ class MutatingWebhooks:
         is_changed: bool | None = False
         try:
             call = self._mutate(invocation, attributes, number)
-            is_changed = await self._caller.outcome(webhook, attributes.operation, call)
+            is_changed = await self.caller.outcome(webhook, attributes.operation, call)
         finally:
             noted = _noted(webhook, mutated=bool(is_changed))
             annotate(attributes, place, noted)
@@ -89,8 +84,8 @@ class MutatingWebhooks:
 
     async def _mutate(self, invocation: Invocation, attributes: Attributes, number: int) -> bool:
         webhook, matched = invocation.webhook, invocation.matched
-        reviewed = await self._selection.reviewed(attributes, matched)
-        response = await self._caller.ask(webhook, reviewed, attributes, is_mutating=True)
+        reviewed = await self.selection.reviewed(attributes, matched)
+        response = await self.caller.ask(webhook, reviewed, attributes, is_mutating=True)
         if not response.patch:
             return False
         try:
@@ -109,7 +104,7 @@ class MutatingWebhooks:
             given = go_text.quoted(response.patch_type)
             raise WebhookFailed(webhook, f"unsupported patch type {given}")
         kind = matched.kind
-        is_changed = await self._versions.change(
+        is_changed = await self.versions.change(
             attributes, kind, lambda obj, node: patched_object(obj, operations, kind, node)
         )
         if (annotate_bodies := attributes.annotate_bodies) is not None:

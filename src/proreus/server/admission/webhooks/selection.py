@@ -53,31 +53,23 @@ class Invocation:
     matched: MatchedKind
 
 
+@dataclass(frozen=True, slots=True)
 class WebhookSelection:
     """``word``: how metrics call this half of admission."""
 
-    def __init__(
-        self,
-        word: str,
-        namespaces: Collection,
-        versions: ObjectVersions,
-        runner: ExpressionRunner,
-        metrics: AdmissionWebhookMetrics,
-        clock: Clock,
-    ) -> None:
-        self._word = word
-        self._namespaces = namespaces
-        self._versions = versions
-        self._runner = runner
-        self._metrics = metrics
-        self._clock = clock
+    word: str
+    namespaces: Collection
+    versions: ObjectVersions
+    runner: ExpressionRunner
+    metrics: AdmissionWebhookMetrics
+    clock: Clock
 
     def candidates(
         self, webhooks: Iterable[AdmissionWebhook], attributes: Attributes
     ) -> Iterator[Candidate]:
         """Those with a rule for the request."""
         target = target_of(attributes)
-        equivalents = self._versions.equivalents(attributes.resource)
+        equivalents = self.versions.equivalents(attributes.resource)
         for number, webhook in enumerate(webhooks):
             others = equivalents if webhook.matches_equivalents else ()
             resource = matched_resource(webhook.rules, target, others)
@@ -93,7 +85,7 @@ class WebhookSelection:
             return None
         if not selects_object(webhook.objects, attributes.obj, attributes.old):
             return None
-        found = Invocation(webhook, self._versions.matched(attributes, resource))
+        found = Invocation(webhook, self.versions.matched(attributes, resource))
         if webhook.conditions and not await self._meets_conditions(found, attributes):
             return None
         return found
@@ -103,8 +95,8 @@ class WebhookSelection:
         kind = matched.kind
         return ReviewedObjects(
             admission_request(attributes, matched.resource, kind),
-            await self._versions.converted(attributes, attributes.obj, kind),
-            await self._versions.converted(attributes, attributes.old, kind),
+            await self.versions.converted(attributes, attributes.obj, kind),
+            await self.versions.converted(attributes, attributes.old, kind),
         )
 
     async def _selects_namespace(
@@ -116,15 +108,15 @@ class WebhookSelection:
         is_written = attributes.operation in ("CREATE", "UPDATE") and not attributes.subresource
         if is_namespace and is_written and attributes.obj is not None:
             return webhook.namespaces.matches(labels_of(attributes.obj))
-        found = await find(self._namespaces, target.namespace)
+        found = await find(self.namespaces, target.namespace)
         if found is None:
             raise NotFound.of(_NAMESPACES, target.namespace)
         return webhook.namespaces.matches(labels_of(found))
 
     async def _meets_conditions(self, found: Invocation, attributes: Attributes) -> bool:
-        webhook, word, began = found.webhook, self._word, self._clock.monotonic()
+        webhook, word, began = found.webhook, self.word, self.clock.monotonic()
         reviewed = await self.reviewed(attributes, found.matched)
-        match = await self._runner.run(
+        match = await self.runner.run(
             attributes.user,
             lambda ask, pace: match_conditions(
                 webhook.conditions,
@@ -133,16 +125,16 @@ class WebhookSelection:
             ),
         )
         operation = attributes.operation
-        self._metrics.conditions_evaluated(
+        self.metrics.conditions_evaluated(
             webhook.name,
             word,
             operation,
-            took_s=self._clock.monotonic() - began,
+            took_s=self.clock.monotonic() - began,
             failures=match.failures if isinstance(match, Undecided) else 0,
         )
         if isinstance(match, Undecided) and not webhook.fails_open:
             name = name_of(attributes)
             raise Forbidden.of(attributes.resource.group_resource, name, match.why)
         if isinstance(match, Excluded):
-            self._metrics.excluded(webhook.name, word, operation)
+            self.metrics.excluded(webhook.name, word, operation)
         return not isinstance(match, Excluded | Undecided)

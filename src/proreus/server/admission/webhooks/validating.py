@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import dataclass
 
 from proreus.api.status import ApiError
 from proreus.server.admission.versions import MatchedKind
@@ -16,30 +17,28 @@ from proreus.server.registry.admission import Attributes
 _FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/round_0_index_"
 
 
+@dataclass(frozen=True, slots=True)
 class ValidatingWebhooks:
     """A plugin's validating half."""
 
-    def __init__(
-        self, webhooks: WebhookList, selection: WebhookSelection, caller: WebhookCaller
-    ) -> None:
-        self._webhooks = webhooks
-        self._selection = selection
-        self._caller = caller
+    webhooks: WebhookList
+    selection: WebhookSelection
+    caller: WebhookCaller
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        return self._admit(attributes) if self._webhooks.concern(attributes) else None
+        return self._admit(attributes) if self.webhooks.concern(attributes) else None
 
     async def _admit(self, attributes: Attributes) -> None:
         """Raises the refusal of the first webhook in order that refused."""
         reviewed: dict[MatchedKind, ReviewedObjects] = {}
         matched: list[tuple[AdmissionWebhook, MatchedKind]] = []
-        for candidate in self._selection.candidates(self._webhooks.ordered, attributes):
-            found = await self._selection.invocation(candidate, attributes)
+        for candidate in self.selection.candidates(self.webhooks.ordered, attributes):
+            found = await self.selection.invocation(candidate, attributes)
             if found is None:
                 continue
             matched.append((candidate.webhook, found.matched))
             if found.matched not in reviewed:
-                reviewed[found.matched] = await self._selection.reviewed(attributes, found.matched)
+                reviewed[found.matched] = await self.selection.reviewed(attributes, found.matched)
         if not matched:
             return
         async with asyncio.TaskGroup() as tasks:
@@ -59,9 +58,9 @@ class ValidatingWebhooks:
         number: int,
     ) -> ApiError | None:
         """What the webhook refuses with; the others are heard nevertheless."""
-        call = self._caller.ask(webhook, reviewed, attributes)
+        call = self.caller.ask(webhook, reviewed, attributes)
         try:
-            answer = await self._caller.outcome(webhook, attributes.operation, call)
+            answer = await self.caller.outcome(webhook, attributes.operation, call)
         except ApiError as refusal:
             return refusal
         if answer is None:

@@ -47,18 +47,18 @@ def _either(read: Callable[[datetime], int], unit_s: float) -> Callable[..., int
 def _milliseconds(value: Any, zone: str = "UTC") -> int:
     if isinstance(value, timedelta):
         return int(value.total_seconds() * 1000)
-    return _part(lambda moment: moment.microsecond // 1000)(value, zone)
+    return _part(lambda time: time.microsecond // 1000)(value, zone)
 
 
 TABLE: Mapping[str, Callable[..., Any]] = {
-    "getFullYear": _part(lambda moment: moment.year),
-    "getMonth": _part(lambda moment: moment.month - 1),
-    "getDate": _part(lambda moment: moment.day),
-    "getDayOfMonth": _part(lambda moment: moment.day - 1),
-    "getDayOfWeek": _part(lambda moment: moment.isoweekday() % 7),
-    "getDayOfYear": _part(lambda moment: moment.timetuple().tm_yday - 1),
-    "getHours": _either(lambda moment: moment.hour, 3600),
-    "getMinutes": _either(lambda moment: moment.minute, 60),
-    "getSeconds": _either(lambda moment: moment.second, 1),
+    "getFullYear": _part(lambda time: time.year),
+    "getMonth": _part(lambda time: time.month - 1),
+    "getDate": _part(lambda time: time.day),
+    "getDayOfMonth": _part(lambda time: time.day - 1),
+    "getDayOfWeek": _part(lambda time: time.isoweekday() % 7),
+    "getDayOfYear": _part(lambda time: time.timetuple().tm_yday - 1),
+    "getHours": _either(lambda time: time.hour, 3600),
+    "getMinutes": _either(lambda time: time.minute, 60),
+    "getSeconds": _either(lambda time: time.second, 1),
     "getMilliseconds": _milliseconds,
 }

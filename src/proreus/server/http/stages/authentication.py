@@ -1,4 +1,4 @@
-"""Which user asks: by a proxy's word, client certificate or token, else the anonymous one."""
+"""Which user asks: by a proxy's headers, client certificate or token, else the anonymous one."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def authorize(authorization: Authorization, proceed: Next) -> Next:
         return proceed(exchange) if is_allowed else follow(exchange, action, verdict)
 
     async def follow(exchange: Exchange, action: Action, possible: PossibleVerdict) -> Answer:
-        """A verdict that must be waited for, recorded, or told."""
+        """A verdict that must be awaited, recorded or reported."""
         verdict = possible if isinstance(possible, Verdict) else await possible
         is_allowed = verdict.decision is Decision.ALLOW
         if verdict.error and not is_allowed:
@@ -54,7 +54,7 @@ def authorize(authorization: Authorization, proceed: Next) -> Next:
 
 
 def failure(exchange: Exchange, why: str) -> Answer:
-    """An authorizer could not judge, and none allowed the request."""
+    """An authorizer could not decide, and none allowed the request."""
     if exchange.audit is not None:
         exchange.audit.set_decision_failure(_FAILED)
     uri = exchange.request.raw_path_only

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from proreus.aio.clock import Clock, deadline
@@ -32,13 +33,13 @@ _CONNECT_S = 10.0
 _HERE = "127.0.0.1"
 
 
+@dataclass(frozen=True, slots=True)
 class ProcessStreams:
     """``pods`` by uid; ``folder`` holds theirs."""
 
-    def __init__(self, pods: Mapping[str, ProcessPod], folder: Path, clock: Clock) -> None:
-        self._pods = pods
-        self._folder = folder
-        self._clock = clock
+    pods: Mapping[str, ProcessPod]
+    folder: Path
+    clock: Clock
 
     async def logs(self, pod_uid: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         home = self._container_folder(pod_uid, container)
@@ -46,7 +47,7 @@ class ProcessStreams:
         if not found:
             why = self._why(pod_uid, container)
             raise NotStarted(f'container "{container}" is waiting to start: {why}')
-        pod = self._pods.get(pod_uid)
+        pod = self.pods.get(pod_uid)
         run = pod.runs.get(container) if pod is not None else None
         # A container that waits to be restarted shows its last life, whichever is asked for.
         number = found[-1]
@@ -65,7 +66,7 @@ class ProcessStreams:
         run = self._running(pod_uid, container)
         wanted = run.command(command, **({"TERM": "xterm"} if tty else {}))
         try:
-            return CommandExecution(spawn(wanted, stdin=stdin, tty=tty), self._clock)
+            return CommandExecution(spawn(wanted, stdin=stdin, tty=tty), self.clock)
         except CannotExecute as failure:
             raise StreamError(str(failure)) from failure
 
@@ -78,27 +79,27 @@ class ProcessStreams:
         self, pod_uid: str, port: int
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """To the pod's own address, else to the machine's: many programs listen only there."""
-        pod = self._pods.get(pod_uid)
+        pod = self.pods.get(pod_uid)
         if pod is None:
             raise ContainerNotFound(f"pod {pod_uid} not found")
         for host in (pod.addresses.pod_ip, _HERE):
             try:
-                async with deadline(self._clock, _CONNECT_S):
+                async with deadline(self.clock, _CONNECT_S):
                     return await asyncio.open_connection(host, port)
             except (OSError, TimeoutError):
                 continue
         raise PortRefused(f"failed to connect to localhost:{port}: connection refused")
 
     def _container_folder(self, pod_uid: str, container: str) -> ContainerFolder:
-        pod = self._pods.get(pod_uid)
-        home = PodFolder(self._folder / "pods" / pod_uid).container(container)
+        pod = self.pods.get(pod_uid)
+        home = PodFolder(self.folder / "pods" / pod_uid).container(container)
         is_known = pod is not None and pod.machine.container(container) is not None
         if not is_known and not home.path.is_dir():
             raise ContainerNotFound(f'container "{container}" not found')
         return home
 
     def _running(self, pod_uid: str, container: str) -> ContainerRun:
-        pod = self._pods.get(pod_uid)
+        pod = self.pods.get(pod_uid)
         run = pod.runs.get(container) if pod is not None else None
         if run is None or run.process is None or run.process.exit_code is not None:
             if pod is None or pod.machine.container(container) is None:
@@ -111,6 +112,6 @@ class ProcessStreams:
         return machine is not None and isinstance(machine.state, Waiting) and machine.has_run
 
     def _why(self, pod_uid: str, container: str) -> str:
-        pod = self._pods.get(pod_uid)
+        pod = self.pods.get(pod_uid)
         machine = pod.machine.container(container) if pod is not None else None
         return machine.state.reason if machine and isinstance(machine.state, Waiting) else "unknown"
