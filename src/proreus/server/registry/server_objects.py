@@ -28,7 +28,7 @@ from proreus.server.registry.verbs.delete import delete
 from proreus.server.registry.verbs.update import Update, replace_by, update
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import KeyExists, StoredValue
-from proreus.server.storage.resource_store import NewValue
+from proreus.server.storage.resource_store import Removal
 
 _log = structlog.get_logger(__name__)
 _UID = "00000000-0000-4000-8000-5e7000000000"
@@ -160,8 +160,8 @@ async def _template(collection: Collection, wanted: ServerObject) -> bytes:
     write.subresource = "status"
     whole = {**collection.decode(StoredValue("", value, 1)), "status": status}
     step = await Update(write, await replace_by(write, whole)).next(StoredValue("", value, 1))
-    assert isinstance(step, NewValue), "nothing deletes it"
-    return step.value
+    assert not isinstance(step, Removal), "nothing deletes it"
+    return step
 
 
 def _write(collection: Collection, wanted: ServerObject, now: float) -> Write:
