@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from proreus.api.selectors.errors import SelectorError
-from proreus.api.selectors.requirements import Requirements
+from proreus.api.selectors.selector import Selector
 
 _OPERATOR = re.compile("!=|==?")
 _WITH_MEANING = re.compile(r"[\\,=]")
@@ -28,7 +28,7 @@ class FieldRequirement(msgspec.Struct, frozen=True, gc=False):
         return f"{self.field}{self.operator}{_escape(self.value)}"
 
 
-class FieldSelector(Requirements[FieldRequirement]):
+class FieldSelector(Selector[FieldRequirement]):
     """All requirements must hold; none means everything. A value: comparable and hashable."""
 
     __slots__ = ("matches",)

@@ -15,7 +15,7 @@ from proreus.api.json_types import Json
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.label_match import LabelRequirement, Labels, Operator, compiled, integer
 from proreus.api.selectors.label_syntax import Parser, RawRequirement
-from proreus.api.selectors.requirements import Requirements
+from proreus.api.selectors.selector import Selector
 from proreus.api.values.names import label_value, qualified_name
 
 __all__ = ["LabelRequirement", "LabelSelector", "Operator"]
@@ -28,7 +28,7 @@ _FROM_OBJECT = {
 }
 
 
-class LabelSelector(Requirements[LabelRequirement]):
+class LabelSelector(Selector[LabelRequirement]):
     """All requirements must hold; none means everything."""
 
     __slots__ = ("matches",)

@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 R = TypeVar("R")
 
 
-class Requirements(Generic[R]):
-    """All must hold; none means everything. Comparable and hashable."""
+class Selector(Generic[R]):
+    """All requirements must hold; none means everything. Comparable and hashable."""
 
     __slots__ = ("requirements",)
 
