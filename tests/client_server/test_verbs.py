@@ -15,7 +15,6 @@ from proreus.client import (
     Conflict,
     Expired,
     Invalid,
-    KubeObject,
     NotFound,
     UnknownResource,
 )
@@ -209,10 +208,10 @@ async def test_waiting_for_conditions_creation_and_deletion(client: Client) -> N
         await pods.patch_status("p", ready)
     found = is_ready.result()
     async with asyncio.TaskGroup() as tasks:
-        deleted = tasks.create_task(pods.wait_for("p", "delete"))
+        deleted = tasks.create_task(pods.wait_deleted("p"))
         await pods.delete("p", grace_period_s=0)
 
-    assert isinstance(found, KubeObject) and deleted.result() is None
+    assert found.name == "p" and deleted.done()
     with pytest.raises(ConditionNotMet):
         await pods.wait_for("p", "create", timeout_s=0.05)
 

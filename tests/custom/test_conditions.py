@@ -151,4 +151,4 @@ async def test_a_definition_on_its_way_out_says_so(client: Client) -> None:
         "CustomResource deletion is in progress",
     )
     await widgets(client).patch("held", {"metadata": {"finalizers": None}})
-    await definitions(client).wait_for(WIDGETS, "delete", timeout_s=PATIENCE_S)
+    await definitions(client).wait_deleted(WIDGETS, timeout_s=PATIENCE_S)

@@ -45,7 +45,7 @@ async def test_a_definition_is_served_everywhere_and_removed_everywhere(
     made = await widgets(there).create(widget("a", spec={}))
     read = await widgets(here).get("a")
     await definitions(here).delete(WIDGETS)
-    await definitions(there).wait_for(WIDGETS, "delete", timeout_s=PATIENCE_S)
+    await definitions(there).wait_deleted(WIDGETS, timeout_s=PATIENCE_S)
 
     async def is_gone() -> bool:
         return not await is_served(there) and not await is_served(here)

@@ -154,7 +154,7 @@ async def test_deleting_a_definition_takes_its_instances_along(client: Client) -
     with pytest.raises(Forbidden, match="definition is terminating"):
         await widgets(client).create(widget("late"))
     await widgets(client).patch("held", {"metadata": {"finalizers": None}})
-    await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=PATIENCE_S)
+    await definitions(client).wait_deleted("widgets.example.com", timeout_s=PATIENCE_S)
     with pytest.raises(NotFound):
         await client.get_raw("/apis/example.com/v1/widgets")
 
@@ -196,7 +196,7 @@ async def test_openapi_tells_the_schema_and_forgets_it(client: Client) -> None:
     assert schema["properties"]["spec"]["properties"] == {"size": INTEGER}
     assert "com.example.v1.Widget" in whole["definitions"]
     await definitions(client).delete("widgets.example.com")
-    await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=PATIENCE_S)
+    await definitions(client).wait_deleted("widgets.example.com", timeout_s=PATIENCE_S)
     index = orjson.loads(await client.get_raw("/openapi/v3"))
     assert "apis/example.com/v1" not in index["paths"]
 

@@ -259,7 +259,7 @@ async def test_deleting_needs_no_webhook(client: Client, hook: ConversionServer)
 
     await widgets(client, "v2").delete("a")
     await definitions(client).delete("widgets.example.com")
-    await definitions(client).wait_for("widgets.example.com", "delete", timeout_s=PATIENCE_S)
+    await definitions(client).wait_deleted("widgets.example.com", timeout_s=PATIENCE_S)
 
     assert hook.calls == []
 

@@ -142,3 +142,27 @@ async def test_an_operator_that_a_signal_ends_releases_its_lease(
 
         lease = await leases.get("unpauser")
         assert (code, lease.spec.holderIdentity or "") == (0, "")
+
+
+async def test_the_website_operator_makes_what_a_website_needs(cluster: Cluster) -> None:
+    client = cluster.client
+    sites = client.resource("websites.example.com")("default")
+    crds = client.resource("customresourcedefinitions.apiextensions.k8s.io")
+    async with running(cluster, "website_operator.py", "127.0.0.1:0") as program:
+        await crds.wait_for("websites.example.com", "condition=Established", timeout_s=60)
+        body = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": "shop"}}
+        await sites.create({**body, "spec": {"html": "<h1>Shop</h1>", "replicas": 2}})
+        await client.core_v1.services("default").wait_for("shop", "create", timeout_s=60)
+        deployments = client.apps_v1.deployments("default")
+        ready = {"status": {"replicas": 2, "readyReplicas": 2}}
+        await sites.wait_for("shop", "condition=Ready=False", timeout_s=60)
+        await deployments.patch_status("shop", ready)
+        site = await sites.wait_for("shop", "condition=Ready", timeout_s=60)
+        page = await client.core_v1.configmaps("default").get("shop")
+        await sites.delete("shop")
+        await program.says("default/shop is going")
+        await sites.wait_deleted("shop", timeout_s=60)
+
+    assert page["data"]["index.html"] == "<h1>Shop</h1>"
+    assert page.metadata.ownerReferences[0].uid == site.uid
+    assert site.status.conditions[0].message == "2 of 2 replicas are ready"

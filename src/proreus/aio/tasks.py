@@ -85,6 +85,24 @@ async def background(*parts: Awaitable[None]) -> AsyncIterator[asyncio.TaskGroup
                 task.cancel()
 
 
+@contextlib.asynccontextmanager
+async def beside(
+    work: Coroutine[Any, Any, None], *, name: str, ended: Callable[[], None]
+) -> AsyncIterator[asyncio.Task[None]]:
+    """A task beside the body, cancelled when the body ends; ``ended`` is called when the task is
+    done, and its failure is for the body to ask. For async generators, which may be closed by
+    another task than the one that entered them: a TaskGroup does not allow that."""
+    task = asyncio.create_task(work, name=name)
+    task.add_done_callback(lambda _: ended())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # retrieved here: a body that is left early does not ask for it
+
+
 async def _stray(part_name: str) -> None:
     raise StrayCancellation(f"a CancelledError escaped; {part_name} was not cancelled")
 

@@ -155,6 +155,10 @@ class ResourceClient:
     attach = _conversed(_AsyncResource.attach)
     port_forward = _held(_AsyncResource.port_forward)
     wait_for = _waited(_AsyncResource.wait_for)
+    wait_deleted = _waited(_AsyncResource.wait_deleted)
+    modify = _waited(_AsyncResource.modify)
+    ensure = _waited(_AsyncResource.ensure)
+    events = _iterated(_AsyncResource.events)
     api_resource = _waited(_AsyncResource.api_resource)
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import parse_time
-from proreus.cluster import conditions
+from proreus.client import conditions
 
 
 def is_deleting(obj: KubeObject) -> bool:

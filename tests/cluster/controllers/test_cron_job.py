@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.aio.clock import SystemClock
 from proreus.api.values.timestamp import format_time, parse_time
-from proreus.cluster.controllers.ownership import controller_reference
+from proreus.client.ownership import controller_reference
 from tests.cluster.controllers.stage import Stage, finished, template, told_status
 from tests.following import wait_for_list
 
@@ -132,7 +132,7 @@ async def test_jobs_beyond_the_history_go(stage: Stage) -> None:
     done = await stage.wait(api, "tick", lambda it: told_status(it).get("lastSuccessfulTime"))
     assert done is not None
     minute = int(parse_time(done.status.lastScheduleTime)) // 60
-    await jobs.wait_for(f"tick-{minute}", "delete", timeout_s=60)
+    await jobs.wait_deleted(f"tick-{minute}", timeout_s=60)
 
 
 async def test_a_moment_that_is_too_long_ago_is_given_up(stage: Stage) -> None:

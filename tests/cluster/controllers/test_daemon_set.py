@@ -160,7 +160,7 @@ async def test_every_template_has_a_revision_and_old_ones_go(stage: Stage) -> No
         await sets.patch("agent", daemon_set(image), type="merge")
         await stage.wait(sets, "agent", has(1, 1))
 
-    await revisions.wait_for(first.name, "delete", timeout_s=60)
+    await revisions.wait_deleted(first.name, timeout_s=60)
     assert sorted(one.revision for one in (await revisions.list()).items) == [2, 3]
 
 
@@ -173,7 +173,7 @@ async def test_a_failed_pod_is_replaced(stage: Stage) -> None:
 
     await pods.patch_status(broken.name, finished("Failed"))
 
-    await pods.wait_for(broken.name, "delete", timeout_s=60)
+    await pods.wait_deleted(broken.name, timeout_s=60)
     await stage.wait(sets, "agent", has(1, 1))
 
 

@@ -50,7 +50,7 @@ async def test_the_slices_of_a_deleted_service_go_with_it(stage: Stage) -> None:
 
     await services.delete("web")
 
-    await slices.wait_for(one.name, "delete", timeout_s=60)
+    await slices.wait_deleted(one.name, timeout_s=60)
 
 
 async def test_a_pod_with_a_name_in_its_service_is_listed_by_it(stage: Stage) -> None:

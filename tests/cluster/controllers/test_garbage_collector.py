@@ -12,8 +12,6 @@ from tests.cluster.controllers.stage import Stage, deployment
 
 CONTROLLERS = ("replicaset", "deployment", "garbage-collector")
 
-GONE = "delete"
-
 
 def config_map(name: str, *owners: KubeObject, blocks: bool = False) -> dict[str, Any]:
     references = [
@@ -44,9 +42,9 @@ async def test_a_deleted_deployment_takes_its_replica_sets_and_pods_along(stage:
 
     await deployments.delete("web", propagation="Background")
 
-    await stage.client.apps_v1.replicasets("default").wait_for(owned.name, GONE, timeout_s=60)
+    await stage.client.apps_v1.replicasets("default").wait_deleted(owned.name, timeout_s=60)
     for pod in pods:
-        await stage.client.core_v1.pods("default").wait_for(pod.name, GONE, timeout_s=60)
+        await stage.client.core_v1.pods("default").wait_deleted(pod.name, timeout_s=60)
 
 
 async def test_a_dependent_with_another_owner_stays_and_forgets_the_dead_one(stage: Stage) -> None:
@@ -65,11 +63,11 @@ async def test_a_dependent_with_another_owner_stays_and_forgets_the_dead_one(sta
 async def test_an_object_made_for_an_owner_that_never_was_goes(stage: Stage) -> None:
     one = await maps(stage).create(config_map("one"))
     await maps(stage).delete("one")
-    await maps(stage).wait_for("one", GONE, timeout_s=60)
+    await maps(stage).wait_deleted("one", timeout_s=60)
 
     await maps(stage).create(config_map("late", one))
 
-    await maps(stage).wait_for("late", GONE, timeout_s=60)
+    await maps(stage).wait_deleted("late", timeout_s=60)
 
 
 async def test_foreground_deletion_keeps_the_owner_until_its_dependents_are_gone(
@@ -86,7 +84,7 @@ async def test_foreground_deletion_keeps_the_owner_until_its_dependents_are_gone
     held = await maps(stage).get("owner")
     assert held.metadata.finalizers == ["foregroundDeletion"]
     await maps(stage).patch("child", {"metadata": {"finalizers": None}})
-    await maps(stage).wait_for("owner", GONE, timeout_s=60)
+    await maps(stage).wait_deleted("owner", timeout_s=60)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -104,7 +102,7 @@ async def test_objects_that_own_each_other_in_a_circle_go_in_the_foreground(
     await maps(stage).delete("circle-0", propagation="Foreground")
 
     for name in (*(one.name for one in made), "leaf"):
-        await maps(stage).wait_for(name, GONE, timeout_s=60)
+        await maps(stage).wait_deleted(name, timeout_s=60)
 
     def has_one_owner(kept: KubeObject | None) -> bool:
         assert kept is not None
@@ -120,7 +118,7 @@ async def test_orphans_stay_without_their_owner(stage: Stage) -> None:
 
     await maps(stage).delete("owner", propagation="Orphan")
 
-    await maps(stage).wait_for("owner", GONE, timeout_s=60)
+    await maps(stage).wait_deleted("owner", timeout_s=60)
     child = await maps(stage).get("child")
     assert not child.metadata.ownerReferences
 
@@ -130,7 +128,7 @@ async def _collector_is_up_to_date(stage: Stage) -> None:
     absent = await maps(stage).create(config_map("absent"))
     await maps(stage).delete("absent")
     await maps(stage).create(config_map("litter", absent))
-    await maps(stage).wait_for("litter", GONE, timeout_s=60)
+    await maps(stage).wait_deleted("litter", timeout_s=60)
 
 
 async def test_custom_resources_own_and_are_owned(stage: Stage) -> None:
@@ -145,8 +143,8 @@ async def test_custom_resources_own_and_are_owned(stage: Stage) -> None:
 
     await widgets.delete("parent", propagation="Background")
 
-    await widgets.wait_for("child", GONE, timeout_s=60)
-    await maps(stage).wait_for("child", GONE, timeout_s=60)
+    await widgets.wait_deleted("child", timeout_s=60)
+    await maps(stage).wait_deleted("child", timeout_s=60)
 
 
 def _definition() -> dict[str, Any]:

@@ -92,7 +92,7 @@ async def test_a_job_that_is_over_goes_after_its_time_to_live(stage: Stage) -> N
 
     await jobs.create(job("sum", ttlSecondsAfterFinished=0))
 
-    await jobs.wait_for("sum", "delete", timeout_s=60)
+    await jobs.wait_deleted("sum", timeout_s=60)
 
 
 def reason(done: KubeObject | None, kind: str) -> str:
@@ -118,7 +118,7 @@ async def test_a_pod_is_counted_even_if_it_is_deleted_at_its_end(stage: Stage) -
     assert done is not None
     assert done.status.succeeded == 1
     assert done.status.uncountedTerminatedPods == {}
-    await pods.wait_for(only.name, "delete", timeout_s=60)
+    await pods.wait_deleted(only.name, timeout_s=60)
 
 
 async def test_a_pod_that_is_deleted_while_it_runs_has_failed_and_is_replaced(
@@ -131,7 +131,7 @@ async def test_a_pod_that_is_deleted_while_it_runs_has_failed_and_is_replaced(
 
     await pods.delete(only.name)
 
-    await pods.wait_for(only.name, "delete", timeout_s=60)
+    await pods.wait_deleted(only.name, timeout_s=60)
     again = await stage.wait(
         jobs, "sum", lambda it: told_status(it).get("failed") == 1 and has_ready(1)(it)
     )
@@ -147,7 +147,7 @@ async def test_a_job_takes_its_pods_with_it(stage: Stage) -> None:
     await jobs.delete("sum", propagation="Background")
 
     for name in names:
-        await pods.wait_for(name, "delete", timeout_s=60)
+        await pods.wait_deleted(name, timeout_s=60)
 
 
 async def test_pods_that_are_left_behind_are_not_held(stage: Stage) -> None:

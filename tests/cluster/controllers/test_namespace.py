@@ -48,7 +48,7 @@ async def test_a_deleted_namespace_takes_everything_along(stage: Stage) -> None:
 
     await namespaces.delete("team")
 
-    await namespaces.wait_for("team", "delete", timeout_s=60)
+    await namespaces.wait_deleted("team", timeout_s=60)
     assert not (await stage.client.core_v1.pods.list()).items
     assert not (await stage.client.core_v1.secrets("team").list()).items
 
@@ -71,7 +71,7 @@ async def test_a_namespace_waits_for_its_pods_before_the_rest(stage: Stage) -> N
     await stage.wait(namespaces, "team", is_waiting)
     assert len((await stage.client.core_v1.secrets("team").list()).items) == 1
     await pods.delete("busy", grace_period_s=0)
-    await namespaces.wait_for("team", "delete", timeout_s=60)
+    await namespaces.wait_deleted("team", timeout_s=60)
 
 
 async def test_a_finalizer_holds_the_namespace_and_is_named_in_a_condition(stage: Stage) -> None:
@@ -92,4 +92,4 @@ async def test_a_finalizer_holds_the_namespace_and_is_named_in_a_condition(stage
     await maps.patch("held", {"metadata": {"finalizers": None}})
     with contextlib.suppress(NotFound):  # it may have gone by itself
         await namespaces.patch("team", {"metadata": {"labels": {"touched": "yes"}}})
-    await namespaces.wait_for("team", "delete", timeout_s=60)
+    await namespaces.wait_deleted("team", timeout_s=60)

@@ -74,9 +74,7 @@ async def test_a_silent_node_is_unknown_loses_its_pods_and_can_come_back(stage: 
             await stage.wait(nodes, "n", lambda it: readiness(it) == "True" and not taints(it))
         silent = await nodes.wait_for("n", lambda it: readiness(it) == "Unknown", timeout_s=60)
         await nodes.wait_for("n", lambda it: (UNREACHABLE, "NoExecute") in taints(it), timeout_s=60)
-        await pods.wait_for(
-            "hasty", lambda it: it is None or bool(it.metadata.deletionTimestamp), timeout_s=60
-        )
+        await pods.wait_for("hasty", lambda it: bool(it.metadata.deletionTimestamp), timeout_s=60)
         staying = await pods.wait_for("patient", lambda it: readiness(it) == "False", timeout_s=60)
 
         async with background(keep_beating(stage)):

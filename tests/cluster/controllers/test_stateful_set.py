@@ -202,9 +202,7 @@ async def test_going_back_to_a_template_takes_up_its_revision_again(stage: Stage
 
     assert back.status.updateRevision in known
     assert known[back.status.updateRevision] == max(known.values())
-    await stage.wait(
-        revisions, first.status.updateRevision, lambda it: it is None or it.revision > 3
-    )
+    await stage.wait(revisions, first.status.updateRevision, lambda it: it and it.revision > 3)
 
 
 async def test_claims_go_with_what_the_policy_says(stage: Stage) -> None:
@@ -216,7 +214,7 @@ async def test_claims_go_with_what_the_policy_says(stage: Stage) -> None:
     await stage.wait(sets, "db", has(2))
 
     await sets.set_scale("db", 1)
-    await claims.wait_for("data-db-1", "delete", timeout_s=60)
+    await claims.wait_deleted("data-db-1", timeout_s=60)
     assert await claim_names(stage) == ["data-db-0"]
 
     await sets.set_scale("db", 2)
@@ -225,7 +223,7 @@ async def test_claims_go_with_what_the_policy_says(stage: Stage) -> None:
 
     await sets.delete("db", propagation="Background")
     for name in ("data-db-0", "data-db-1"):
-        await claims.wait_for(name, "delete", timeout_s=60)
+        await claims.wait_deleted(name, timeout_s=60)
 
 
 async def test_a_matching_orphan_is_adopted_if_it_has_the_right_name(stage: Stage) -> None:
@@ -258,7 +256,7 @@ async def test_a_revision_whose_name_is_taken_gets_another(stage: Stage) -> None
     assert first is not None
     taken = first.status.updateRevision
     await sets.delete("db", propagation="Background")
-    await revisions.wait_for(taken, "delete", timeout_s=60)
+    await revisions.wait_deleted(taken, timeout_s=60)
     await revisions.create({"metadata": {"name": taken}, "data": {"not": "ours"}, "revision": 1})
 
     await sets.create(stateful_set(1))

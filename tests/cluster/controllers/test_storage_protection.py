@@ -23,7 +23,7 @@ async def test_a_claim_goes_once_the_last_pod_that_mounts_it_has_ended(stage: St
     assert going.metadata.deletionTimestamp
     await pods.delete("user", grace_period_s=0)
 
-    await claims.wait_for("data", "delete", timeout_s=60)
+    await claims.wait_deleted("data", timeout_s=60)
 
 
 async def test_a_volume_that_is_bound_to_nothing_goes_at_once(stage: Stage) -> None:
@@ -33,4 +33,4 @@ async def test_a_volume_that_is_bound_to_nothing_goes_at_once(stage: Stage) -> N
 
     await volumes.delete("disk")
 
-    await volumes.wait_for("disk", "delete", timeout_s=60)
+    await volumes.wait_deleted("disk", timeout_s=60)

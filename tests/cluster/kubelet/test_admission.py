@@ -71,7 +71,7 @@ async def test_a_rejected_pod_has_failed_with_the_reason_and_an_event_tells_it(
                 break
     for name in ("second", "hungry"):
         await pods.delete(name)
-        await pods.wait_for(name, "delete")
+        await pods.wait_deleted(name)
 
 
 async def test_a_label_that_was_just_given_counts(client: Client, node: str) -> None:

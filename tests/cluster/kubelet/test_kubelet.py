@@ -114,7 +114,7 @@ async def test_a_pod_with_a_finalizer_is_ended_and_stays(client: Client, nodes: 
 
     assert (await until(client, "held", is_over)).status.phase == "Succeeded"
     await client.core_v1.pods("default").patch("held", {"metadata": {"finalizers": None}})
-    await client.core_v1.pods("default").wait_for("held", "delete")
+    await client.core_v1.pods("default").wait_deleted("held")
 
 
 async def test_exits_and_crashes_show_in_the_status(client: Client, nodes: list[str]) -> None:
@@ -190,7 +190,7 @@ async def test_a_pod_whose_host_has_another_address_now_reports_that_one_alone(
     async with background(Kubelet(client, SystemClock(), NODES[:1]).run()):
         found = await until(client, "web", in_phase("Running"))
         await client.core_v1.pods("default").delete("web")
-        await client.core_v1.pods("default").wait_for("web", "delete")
+        await client.core_v1.pods("default").wait_deleted("web")
 
     assert [one.ip for one in found.status.hostIPs] == [found.status.hostIP]
     assert [one.ip for one in found.status.podIPs] == [found.status.podIP]

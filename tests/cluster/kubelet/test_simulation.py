@@ -86,7 +86,7 @@ async def test_a_pod_starts_when_the_config_map_it_lacks_appears(
 
     await pods.wait_for("web", "condition=Ready")
     await pods.delete("web")
-    await pods.wait_for("web", "delete")
+    await pods.wait_deleted("web")
 
 
 async def test_a_trust_bundle_that_is_not_there_is_waited_for(client: Client, node: str) -> None:

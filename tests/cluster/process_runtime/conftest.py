@@ -66,7 +66,7 @@ class Stage:
     async def delete(self, name: str, grace_s: int | None = None) -> None:
         pods = self.client.core_v1.pods("default")
         await pods.delete(name, grace_period_s=grace_s)
-        await pods.wait_for(name, "delete", timeout_s=60)
+        await pods.wait_deleted(name, timeout_s=60)
 
     async def logs(self, name: str, container: str = "", **options: Any) -> str:
         return await self.client.core_v1.pods("default").logs(name, container=container, **options)

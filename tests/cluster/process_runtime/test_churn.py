@@ -83,7 +83,7 @@ async def test_whatever_happens_nothing_is_left(stage: Stage, seed: int) -> None
             continue
     await pods.delete_collection()
     for name in names:
-        await pods.wait_for(name, "delete", timeout_s=60)
+        await pods.wait_deleted(name, timeout_s=60)
 
     folder = stage.folder / NODE / "pods"
     async with asyncio.timeout(60):

@@ -160,7 +160,7 @@ async def test_a_process_may_end_by_itself_within_its_grace(stage: Stage) -> Non
     assert state(pod).state.terminated.exitCode == 0
     assert (await stage.logs("polite")).split() == ["up", "bye"]
     await pods.patch("polite", {"metadata": {"finalizers": None}})
-    await pods.wait_for("polite", "delete")
+    await pods.wait_deleted("polite")
 
 
 async def test_everything_a_container_started_ends_with_it(stage: Stage) -> None:

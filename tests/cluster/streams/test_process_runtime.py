@@ -39,7 +39,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         pods = client.core_v1.pods("default")
         for pod in await pods.list():
             await pods.delete(pod.name, grace_period_s=0)
-            await pods.wait_for(pod.name, "delete")
+            await pods.wait_deleted(pod.name)
 
 
 async def run(client: Client, script: str, *, until: str = "condition=Ready", **more: Any) -> None:

@@ -169,3 +169,49 @@ def test_an_item_is_never_with_two_workers_and_never_forgotten(
             assert len(queue) == len(owed - in_work)
 
     asyncio.run(play())
+
+
+async def test_a_higher_priority_goes_first_and_a_lower_one_never_delays(
+    queue: WorkQueue[str],
+) -> None:
+    queue.add("low", priority=-100)
+    queue.add("usual")
+    queue.add("raised", priority=-100)
+    queue.add("urgent", priority=10)
+    queue.add("usual 2")
+    queue.add("raised")
+    queue.add("usual", priority=-100)
+
+    assert len(queue) == 5
+    taken = [await queue.get() for _ in range(5)]
+
+    assert taken == ["urgent", "usual", "usual 2", "raised", "low"]
+    assert len(queue) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([-5, 0, 5]), st.booleans())))
+async def test_with_priorities_too_no_item_is_lost_or_worked_on_twice_at_once(
+    steps: list[tuple[str, int, bool]],
+) -> None:
+    queue: WorkQueue[str] = WorkQueue("q", clock=VirtualClock())
+    wanted: dict[str, int] = {}  # what must still come out, by its highest priority
+    in_work: list[str] = []
+    for item, priority, takes in steps:
+        queue.add(item, priority=priority)
+        wanted[item] = max(priority, wanted.get(item, priority))
+        if takes and len(queue):
+            taken = await queue.get()
+            ready = {one: given for one, given in wanted.items() if one not in in_work}
+            assert ready[taken] == max(ready.values())
+            del wanted[taken]
+            in_work.append(taken)
+        elif in_work:
+            queue.done(in_work.pop(0))
+    while in_work:
+        queue.done(in_work.pop())
+    rest = set[str]()
+    while len(queue):
+        rest.add(taken := await queue.get())
+        queue.done(taken)
+
+    assert rest == set(wanted) and queue.is_idle

@@ -19,7 +19,7 @@ Match = Callable[[Labels], bool]
 _INT64_MAX = 2**63
 
 
-class Operator(StrEnum):
+class LabelOperator(StrEnum):
     EXISTS = "exists"
     DOES_NOT_EXIST = "!"
     EQUALS = "="
@@ -33,21 +33,21 @@ class Operator(StrEnum):
 
 class LabelRequirement(msgspec.Struct, frozen=True, gc=False):
     key: str
-    operator: Operator
+    operator: LabelOperator
     values: tuple[str, ...] = ()  # sorted, without repeats
 
     def __str__(self) -> str:
         values = ",".join(self.values)
         match self.operator:
-            case Operator.EXISTS:
+            case LabelOperator.EXISTS:
                 return self.key
-            case Operator.DOES_NOT_EXIST:
+            case LabelOperator.DOES_NOT_EXIST:
                 return f"!{self.key}"
-            case Operator.IN | Operator.NOT_IN:
+            case LabelOperator.IN | LabelOperator.NOT_IN:
                 return f"{self.key} {self.operator} ({values})"
-            case Operator.GREATER:
+            case LabelOperator.GREATER:
                 return f"{self.key}>{values}"
-            case Operator.LESS:
+            case LabelOperator.LESS:
                 return f"{self.key}<{values}"
             case _:
                 return f"{self.key}{self.operator}{values}"
@@ -82,18 +82,18 @@ class _Folded:
     def add(self, requirement: LabelRequirement) -> None:
         key, values = requirement.key, requirement.values
         match requirement.operator:
-            case Operator.EXISTS:
+            case LabelOperator.EXISTS:
                 self._present.add(key)
-            case Operator.DOES_NOT_EXIST:
+            case LabelOperator.DOES_NOT_EXIST:
                 self._absent.add(key)
-            case Operator.EQUALS | Operator.DOUBLE_EQUALS | Operator.IN:
+            case LabelOperator.EQUALS | LabelOperator.DOUBLE_EQUALS | LabelOperator.IN:
                 self._want(key, values)
-            case Operator.NOT_EQUALS | Operator.NOT_IN:
+            case LabelOperator.NOT_EQUALS | LabelOperator.NOT_IN:
                 self._unwanted.setdefault(key, set()).update(values)
-            case Operator.GREATER:
+            case LabelOperator.GREATER:
                 bound = int(values[0])
                 self._above[key] = max(bound, self._above.get(key, bound))
-            case Operator.LESS:
+            case LabelOperator.LESS:
                 bound = int(values[0])
                 self._below[key] = min(bound, self._below.get(key, bound))
 

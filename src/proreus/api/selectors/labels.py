@@ -13,18 +13,24 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json
 from proreus.api.selectors.errors import SelectorError
-from proreus.api.selectors.label_match import LabelRequirement, Labels, Operator, compiled, integer
+from proreus.api.selectors.label_match import (
+    LabelOperator,
+    LabelRequirement,
+    Labels,
+    compiled,
+    integer,
+)
 from proreus.api.selectors.label_syntax import Parser, RawRequirement
 from proreus.api.selectors.selector import Selector
 from proreus.api.values.names import label_value, qualified_name
 
-__all__ = ["LabelRequirement", "LabelSelector", "Operator"]
+__all__ = ["LabelOperator", "LabelRequirement", "LabelSelector"]
 
 _FROM_OBJECT = {
-    "In": Operator.IN,
-    "NotIn": Operator.NOT_IN,
-    "Exists": Operator.EXISTS,
-    "DoesNotExist": Operator.DOES_NOT_EXIST,
+    "In": LabelOperator.IN,
+    "NotIn": LabelOperator.NOT_IN,
+    "Exists": LabelOperator.EXISTS,
+    "DoesNotExist": LabelOperator.DOES_NOT_EXIST,
 }
 
 
@@ -56,7 +62,7 @@ class LabelSelector(Selector[LabelRequirement]):
         if not selector:
             return _EVERYTHING
         found = [
-            LabelRequirement(key, Operator.EQUALS, (value,))
+            LabelRequirement(key, LabelOperator.EQUALS, (value,))
             for key, value in (selector.get("matchLabels") or {}).items()
         ]
         for expression in selector.get("matchExpressions") or ():
@@ -96,11 +102,11 @@ class _Checks:
         return known
 
     def _new(self, raw: RawRequirement) -> LabelRequirement:
-        operator, values = Operator(raw.operator), raw.values
+        operator, values = LabelOperator(raw.operator), raw.values
         if len(values) > 1:
             values = tuple(sorted(set(values)))
         errors: list[FieldError] = []
-        if operator in (Operator.GREATER, Operator.LESS):
+        if operator in (LabelOperator.GREATER, LabelOperator.LESS):
             errors += [
                 field_error.invalid(
                     f"values[{i}]", value, "for 'Gt', 'Lt' operators, the value must be an integer"

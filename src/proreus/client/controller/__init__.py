@@ -1,6 +1,18 @@
 """Controllers: bring the cluster to the state that objects declare."""
 
-from proreus.client.controller.controller import Controller, ReconcileOutcome
+from proreus.client.controller.controller import Controller, ReconcileLimits, ReconcileOutcome
+from proreus.client.controller.predicates import (
+    Predicate,
+    all_of,
+    annotations_changed,
+    any_of,
+    changed_beside_status,
+    changes_of,
+    deletion,
+    generation_changed,
+    labels_changed,
+    negated,
+)
 from proreus.client.controller.reconciler import (
     Reconcile,
     Request,
@@ -8,27 +20,29 @@ from proreus.client.controller.reconciler import (
     RetryLater,
     TerminalError,
 )
-from proreus.client.controller.sources import (
-    KeysOf,
-    Predicate,
-    Watch,
-    changed_beside_status,
-    own_key,
-    owner_keys,
-)
+from proreus.client.controller.sources import KeysOf, Watch, own_key, owner_keys
 
 __all__ = [
     "Controller",
     "KeysOf",
     "Predicate",
     "Reconcile",
+    "ReconcileLimits",
     "ReconcileOutcome",
     "Request",
     "Result",
     "RetryLater",
     "TerminalError",
     "Watch",
+    "all_of",
+    "annotations_changed",
+    "any_of",
     "changed_beside_status",
+    "changes_of",
+    "deletion",
+    "generation_changed",
+    "labels_changed",
+    "negated",
     "own_key",
     "owner_keys",
 ]

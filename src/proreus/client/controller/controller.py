@@ -14,22 +14,26 @@ import logging
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from enum import StrEnum
 
 from proreus.aio.clock import deadline
 from proreus.aio.gate import Gate
 from proreus.aio.tasks import raise_if_cancelled
 from proreus.client.controller.failure_log import Entry, FailureLog
+from proreus.client.controller.own_writes import OwnWrites
 from proreus.client.controller.reconciler import Reconcile, Request, Result, TerminalError
 from proreus.client.controller.sources import Watch, owner_keys
 from proreus.client.fence import current_fence
 from proreus.client.informer import Handler, Notification, SharedInformer
 from proreus.client.informer.sync_report import SyncReport
 from proreus.client.workqueue import QueueShutDown, RateLimitedQueue
+from proreus.client.write_log import observed_by
 
 log = logging.getLogger(__name__)
 
 SHUTDOWN_GRACE_S = 30.0
+LOW_PRIORITY = -100  # controller-runtime's
 
 
 class ReconcileOutcome(StrEnum):
@@ -42,13 +46,32 @@ class ReconcileOutcome(StrEnum):
     GAVE_UP = "gave_up"
 
 
+FAILURES = (ReconcileOutcome.ERROR, ReconcileOutcome.TERMINAL_ERROR, ReconcileOutcome.GAVE_UP)
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileLimits:
+    """``max_retries`` None: a failing object is tried for ever, ever later. ``timeout_s`` ends
+    one reconcile, which has failed then. ``resync_s``: every object is reconciled once per period;
+    0: never. ``grace_s`` is what running reconciles have when the controller ends."""
+
+    max_retries: int | None = None
+    timeout_s: float | None = None
+    resync_s: float = 0.0
+    grace_s: float = SHUTDOWN_GRACE_S
+
+
 class Controller:
     """Calls ``reconcile`` for every object of ``primary`` that may need it.
 
     ``owns``: informers of objects that primary objects control; their changes concern the owner.
     ``watches``: further informers, each with the keys that its objects concern. ``primary`` may
     itself be a Watch, to give it a predicate. All informers must be running; work begins once they
-    have synced. ``max_retries`` None retries a failing object for ever, ever more slowly.
+    have synced.
+
+    A reconcile reads what earlier ones of its key wrote: it begins once the informers show it
+    (``own_writes``). What was there before and what a resync brings has a low priority: changes go
+    first.
     """
 
     def __init__(
@@ -60,7 +83,7 @@ class Controller:
         watches: Iterable[Watch] = (),
         name: str = "",
         concurrency: int = 1,
-        max_retries: int | None = None,
+        limits: ReconcileLimits | None = None,
         queue: RateLimitedQueue[str] | None = None,
     ) -> None:
         source = primary if isinstance(primary, Watch) else Watch(primary)
@@ -69,8 +92,10 @@ class Controller:
         self._reconcile = reconcile
         owned = [Watch(informer, owner_keys(self.primary)) for informer in owns]
         self._watches = [source, *owned, *watches]
-        self._concurrency = concurrency
-        self._max_retries = max_retries
+        self.concurrency = concurrency
+        self._limits = limits or ReconcileLimits()
+        self.own_writes = OwnWrites()
+        self.share_own_writes(self.own_writes)
         self._clock = self.primary.clock
         # Compared with None: an empty queue is false.
         self.queue = RateLimitedQueue[str](self.name, clock=self._clock) if queue is None else queue
@@ -90,6 +115,11 @@ class Controller:
         """The primary one first, each once."""
         return list(dict.fromkeys(watch.informer for watch in self._watches))
 
+    def share_own_writes(self, own_writes: OwnWrites) -> None:
+        """Let the reconcile function look at them too. Before ``run``."""
+        self.own_writes = own_writes
+        own_writes.follow(self.informers)
+
     async def wait_working(self) -> None:
         await self._working.wait_open()
 
@@ -106,7 +136,7 @@ class Controller:
                 for _, handler in handlers:
                     await handler.wait_synced()
             async with asyncio.TaskGroup() as workers:
-                for number in range(self._concurrency):
+                for number in range(self.concurrency):
                     workers.create_task(self._work(), name=f"{self.name} worker {number}")
                 self._working.open()
                 await self._until_cancelled()
@@ -117,10 +147,16 @@ class Controller:
 
     def _listen(self, watch: Watch) -> Handler:
         def enqueue(notification: Notification) -> None:
+            is_old = notification.is_initial or notification.is_resync
+            priority = watch.priority if not is_old else min(watch.priority, LOW_PRIORITY)
             for key in watch.keys_of(notification):
-                self.queue.add(key)
+                self.queue.add(key, priority=priority)
 
-        return watch.informer.add_handler(on_notification=enqueue, name=f"controller {self.name}")
+        return watch.informer.add_handler(
+            on_notification=enqueue,
+            resync_s=self._limits.resync_s if watch is self._watches[0] else 0.0,
+            name=f"controller {self.name}",
+        )
 
     async def _until_cancelled(self) -> None:
         try:
@@ -137,7 +173,7 @@ class Controller:
             self.queue.shut_down()
             return
         with contextlib.suppress(TimeoutError):
-            async with deadline(self._clock, SHUTDOWN_GRACE_S), asyncio.timeout(None) as end:
+            async with deadline(self._clock, self._limits.grace_s), asyncio.timeout(None) as end:
                 now = asyncio.get_running_loop().time
                 with fence.when_closed(lambda: end.reschedule(now())) if fence else nullcontext():
                     await self.queue.drain()
@@ -157,16 +193,16 @@ class Controller:
     async def _process(self, key: str) -> ReconcileOutcome:
         """One reconcile, and what follows from its answer."""
         queue = self.queue
-        request = Request(key, self.primary.indexer.get(key), queue.failures(key))
+        attempt = queue.failures(key)
         try:
-            result = await self._reconcile(request) or Result()
+            result = await self._call(key, attempt) or Result()
         except TerminalError as error:
             self._log("reconcile failed for good", key, error, self._failure_log.ended(key, error))
             queue.forget(key)
             return ReconcileOutcome.TERMINAL_ERROR
         except (Exception, asyncio.CancelledError) as error:
             raise_if_cancelled(error)
-            return self._failed(request, error)
+            return self._failed(key, attempt, error)
         queue.forget(key)
         self._failure_log.succeeded(key)
         if result.requeue_after_s is None:
@@ -174,9 +210,25 @@ class Controller:
         queue.add_after(key, result.requeue_after_s)
         return ReconcileOutcome.REQUEUE_AFTER
 
-    def _failed(self, request: Request, error: BaseException) -> ReconcileOutcome:
-        key, failures = request.key, request.attempt + 1
-        if self._max_retries is not None and failures > self._max_retries:
+    async def _call(self, key: str, attempt: int) -> Result | None:
+        await self.own_writes.wait_observed(key)
+        found = self.primary.indexer.get(key)
+        if found is None:
+            self.own_writes.forget(key)
+        began_at = self._clock.monotonic()
+        try:
+            with observed_by(self.own_writes.of(key)):
+                async with deadline(self._clock, self._limits.timeout_s):
+                    return await self._reconcile(Request(key, found, attempt))
+        except TimeoutError as late:
+            took_s = self._clock.monotonic() - began_at
+            limit_s = self._limits.timeout_s
+            if limit_s is None or took_s < limit_s:
+                raise  # the reconcile's own
+            raise TimeoutError(f"the reconcile took longer than {limit_s:g} s") from late
+
+    def _failed(self, key: str, attempt: int, error: BaseException) -> ReconcileOutcome:
+        if self._limits.max_retries is not None and attempt >= self._limits.max_retries:
             self._log("reconcile given up", key, error, self._failure_log.ended(key, error))
             self.queue.forget(key)
             return ReconcileOutcome.GAVE_UP

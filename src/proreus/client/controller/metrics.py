@@ -20,7 +20,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from proreus.client.controller.controller import Controller
+from proreus.client.controller.controller import FAILURES, Controller, ReconcileOutcome
 from proreus.client.informer import InformerStatus, SharedInformer
 from proreus.client.leader_election import LeaderElector
 from proreus.client.workqueue.statistics import BUCKET_BOUNDS_S, Durations, QueueStatistics
@@ -48,18 +48,36 @@ class ControllerMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from _queues([controller.queue.statistics() for controller in self._controllers])
         yield from _informers([informer.status() for informer in self._informers])
-        reconciles = CounterMetricFamily(
-            "controller_runtime_reconcile", "Reconciles by how they ended",
-            labels=["controller", "result"],
-        )  # fmt: skip
-        for controller in self._controllers:
-            for outcome, count in controller.outcomes.items():
-                reconciles.add_metric([controller.name, outcome.value], count)
-        yield reconciles
+        yield from _reconciles(self._controllers)
         yield _gauge(
             "leader_election_master_status", "1 if this candidate leads",
             [(elector.name, float(elector.is_leader)) for elector in self._electors],
         )  # fmt: skip
+
+
+def _reconciles(controllers: list[Controller]) -> Iterator[Metric]:
+    prefix = "controller_runtime"
+    ended = CounterMetricFamily(
+        f"{prefix}_reconcile", "Reconciles by how they ended", labels=["controller", "result"]
+    )
+    for controller in controllers:
+        for outcome, count in controller.outcomes.items():
+            ended.add_metric([controller.name, outcome.value], count)
+    yield ended
+    by_controller = partial(_family, label="controller")
+    failed = [(one.name, sum(one.outcomes[how] for how in FAILURES)) for one in controllers]
+    given_up = [(one.name, one.outcomes[ReconcileOutcome.TERMINAL_ERROR]) for one in controllers]
+    sizes = [(one.name, one.concurrency) for one in controllers]
+    running = [(one.name, one.queue.in_work_count) for one in controllers]
+    took = [(one.name, one.queue.statistics().work_duration) for one in controllers]
+    counter, gauge = CounterMetricFamily, GaugeMetricFamily
+    yield by_controller(counter, f"{prefix}_reconcile_errors", "Failed reconciles", failed)
+    text = "Reconciles that failed for good"
+    yield by_controller(counter, f"{prefix}_terminal_reconcile_errors", text, given_up)
+    text = "Reconciles that may run at once"
+    yield by_controller(gauge, f"{prefix}_max_concurrent_reconciles", text, sizes)
+    yield by_controller(gauge, f"{prefix}_active_workers", "Reconciles under way", running)
+    yield _histogram(f"{prefix}_reconcile_time_seconds", "Per reconcile", took, "controller")
 
 
 def _queues(found: list[QueueStatistics]) -> Iterator[Metric]:
@@ -104,20 +122,23 @@ def _family(
     name: str,
     text: str,
     values: Iterable[tuple[str, float]],
+    label: str = "name",
 ) -> Metric:
-    family = kind(name, text, labels=["name"])
-    for label, value in values:
-        family.add_metric([label], value)
+    family = kind(name, text, labels=[label])
+    for whose, value in values:
+        family.add_metric([whose], value)
     return family
 
 
 _gauge = partial(_family, GaugeMetricFamily)
 
 
-def _histogram(name: str, text: str, values: Iterable[tuple[str, Durations]]) -> Metric:
-    family = HistogramMetricFamily(name, text, labels=["name"])
-    for label, durations in values:
+def _histogram(
+    name: str, text: str, values: Iterable[tuple[str, Durations]], label: str = "name"
+) -> Metric:
+    family = HistogramMetricFamily(name, text, labels=[label])
+    for whose, durations in values:
         reached = accumulate(durations.per_bucket)
         buckets = [(bound, float(n)) for bound, n in zip(_BOUNDS, reached, strict=True)]
-        family.add_metric([label], buckets, durations.sum_s)
+        family.add_metric([whose], buckets, durations.sum_s)
     return family

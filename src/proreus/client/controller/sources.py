@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
+from proreus.client.controller.predicates import Predicate
 from proreus.client.informer import Notification, SharedInformer
 from proreus.client.user_code import UserCode
 
 KeysOf: TypeAlias = Callable[[KubeObject], Iterable[str]]
-Predicate: TypeAlias = Callable[[Notification], bool]
 
 
 def own_key(obj: KubeObject) -> tuple[str, ...]:
@@ -31,12 +30,13 @@ class Watch:
 
     A ``when`` that raises is logged and lets the change through: one reconcile too many does no
     harm, a change that is not noticed does. A ``keys`` that raises for one state is logged too;
-    the keys of the other state still count.
+    the keys of the other state still count. Keys of a higher ``priority`` are worked on first.
     """
 
     informer: SharedInformer
     keys: KeysOf = own_key
     when: Predicate | None = None
+    priority: int = 0
     _predicate: UserCode = field(default_factory=lambda: UserCode("predicate"), init=False)
     _mapping: UserCode = field(default_factory=lambda: UserCode("keys of a watch"), init=False)
 
@@ -69,23 +69,3 @@ def owner_keys(primary: SharedInformer) -> KeysOf:
         return []
 
     return keys
-
-
-def changed_beside_status(notification: Notification) -> bool:
-    """A predicate: False for an update in which nothing but the status changed. It compares
-    contents, because one update may stand for several that were missed."""
-    old, new = notification.old, notification.new
-    if old is None or new is None or notification.is_resync:
-        return True
-    return _desired(old) != _desired(new)
-
-
-_BOOKKEEPING = ("resourceVersion", "managedFields", "generation")
-
-
-def _desired(obj: KubeObject) -> JsonObject:
-    content = obj.to_dict()
-    content.pop("status", None)
-    for name in _BOOKKEEPING:
-        (content.get("metadata") or {}).pop(name, None)
-    return content

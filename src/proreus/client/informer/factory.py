@@ -20,6 +20,8 @@ from types import TracebackType
 from typing import Protocol, TypeAlias
 
 from proreus.aio.clock import Clock, SystemClock, deadline
+from proreus.api.object import KubeObject
+from proreus.api.selectors import FieldSelector, LabelSelector
 from proreus.client.informer.indexer import IndexFunction
 from proreus.client.informer.informer import InformerStopped, SharedInformer
 from proreus.client.informer.lister import Lister
@@ -44,6 +46,17 @@ class InformerSelection:
     label_selector: str = ""
     field_selector: str = ""
     metadata_only: bool = False
+
+    def includes(self, obj: KubeObject) -> bool:
+        """Whether ``obj`` is certain to be selected. Of a selector of fields only names are known
+        here; what others select is the server's to say."""
+        if self.namespace and obj.namespace != self.namespace:
+            return False
+        if self.label_selector and not LabelSelector.parse(self.label_selector).matches(obj.labels):
+            return False
+        fields = {"metadata.name": obj.name, "metadata.namespace": obj.namespace}
+        wanted = FieldSelector.parse(self.field_selector)
+        return all(one.field in fields for one in wanted.requirements) and wanted.matches(fields)
 
     def __str__(self) -> str:
         """What tells informers apart in logs and metrics: ``pods in default, app=web``."""
@@ -138,6 +151,7 @@ class SharedInformerFactory:
                 config=self._config,
                 clock=self._clock,
             )
+            found.includes = selection.includes
         elif transform is not None and transform != self._transforms[selection]:
             raise TransformExists(f"the informer of {found.name} has another transform")
         found.ensure_indexes(indexes or {})

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, SystemClock
@@ -37,6 +38,7 @@ from proreus.client.reflector.state_machine import Cause
 
 log = logging.getLogger(__name__)
 
+_VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
 _BATCH = 200  # objects applied before others on the loop get their turn
 
 
@@ -71,6 +73,9 @@ class SharedInformer:
         randomness: random.Random | None = None,
     ) -> None:
         self.resource = _group_resource(resource)
+        # Whether a write of an object is certain to be seen here; set by who knows the selection.
+        self.includes: Callable[[KubeObject], bool] = _is_never_certain
+        self._list_watch = list_watch
         self.name = name or str(self.resource)
         self.clock = clock or SystemClock()
         self.indexer = Indexer(indexes)
@@ -101,6 +106,12 @@ class SharedInformer:
     async def wait_synced(self) -> None:
         """Wait until ``has_synced``; the caller sets a deadline."""
         await self._synced.wait_open()
+
+    async def newest_version(self) -> str:
+        """The collection's version at the server, asked for now. Raises ApiError,
+        TransportError."""
+        page = await self._list_watch.list(resource_version="", limit=1, continue_token="")
+        return page.resource_version
 
     @property
     def is_running(self) -> bool:
@@ -278,12 +289,18 @@ def _is_same_version(old: KubeObject, new: KubeObject) -> bool:
     return bool(version) and old.resource_version == version and old.uid == new.uid
 
 
+def _is_never_certain(_: KubeObject) -> bool:
+    return False
+
+
 def _age(now: float, at: float | None) -> float | None:
     return None if at is None else now - at
 
 
 def _group_resource(resource: GroupResource | str) -> GroupResource:
+    """Of a name as kubectl takes it: ``pods``, ``deployments.apps``, ``widgets.v1.example.com``."""
     if isinstance(resource, GroupResource):
         return resource
     name, _, group = resource.partition(".")
-    return GroupResource(group, name)
+    version, _, rest = group.partition(".")
+    return GroupResource(rest if _VERSION.fullmatch(version) else group, name)

@@ -21,6 +21,7 @@ lease, so that the next one leads at once; ``run_until_signal`` does so on SIGTE
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections.abc import Awaitable, Callable
@@ -28,7 +29,7 @@ from dataclasses import dataclass
 
 from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.aio.gate import Gate
-from proreus.aio.tasks import as_part, is_cancelled
+from proreus.aio.tasks import as_part, background, is_cancelled
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError, Conflict, NotFound
 from proreus.client.failure_reminder import FailureReminder
@@ -144,11 +145,30 @@ class LeaderElector:
                 await self._release()
 
     async def _acquire(self) -> None:
-        """There is no deadline: to wait is what a candidate is for."""
-        period_s = self._timing.retry_period_s
-        while not await self._try():
-            await self._clock.sleep(period_s * (1 + self._random.random() * _JITTER))
+        """There is no deadline: to wait is what a candidate is for. A lease that is released is
+        tried for at once; one that runs out is noticed by trying now and then."""
+        if not await self._try():
+            released = Gate()
+            async with background(self._watch(released)):
+                await self._pause(released)
+                while not await self._try():
+                    await self._pause(released)
         log.info("leadership acquired: lease=%r identity=%s", self._lock, self.identity)
+
+    async def _pause(self, released: Gate) -> None:
+        pause_s = self._timing.retry_period_s * (1 + self._random.random() * _JITTER)
+        with contextlib.suppress(TimeoutError):
+            async with deadline(self._clock, pause_s):
+                await released.wait_open()
+        released.shut()
+
+    async def _watch(self, released: Gate) -> None:
+        try:
+            async for _ in self._lock.releases():
+                released.open()
+        except ApiError as refused:
+            # It is still tried for, as without a watch.
+            log.info("lease not watched: lease=%r failure=%r", self._lock, refused)
 
     async def _lead(self, workload: Callable[[], Awaitable[None]]) -> None:
         """The workload, and the renewing of the lease beside it, which goes on until the workload

@@ -6,12 +6,15 @@ candidate measures, on its own clock, how long the record has not changed.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_micro_time
+from proreus.api.wire.framing import DELETED
+from proreus.client.resources.event_stream import ObjectEvent
 
 
 class Leases(Protocol):
@@ -22,6 +25,8 @@ class Leases(Protocol):
     async def create(self, body: JsonObject, /) -> KubeObject: ...
 
     async def replace(self, body: JsonObject, /) -> KubeObject: ...
+
+    def events(self, *, name: str) -> AsyncIterator[ObjectEvent]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,12 @@ class LeaseLock:
         content = lease.to_dict()
         content["spec"] = {**(content.get("spec") or {}), **record.spec()}
         return await self._leases.replace(content)
+
+    async def releases(self) -> AsyncIterator[None]:
+        """Each time the Lease is without a holder. Raises ApiError if it may not be watched."""
+        async for event in self._leases.events(name=self.name):
+            if event.type == DELETED or not LeaseRecord.of(event.object).holder:
+                yield
 
     def __repr__(self) -> str:
         return f"<LeaseLock {self.namespace}/{self.name}>"

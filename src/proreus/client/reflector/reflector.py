@@ -83,6 +83,7 @@ class ReflectorConfig:
 
     stream_lists: bool = True  # WATCH with sendInitialEvents instead of LIST
     begins_newest: bool = False  # the first list is the newest state, never one from a cache
+    since: str = ""  # a version to watch from, without a list before
     page_size: int = 0  # 0: 500 where the server's watch cache cannot answer, else everything
     watch_timeout_min_s: float = 300.0  # each watch asks for between once and twice this
     silence_max_s: float = SILENCE_MAX_S  # of an open watch, before it is replaced
@@ -136,6 +137,7 @@ class Reflector:
             stream_lists=config.stream_lists,
             page_size=config.page_size,
             begins_newest=config.begins_newest,
+            since=config.since,
         )
         self._outage = FailureReminder(clock)
         self.statistics = ReflectorStatistics()
@@ -143,7 +145,7 @@ class Reflector:
     async def run(self) -> None:
         """For ever. Started again after a bug it begins with the whole collection, which heals
         whatever was lost between fetching and applying."""
-        state: State = self._machine.begin()
+        state: State = self._machine.start()
         items: list[KubeObject] = []
         while True:
             match state:

@@ -102,11 +102,17 @@ class ReflectorStateMachine:
     """The reflector's memory. Versions are opaque: remembered and repeated, never compared."""
 
     def __init__(
-        self, *, stream_lists: bool = True, page_size: int = 0, begins_newest: bool = False
+        self,
+        *,
+        stream_lists: bool = True,
+        page_size: int = 0,
+        begins_newest: bool = False,
+        since: str = "",
     ) -> None:
         self._stream_lists = stream_lists
         self._page_size = page_size
-        self._last_version = ""
+        self._last_version = since
+        self._resumes = bool(since)
         self._version_unavailable = begins_newest  # then the newest version is asked for
         self._server_pages = False  # even at version "0", so it has no watch cache
         self._unfinished_lists = 0
@@ -115,6 +121,11 @@ class ReflectorStateMachine:
     @property
     def last_version(self) -> str:
         return self._last_version
+
+    def start(self) -> State:
+        """After the version that was given, the first time; else with the collection."""
+        resumes, self._resumes = self._resumes, False
+        return self._watch() if resumes else self.begin()
 
     def begin(self) -> Listing | StreamingList:
         """A fresh pass: the whole collection, not older than what is known."""

@@ -14,6 +14,7 @@ from proreus.client.rest import pager
 from proreus.client.rest.request import SILENCE_MAX_S, RestRequest, list_query, query, require_name
 
 if TYPE_CHECKING:
+    from proreus.client.resources.event_stream import EventStream
     from proreus.client.resources.list_watch import ResourceListWatch
 
 
@@ -116,6 +117,31 @@ class ReadVerbs:
             silence_max_s=silence_max_s if allow_bookmarks else None,
         ) as events:
             yield events
+
+    def events(
+        self,
+        *,
+        since: str = "",
+        name: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> EventStream:
+        """Every change, for ever: a watch that is resumed, paced and replaced as an informer's is.
+
+        ``since``: the version after which changes count; without one it begins with every object
+        as a synthetic ADDED. ``name``: of one object only. Raises what the server will go on to
+        refuse, as ``Forbidden``.
+        """
+        from proreus.client.resources.event_stream import EventStream
+        from proreus.client.resources.list_watch import ResourceListWatch
+
+        scope = self._scope
+        if name:
+            own = f"metadata.name={require_name(name)}"
+            field_selector = f"{field_selector},{own}" if field_selector else own
+            scope = scope.inside(scope.namespace or scope.rest.config.namespace)
+        selected = ResourceListWatch(scope, label_selector, field_selector)
+        return EventStream(selected, name or scope.label, since=since, clock=scope.rest.clock)
 
     def list_watch(
         self, *, label_selector: str = "", field_selector: str = ""

@@ -13,12 +13,13 @@ from proreus.api.object import KubeObject
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.resources import waiting
 from proreus.client.resources.commands import Commands
+from proreus.client.resources.modifying import ModifyVerbs
 from proreus.client.resources.scope import ResourceScope
 from proreus.client.resources.subresources import Subresources
 from proreus.client.rest.request import require_name
 
 
-class ResourceClient(Subresources, Commands):
+class ResourceClient(ModifyVerbs, Subresources, Commands):
     """Immutable and cheap: make one per namespace as you go."""
 
     def __init__(self, scope: ResourceScope) -> None:
@@ -43,13 +44,22 @@ class ResourceClient(Subresources, Commands):
 
     async def wait_for(
         self, name: str, condition: waiting.Condition | str, *, timeout_s: float = 30.0
-    ) -> KubeObject | None:
-        """Wait until ``condition`` holds for the object (or for None, its absence).
+    ) -> KubeObject:
+        """Wait until the object is there and ``condition`` holds for it.
 
-        A string is as for ``kubectl wait``: ``condition=Ready``, ``create``, ``delete``.
-        Raises ``ConditionNotMet``, a ``TimeoutError`` that knows the last state.
+        A string is as for ``kubectl wait``: ``condition=Ready``, ``create``,
+        ``jsonpath={.status.phase}=Running``. Raises ``ConditionNotMet``, a ``TimeoutError`` that
+        knows the last state.
         """
         check = waiting.condition_from(condition) if isinstance(condition, str) else condition
+        return await (await self._wait(name, timeout_s)).for_condition(check)
+
+    async def wait_deleted(self, name: str, *, uid: str = "", timeout_s: float = 30.0) -> None:
+        """Wait until the object is gone; with ``uid``, also if another has its name by then.
+        Raises ``ConditionNotMet``."""
+        await (await self._wait(name, timeout_s)).for_deletion(uid)
+
+    async def _wait(self, name: str, timeout_s: float) -> waiting.Wait:
         resource = await self._scope.resolved()
         scope = self._scope
         if resource.namespaced and not scope.namespace:
@@ -57,9 +67,7 @@ class ResourceClient(Subresources, Commands):
         selected = ResourceClient(scope).list_watch(
             field_selector=f"metadata.name={require_name(name)}"
         )
-        return await waiting.wait_for(
-            selected, name, check, timeout_s=timeout_s, clock=scope.rest.clock
-        )
+        return waiting.Wait(selected, name, timeout_s, scope.rest.clock)
 
     def __repr__(self) -> str:
         where = f"in {self._scope.namespace}" if self._scope.namespace else "in all namespaces"

@@ -7,24 +7,26 @@ Only the condition, the deadline and a refusal of the server end the waiting.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proreus.aio.clock import Clock, deadline
+from proreus.api.jsonpath import JsonPath, PathError
 from proreus.api.object import KubeObject
-from proreus.api.status import ApiError, Expired, TooManyRequests
-from proreus.client.resources.list_watch import ResourceListWatch
 from proreus.client.rest.request import InvalidRequest
-from proreus.net.client.transport_error import TransportError
 
-Condition = Callable[[KubeObject | None], bool]
+if TYPE_CHECKING:
+    from proreus.client.reflector import ListWatch
+
+Condition = Callable[[KubeObject], bool]
+State = KubeObject | None
 
 
 class ConditionNotMet(TimeoutError):
     """The deadline passed. ``last`` is the object as it was then, None if there was none.
     ``reason`` is the last failure to look at it, if there was one."""
 
-    def __init__(
-        self, name: str, timeout_s: float, last: KubeObject | None, reason: str = ""
-    ) -> None:
+    def __init__(self, name: str, timeout_s: float, last: State, reason: str = "") -> None:
         trouble = f"; last failure: {reason}" if reason else ""
         super().__init__(
             f"{name} did not become as waited for in {timeout_s:g} s; "
@@ -36,23 +38,51 @@ class ConditionNotMet(TimeoutError):
 
 def condition_from(text: str) -> Condition:
     """As kubectl spells them: ``condition=Ready``, ``condition=Ready=False``, ``create``,
-    ``delete``."""
+    ``jsonpath={.status.phase}=Running``, ``jsonpath={.status.podIP}`` (any value)."""
+    if text.startswith("jsonpath="):
+        return _path_condition(text)
     match text.split("="):
-        case ["delete"]:
-            return lambda obj: obj is None
         case ["create"]:
-            return lambda obj: obj is not None
+            return lambda obj: True
         case ["condition", kind]:
             return lambda obj: has_condition(obj, kind, "True")
         case ["condition", kind, status]:
             return lambda obj: has_condition(obj, kind, status)
+        case ["delete"]:
+            raise InvalidRequest("a deletion is waited for with wait_deleted(name)")
         case _:
             raise InvalidRequest(
-                f"cannot wait for {text!r}: it is not create, delete or condition=NAME[=STATUS]"
+                f"cannot wait for {text!r}: it is not create, condition=NAME[=STATUS] or "
+                "jsonpath={PATH}[=VALUE]"
             )
 
 
-def has_condition(obj: KubeObject | None, kind: str, status: str) -> bool:
+def _path_condition(text: str) -> Condition:
+    """Met if the path has one value, and that is the wanted one, if one is named."""
+    spelled = text.removeprefix("jsonpath=").strip("'\"")
+    path_text, brace, rest = spelled.removeprefix("{").partition("}")
+    wanted = rest.lstrip("'\"").removeprefix("=") if rest else None
+    if not spelled.startswith("{") or not brace or (rest and "=" not in rest) or wanted == "":
+        raise InvalidRequest(f"cannot wait for {text!r}: it is not jsonpath={{PATH}}[=VALUE]")
+    try:
+        path = JsonPath(path_text)
+    except PathError as problem:
+        raise InvalidRequest(f"cannot wait for {text!r}: {problem}") from problem
+
+    def is_met(obj: KubeObject) -> bool:
+        found = list(path.find(obj.to_dict()))
+        if len(found) != 1 or isinstance(found[0], (dict, list)):
+            return False
+        return wanted is None or _spelled(found[0]) == wanted
+
+    return is_met
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def has_condition(obj: State, kind: str, status: str) -> bool:
     """Whether ``status.conditions`` says so, about the present generation if it names one."""
     if obj is None or obj.status is None:
         return False
@@ -65,33 +95,53 @@ def has_condition(obj: KubeObject | None, kind: str, status: str) -> bool:
     return False
 
 
-async def wait_for(
-    selected: ResourceListWatch, name: str, condition: Condition, *, timeout_s: float, clock: Clock
-) -> KubeObject | None:
-    """The object that met the condition (None if its absence did). ``selected`` selects only it.
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How one object is waited for. ``selected`` selects only it."""
 
-    Raises what the condition raises, what the server will go on to refuse, and ConditionNotMet.
-    """
-    # Loaded by those who wait: the client itself does not need it.
-    from proreus.client.reflector import Reflector, ReflectorConfig
+    selected: ListWatch
+    name: str
+    timeout_s: float
+    clock: Clock
 
-    observed = _Observed(condition)
-    # What a cache of the server says may be older than what the caller has just done.
-    config = ReflectorConfig(stream_lists=False, begins_newest=True)
-    reflector = Reflector(
-        selected, observed, name=name, config=config, clock=clock, is_final=_is_final
-    )
-    try:
-        async with deadline(clock, timeout_s):
-            await reflector.run()
-    except _Decided as decided:
-        if decided.failure is not None:
-            raise decided.failure from None
-        return observed.last
-    except TimeoutError as late:
-        why = reflector.statistics.last_failure
-        raise ConditionNotMet(name, timeout_s, observed.last, why) from late
-    raise AssertionError("a reflector ends only by an exception")
+    async def for_condition(self, condition: Condition) -> KubeObject:
+        """The object that met the condition. Raises what the condition raises, what the server
+        will go on to refuse, and ConditionNotMet."""
+        met = await self._until(lambda state: state is not None and condition(state))
+        assert met is not None, "only an object meets a condition"
+        return met
+
+    async def for_deletion(self, uid: str) -> None:
+        """Until it is absent, or another has its name."""
+        await self._until(lambda state: state is None or bool(uid and state.uid != uid))
+
+    async def _until(self, is_met: Callable[[State], bool]) -> State:
+        # Loaded by those who wait: the client itself does not need it.
+        from proreus.client.reflector import Reflector, ReflectorConfig
+        from proreus.client.resources.event_stream import is_final
+
+        observed = _Observed(is_met)
+        # What a cache of the server says may be older than what the caller has just done.
+        config = ReflectorConfig(stream_lists=False, begins_newest=True)
+        reflector = Reflector(
+            self.selected,
+            observed,
+            name=self.name,
+            config=config,
+            clock=self.clock,
+            is_final=is_final,
+        )
+        try:
+            async with deadline(self.clock, self.timeout_s):
+                await reflector.run()
+        except _Decided as decided:
+            if decided.failure is not None:
+                raise decided.failure from None
+            return observed.last
+        except TimeoutError as late:
+            why = reflector.statistics.last_failure
+            raise ConditionNotMet(self.name, self.timeout_s, observed.last, why) from late
+        raise AssertionError("a reflector ends only by an exception")
 
 
 class _Decided(Exception):
@@ -106,9 +156,9 @@ class _Observed:
 
     is_full = False
 
-    def __init__(self, condition: Condition) -> None:
-        self._condition = condition
-        self.last: KubeObject | None = None
+    def __init__(self, is_met: Callable[[State], bool]) -> None:
+        self._is_met = is_met
+        self.last: State = None
 
     def replace(self, objects: list[KubeObject], resource_version: str) -> None:
         self._observe(objects[0] if objects else None)
@@ -128,17 +178,11 @@ class _Observed:
     async def wait_room(self) -> None:
         """Nothing is kept."""
 
-    def _observe(self, state: KubeObject | None) -> None:
+    def _observe(self, state: State) -> None:
         self.last = state
         try:
-            is_met = self._condition(state)
+            is_met = self._is_met(state)
         except Exception as failure:
             raise _Decided(failure) from failure
         if is_met:
             raise _Decided
-
-
-def _is_final(failure: ApiError | TransportError) -> bool:
-    """What asking again will not change; an expired version and a busy server are none of it."""
-    passing = isinstance(failure, TransportError | Expired | TooManyRequests)
-    return not passing and isinstance(failure, ApiError) and failure.code < 500

@@ -12,6 +12,7 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject, ObjectLike, encode
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire import json
+from proreus.client.resources.observed_write import send_observed
 from proreus.client.resources.scope import ResourceScope
 from proreus.client.rest.identity import program_name
 from proreus.client.rest.request import (
@@ -21,6 +22,7 @@ from proreus.client.rest.request import (
     require_name,
     write_query,
 )
+from proreus.client.write_log import current_observer
 
 Patch = Json | Sequence[Json] | KubeObject | bytes
 _PATCH_TYPES = {
@@ -53,7 +55,9 @@ class WriteVerbs:
         asked = write_query(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
         )
-        return await self._write("create", "POST", path, asked, await self._typed(body))
+        return await self._write(
+            "create", "POST", path, asked, await self._typed(body), is_dry_run=dry_run
+        )
 
     async def replace(
         self,
@@ -72,7 +76,9 @@ class WriteVerbs:
         asked = write_query(
             dry_run=dry_run, field_manager=field_manager, field_validation=field_validation
         )
-        return await self._write("update", "PUT", path, asked, await self._typed(body))
+        return await self._write(
+            "update", "PUT", path, asked, await self._typed(body), is_dry_run=dry_run
+        )
 
     async def patch(
         self,
@@ -91,7 +97,9 @@ class WriteVerbs:
             raise InvalidRequest(f"patch type {type!r} is not one of {', '.join(_PATCH_TYPES)}")
         path = await self._scope.object_path(require_name(name), subresource=subresource)
         asked = write_query(dry_run=dry_run, field_manager=field_manager, force=force)
-        return await self._write("patch", "PATCH", path, asked, _patch_body(patch), kind.value)
+        return await self._write(
+            "patch", "PATCH", path, asked, _patch_body(patch), kind.value, is_dry_run=dry_run
+        )
 
     async def apply(
         self,
@@ -117,7 +125,9 @@ class WriteVerbs:
             dry_run=dry_run, field_manager=field_manager or configured or program_name(),
             force=force,
         )  # fmt: skip
-        return await self._write("apply", "PATCH", path, asked, content, PatchType.APPLY.value)
+        return await self._write(
+            "apply", "PATCH", path, asked, content, PatchType.APPLY.value, is_dry_run=dry_run
+        )
 
     async def delete(
         self,
@@ -141,7 +151,7 @@ class WriteVerbs:
             preconditions={"uid": uid, "resourceVersion": resource_version},
             dry_run=dry_run,
         )
-        return await self._write("delete", "DELETE", path, (), options)
+        return await self._write("delete", "DELETE", path, (), options, is_dry_run=dry_run)
 
     async def delete_collection(
         self,
@@ -162,7 +172,9 @@ class WriteVerbs:
             dry_run=dry_run,
         )
         form = self._scope.accept_list  # what was deleted is answered as a list
-        return await self._write("deletecollection", "DELETE", path, asked, options, accept=form)
+        return await self._write(
+            "deletecollection", "DELETE", path, asked, options, accept=form, is_dry_run=dry_run
+        )
 
     async def _typed(self, body: ObjectLike) -> ObjectLike:
         """With kind and apiVersion, which the server demands and people forget."""
@@ -182,12 +194,16 @@ class WriteVerbs:
         content_type: str = "application/json",
         *,
         accept: str = "",
+        is_dry_run: bool = False,
     ) -> KubeObject:
         content = body if isinstance(body, bytes) else encode(body)
         form = accept or self._scope.accept
-        return await self._scope.rest.get_object(
-            RestRequest(verb, method, path, asked, content, content_type, accept=form)
-        )
+        request = RestRequest(verb, method, path, asked, content, content_type, accept=form)
+        observer = current_observer()
+        if observer is None or is_dry_run:
+            return await self._scope.rest.get_object(request)
+        resource = await self._scope.resolved()
+        return await send_observed(self._scope.rest, request, observer, resource)
 
 
 def _name_of(body: ObjectLike) -> str:

@@ -3,7 +3,7 @@
 Receives: keys, from ``controller.sources``.  Hands on: one key to one worker, to ``controller``.
 Invariant: every queued item is dirty and not in work; an item in work that is added again is queued
 exactly once more, when it is done. So the queue never holds more than the distinct keys, which is
-its bound.
+its bound, beside one stale entry per key and priority where a key got a higher one.
 Cost: add, get and done together take about 2 µs.
 """
 
@@ -27,6 +27,8 @@ class QueueShutDown(Exception):
 class WorkQueue(Generic[T]):
     """Fair (first come, first served), stingy (no item twice at once), any number of workers.
 
+    Items of a higher priority go before all of a lower one, however long those wait; 0 is usual.
+
     A worker's loop: ``item = await queue.get()``, work, ``queue.done(item)``, always. One event
     loop; not for several threads.
     """
@@ -34,7 +36,11 @@ class WorkQueue(Generic[T]):
     def __init__(self, name: str = "", *, clock: Clock | None = None) -> None:
         self.name = name
         self._clock = clock or SystemClock()
-        self._queue: deque[T] = deque()
+        self._queue: deque[T] = deque()  # those of priority 0
+        self._lanes: dict[int, deque[T]] = {}  # other priorities, none empty
+        self._priorities: dict[T, int] = {}  # of dirty items, where it is not 0
+        self._waiting = 0
+        self._stale = 0  # entries left behind in a lane by an item that got a higher priority
         self._dirty: dict[T, float] = {}  # item → when it was first added
         self._in_work: dict[T, float] = {}  # item → when a worker took it
         self._workers_waiting: deque[asyncio.Future[None]] = deque()
@@ -47,7 +53,12 @@ class WorkQueue(Generic[T]):
 
     def __len__(self) -> int:
         """How many items wait for a worker."""
-        return len(self._queue)
+        return self._waiting
+
+    @property
+    def in_work_count(self) -> int:
+        """How many items workers have."""
+        return len(self._in_work)
 
     @property
     def is_shutting_down(self) -> bool:
@@ -56,24 +67,32 @@ class WorkQueue(Generic[T]):
     @property
     def is_idle(self) -> bool:
         """Nothing waits and nothing is in work."""
-        return not self._queue and not self._in_work
+        return not self._waiting and not self._in_work
 
-    def add(self, item: T) -> None:
-        """Mark ``item`` as needing work. Ignored while it already waits, and after shutdown."""
-        if self._shutting_down or item in self._dirty:
+    def add(self, item: T, *, priority: int = 0) -> None:
+        """Mark ``item`` as needing work. While it already waits only a higher priority counts;
+        ignored after shutdown."""
+        if self._shutting_down:
+            return
+        if item in self._dirty:
+            if priority > self._priorities.get(item, 0):
+                self._raise(item, priority)
             return
         self._adds += 1
         self._dirty[item] = self._clock.monotonic()
+        if priority:
+            self._priorities[item] = priority
         if item not in self._in_work:
             self._push(item)
 
     async def get(self) -> T:
         """The next item, which the caller must hand back with ``done``. Raises QueueShutDown."""
-        while not self._queue:
+        while not self._waiting:
             if self._shutting_down:
                 raise QueueShutDown
             await self._wait_work()
-        item = self._queue.popleft()
+        item = self._queue.popleft() if not self._lanes and not self._stale else self._pop()
+        self._waiting -= 1
         now = self._clock.monotonic()
         self._queue_duration.observe(now - self._dirty.pop(item))
         self._in_work[item] = now
@@ -111,7 +130,7 @@ class WorkQueue(Generic[T]):
         ages = [now - since for since in self._in_work.values()]
         return QueueStatistics(
             name=self.name,
-            depth=len(self._queue),
+            depth=self._waiting,
             adds_total=self._adds,
             retries_total=self._retries,
             queue_duration=self._queue_duration.snapshot(),
@@ -121,9 +140,40 @@ class WorkQueue(Generic[T]):
         )
 
     def _push(self, item: T) -> None:
-        self._queue.append(item)
+        self._waiting += 1
+        self._append(item)
         if self._workers_waiting:
             self._wake_worker()
+
+    def _append(self, item: T) -> None:
+        priority = self._priorities.get(item, 0) if self._priorities else 0
+        (self._lanes.setdefault(priority, deque()) if priority else self._queue).append(item)
+
+    def _raise(self, item: T, priority: int) -> None:
+        if priority:
+            self._priorities[item] = priority
+        else:
+            del self._priorities[item]
+        if item not in self._in_work:
+            self._stale += 1  # its entry in the lower lane
+            self._append(item)
+
+    def _pop(self) -> T:
+        """The first of the highest lane, skipping entries whose item has left or was raised."""
+        while True:
+            priority = max(self._lanes, default=0)
+            if priority <= 0 and self._queue:
+                priority, lane = 0, self._queue
+            else:
+                lane = self._lanes[priority]
+            item = lane.popleft()
+            if priority and not lane:
+                del self._lanes[priority]
+            is_queued = item in self._dirty and item not in self._in_work
+            if is_queued and self._priorities.get(item, 0) == priority:
+                self._priorities.pop(item, None)
+                return item
+            self._stale -= 1
 
     async def _wait_work(self) -> None:
         work: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -132,7 +182,7 @@ class WorkQueue(Generic[T]):
             await work
         except asyncio.CancelledError:
             # The wake-up given to a cancelled worker goes to the next in line.
-            if work.done() and not work.cancelled() and self._queue:
+            if work.done() and not work.cancelled() and self._waiting:
                 self._wake_worker()
             raise
 
@@ -152,5 +202,5 @@ class WorkQueue(Generic[T]):
     def __repr__(self) -> str:
         state = "shutting down" if self._shutting_down else "open"
         name = f" {self.name}" if self.name else ""
-        waiting, in_work = len(self._queue), len(self._in_work)
+        waiting, in_work = self._waiting, len(self._in_work)
         return f"<{type(self).__name__}{name} {state}, {waiting} waiting, {in_work} in work>"

@@ -49,8 +49,7 @@ class AggregatedRoles(ObjectReconciler):
             "metadata": {"name": role.name},
             "rules": rules,
         }
-        written = await self.api.apply(content, field_manager=_MANAGER, force=True)
-        self.writes.wrote(role.key, self.informer, written)
+        await self.api.apply(content, field_manager=_MANAGER, force=True)
         return None
 
     def aggregated(self, _: KubeObject) -> Iterator[str]:

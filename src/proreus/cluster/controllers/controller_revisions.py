@@ -15,8 +15,8 @@ from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, NotFound
 from proreus.client.controller import Watch, owner_keys
+from proreus.client.ownership import controller_reference, controller_uid
 from proreus.cluster.controllers.context import ControllerContext
-from proreus.cluster.controllers.ownership import controller_reference, controller_uid
 from proreus.cluster.controllers.pod_owners import PodOwnerReconciler, selector_of
 from proreus.cluster.controllers.pod_template import content_hash
 from proreus.cluster.pod_status import created_at
@@ -132,7 +132,6 @@ class ControllerRevisions:
         elif number(present) < number(known[-1]):
             content = {**present.to_dict(), "revision": next_number(known)}
             renumbered = await self._api(owner.namespace).replace(content)
-            self._owners.writes.wrote(owner.key, self.informer, renumbered)
             known = [renumbered if one.uid == present.uid else one for one in known]
             present = renumbered
         return RevisionHistory(present, tuple(in_order(known)), collisions)
@@ -162,6 +161,5 @@ class ControllerRevisions:
                 made = await api.get(body["metadata"]["name"])
                 if controller_uid(made) != owner.uid or thaw(made.get("data")) != body["data"]:
                     continue
-            self._owners.writes.wrote(owner.key, self.informer, made)
             return made, tried
         raise RuntimeError(f"no free name for a revision of {owner!r}")

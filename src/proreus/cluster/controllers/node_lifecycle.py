@@ -18,8 +18,8 @@ from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import NotFound
 from proreus.api.values.timestamp import format_time, parse_time
+from proreus.client import conditions
 from proreus.client.controller import Controller, Result, Watch
-from proreus.cluster import conditions
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.pod_status import is_deleting, is_ready
@@ -183,8 +183,7 @@ class Nodes(ObjectReconciler):
             return
         content = node.to_dict()
         content["spec"]["taints"] = wanted
-        written = await self.api.replace(content)
-        self.writes.wrote(node.key, self.informer, written)
+        await self.api.replace(content)
 
     async def _process_pods(self, node: KubeObject) -> float | None:
         """Mark pods of an unreachable node not ready, and evict those whose toleration ran out."""

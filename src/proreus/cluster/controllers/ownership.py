@@ -6,15 +6,15 @@ read has shown it with the same uid and not being deleted: the cache may be behi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError, Invalid, NotFound
 from proreus.client.informer import SharedInformer
+from proreus.client.ownership import controller_reference, controller_uid
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.pod_status import is_deleting
 
@@ -34,19 +34,6 @@ class Claim:
     released: tuple[KubeObject, ...]
 
 
-def controller_of(obj: KubeObject) -> Any:
-    """The reference to the object that controls this one, or None."""
-    for reference in obj.metadata.ownerReferences or ():
-        if reference.get("controller"):
-            return reference
-    return None
-
-
-def controller_uid(obj: KubeObject) -> str:
-    reference = controller_of(obj)
-    return str(reference.get("uid") or "") if reference is not None else ""
-
-
 def controller_index(obj: KubeObject) -> list[str]:
     """Index function: the uid of the controller, or the orphans of the namespace."""
     return [controller_uid(obj) or orphan_index_value(obj.namespace)]
@@ -63,18 +50,6 @@ def candidates(informer: SharedInformer, owner: KubeObject) -> list[KubeObject]:
         *indexer.by_index(CONTROLLER_INDEX, owner.uid),
         *indexer.by_index(CONTROLLER_INDEX, orphan_index_value(owner.namespace)),
     ]
-
-
-def controller_reference(owner: KubeObject) -> JsonObject:
-    """The reference by which an owner controls."""
-    return {
-        "apiVersion": owner.api_version,
-        "kind": owner.kind,
-        "name": owner.name,
-        "uid": owner.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def claim(owner: KubeObject, found: Iterable[KubeObject], selector: LabelSelector) -> Claim:
@@ -100,12 +75,10 @@ def claim(owner: KubeObject, found: Iterable[KubeObject], selector: LabelSelecto
 
 @dataclass(frozen=True, slots=True)
 class ClaimWriter:
-    """Writes claims. ``wrote`` is called with every new version; what is adopted gets
-    ``finalizers``."""
+    """Writes claims; what is adopted gets ``finalizers``."""
 
     owner_api: ResourceClient
     owned_api: ResourceClient
-    wrote: Callable[[KubeObject], None]
     finalizers: tuple[str, ...] = ()
 
     async def apply(self, owner: KubeObject, claimed: Claim) -> list[KubeObject]:
@@ -138,7 +111,7 @@ class ClaimWriter:
         self, obj: KubeObject, patch: JsonObject, *, may_be_gone: bool = False
     ) -> KubeObject | None:
         try:
-            written = await self.owned_api(obj.namespace).patch(obj.name, patch, type="strategic")
+            return await self.owned_api(obj.namespace).patch(obj.name, patch, type="strategic")
         except NotFound:
             return None
         except Invalid:
@@ -146,8 +119,6 @@ class ClaimWriter:
             if may_be_gone:
                 return None
             raise
-        self.wrote(written)
-        return written
 
 
 def is_namespace_terminating(error: ApiError) -> bool:

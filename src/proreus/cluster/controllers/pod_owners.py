@@ -1,7 +1,7 @@
 """Owners of pods: what ReplicaSets, StatefulSets, DaemonSets and Jobs all do with theirs.
 
-They claim pods, create and delete them, and write the owner's status. Every write is remembered in
-``OwnWrites`` and recorded as an event of the owner; a kind's own module has the decisions.
+They claim pods, create and delete them, and write the owner's status. What they do is recorded as
+events of the owner; a kind's own module has the decisions.
 """
 
 from __future__ import annotations
@@ -13,18 +13,13 @@ from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError, NotFound
-from proreus.client.controller import Controller, Request, Result, Watch
+from proreus.client.controller import Controller, Watch
 from proreus.client.informer import Notification
+from proreus.client.ownership import controller_of, controller_uid
 from proreus.cluster.controllers.context import ControllerContext
-from proreus.cluster.controllers.ownership import (
-    CONTROLLER_INDEX,
-    controller_of,
-    controller_uid,
-    is_namespace_terminating,
-)
+from proreus.cluster.controllers.ownership import is_namespace_terminating
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.pod_status import is_active, until_available_s
-from proreus.net.client.transport_error import ConnectFailed, NotPermitted, TransportError
 
 REPLICATION_CONTROLLER = "ReplicationController"
 
@@ -53,20 +48,6 @@ class PodOwnerReconciler(ObjectReconciler):
         orphans = Watch(self.pods, self.keys_of_orphan, when=may_become_claimable)
         watched = [orphans, *watches]
         return self.controller(name, owns=[self.pods], watches=watched, concurrency=concurrency)
-
-    async def reconcile(self, request: Request) -> Result | None:
-        owner = self.informer.indexer.get(request.key)
-        if owner is not None and self.writes.is_uncertain(request.key):
-            await self._resolve_uncertain(owner)
-        return await super().reconcile(request)
-
-    async def _resolve_uncertain(self, owner: KubeObject) -> None:
-        """After a lost answer, list the pods: the write may have created or deleted one."""
-        selected = str(selector_of(owner))
-        live = await self.client.core_v1.pods(owner.namespace).list(label_selector=selected)
-        cached = self.pods.indexer.by_index(CONTROLLER_INDEX, owner.uid)
-        matching = [pod for pod in cached if selector_of(owner).matches(pod.labels)]
-        self.writes.resolve(owner.key, self.pods, live, matching)
 
     def keys_of_orphan(self, pod: KubeObject) -> list[str]:
         """A pod without a controller concerns every owner that selects it."""
@@ -101,10 +82,6 @@ class PodOwnerReconciler(ObjectReconciler):
                 text = self._message(self.messages.not_created, owner, name, refused.message)
                 self.warn(owner, "FailedCreate", text)
             raise
-        except TransportError as lost:
-            self._mark_uncertain(owner, lost)
-            raise
-        self.writes.wrote(owner.key, self.pods, created)
         text = self._message(self.messages.created, owner, created.name)
         self.record(owner, "SuccessfulCreate", text)
 
@@ -117,16 +94,8 @@ class PodOwnerReconciler(ObjectReconciler):
             text = self._message(self.messages.not_deleted, owner, pod.name, refused.message)
             self.warn(owner, "FailedDelete", text)
             raise
-        except TransportError as lost:
-            self._mark_uncertain(owner, lost)
-            raise
-        self.writes.deleted(owner.key, pod)
         text = self._message(self.messages.deleted, owner, pod.name)
         self.record(owner, "SuccessfulDelete", text)
-
-    def _mark_uncertain(self, owner: KubeObject, lost: TransportError) -> None:
-        if not isinstance(lost, (ConnectFailed, NotPermitted)):  # those were not even sent
-            self.writes.mark_uncertain(owner.key)
 
     def _message(self, template: str, owner: KubeObject, pod: str, why: str = "") -> str:
         return template.format(pod=pod, owner=owner.name, why=why)

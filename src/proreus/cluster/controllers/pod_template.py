@@ -8,7 +8,7 @@ from proreus.api.frozen import thaw
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.wire import json
-from proreus.cluster.controllers.ownership import controller_reference
+from proreus.client.ownership import controller_reference
 
 HASH_LABEL = "pod-template-hash"
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: no words by accident

@@ -5,18 +5,17 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from functools import partial
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError, Conflict
-from proreus.client.controller import Controller, Request, Result, Watch
-from proreus.client.controller.sources import Predicate
+from proreus.client.controller import Controller, ReconcileLimits, Request, Result, Watch
+from proreus.client.controller.own_writes import OwnWrites
+from proreus.client.controller.predicates import Predicate
 from proreus.client.informer import SharedInformer
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.controllers.context import ControllerContext
-from proreus.cluster.controllers.own_writes import OwnWrites
 from proreus.cluster.controllers.ownership import (
     ClaimWriter,
     OwnerGone,
@@ -62,27 +61,26 @@ class ObjectReconciler(ABC):
         concurrency: int = 5,
         max_retries: int | None = None,
     ) -> Controller:
-        return Controller(
+        made = Controller(
             self.reconcile,
             Watch(self.informer, when=when),
             owns=owns,
             watches=watches,
             name=name,
             concurrency=concurrency,
-            max_retries=max_retries,
+            limits=ReconcileLimits(max_retries=max_retries),
         )
+        made.share_own_writes(self.writes)
+        return made
 
     async def reconcile(self, request: Request) -> Result | None:
         """A Conflict is no failure. The cache does not show the latest write yet; that version
         is on its way, and its event brings the key back."""
-        await self.writes.wait_observed(request.key)
-        obj = self.informer.indexer.get(request.key)
-        if obj is None:
-            self.writes.forget(request.key)
+        if request.object is None:
             self.forget(request.key)
             return None
         try:
-            return await self.sync(obj)
+            return await self.sync(request.object)
         except (Conflict, OwnerGone) as stale:
             log.debug("cache was stale: key=%s reason=%s", request.key, stale)
             return None
@@ -95,9 +93,7 @@ class ObjectReconciler(ABC):
         """The object as it is afterwards; nothing is written if nothing changes."""
         if (obj.status or {}) == status:
             return obj
-        written = await self.api(obj.namespace).replace_status({**obj.to_dict(), "status": status})
-        self.writes.wrote(obj.key, self.informer, written)
-        return written
+        return await self.api(obj.namespace).replace_status({**obj.to_dict(), "status": status})
 
     async def claim(
         self,
@@ -111,9 +107,8 @@ class ObjectReconciler(ABC):
     ) -> list[KubeObject]:
         """The objects of ``informer`` that the owner controls, adopted and released by its
         selector. ``found``: the candidates, if not all."""
-        wrote = partial(self.writes.wrote, owner.key, informer)
         known = candidates(informer, owner) if found is None else found
-        writer = ClaimWriter(self.api, api, wrote, finalizers)
+        writer = ClaimWriter(self.api, api, finalizers)
         return await writer.apply(owner, claim(owner, known, selector))
 
     def record(self, obj: KubeObject, reason: str, message: str) -> None:

@@ -5,6 +5,8 @@ Receives: keys of namespaces, from their events and when one of these objects is
 
 from __future__ import annotations
 
+import contextlib
+
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists
@@ -37,15 +39,10 @@ class NamespaceObject(ObjectReconciler):
         desired, api = self.desired(), self._objects_api(namespace.name)
         found = self.objects.indexer.get(f"{namespace.name}/{self._name}")
         if found is None:
-            try:
-                written = await api.create({**desired, "metadata": {"name": self._name}})
-            except AlreadyExists:
-                return None
+            with contextlib.suppress(AlreadyExists):
+                await api.create({**desired, "metadata": {"name": self._name}})
         elif "data" in desired and found.data != desired["data"]:
-            written = await api.replace({**found.to_dict(), "data": desired["data"]})
-        else:
-            return None
-        self.writes.wrote(namespace.key, self.objects, written)
+            await api.replace({**found.to_dict(), "data": desired["data"]})
         return None
 
     def namespace_controller(self, name: str) -> Controller:

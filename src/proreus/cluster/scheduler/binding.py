@@ -7,8 +7,7 @@ from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import Conflict, NotFound
 from proreus.api.values.timestamp import format_time
-from proreus.client import Client
-from proreus.cluster import conditions
+from proreus.client import Client, conditions
 from proreus.cluster.scheduler.pod import PodView
 
 _CONDITION = "PodScheduled"

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from proreus.api.selectors.labels import Operator
+from proreus.api.selectors.labels import LabelOperator
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import Selection
 
 Matches = Callable[[CachedObject], bool]
-_EQUALITY = (Operator.EQUALS, Operator.DOUBLE_EQUALS)
+_EQUALITY = (LabelOperator.EQUALS, LabelOperator.DOUBLE_EQUALS)
 _AFTER_SLASH = "0"  # the character that follows "/"
 
 

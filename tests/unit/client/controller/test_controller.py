@@ -15,6 +15,7 @@ from proreus.api.status import Conflict
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.controller import (
     Controller,
+    ReconcileLimits,
     Request,
     Result,
     TerminalError,
@@ -227,7 +228,7 @@ async def test_a_failing_object_is_tried_again_later_and_later() -> None:
 async def test_after_the_last_allowed_retry_it_waits_for_a_change() -> None:
     world, worker = World(), Worker(*[ValueError("never")] * 10)
     primary = world.informer("widgets", thing("Widget", "a", 1))
-    controller = Controller(worker, primary, max_retries=2)
+    controller = Controller(worker, primary, limits=ReconcileLimits(max_retries=2))
     async with world.running(controller):
         await world.clock.advance(60)
         given_up = len(worker.requests)
@@ -236,6 +237,55 @@ async def test_after_the_last_allowed_retry_it_waits_for_a_change() -> None:
         assert given_up == 3
         assert len(worker.requests) == 4
         assert controller.outcomes["gave_up"] == 1  # type: ignore[index]  # a StrEnum is its text
+
+
+async def test_a_reconcile_that_takes_too_long_fails_and_is_tried_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world, calls, release = World(), list[str](), asyncio.Event()
+
+    async def stuck(request: Request) -> None:
+        calls.append(request.key)
+        await release.wait()
+
+    primary = world.informer("widgets", thing("Widget", "a", 1))
+    controller = Controller(stuck, primary, limits=ReconcileLimits(timeout_s=20))
+    async with world.running(controller):
+        await world.clock.advance(19)
+        before = len(calls)
+        await world.clock.advance(2)
+
+        release.set()
+        assert (before, len(calls)) == (1, 2)
+        assert "the reconcile took longer than 20 s" in caplog.text
+
+
+async def test_every_object_is_reconciled_again_once_per_resync_period() -> None:
+    world, worker = World(), Worker()
+    primary = world.informer("widgets", thing("Widget", "a", 1), thing("Widget", "b", 2))
+    async with world.running(Controller(worker, primary, limits=ReconcileLimits(resync_s=60))):
+        first = len(worker.requests)
+        await world.clock.advance(125)
+
+        assert (first, len(worker.requests)) == (2, 6)
+
+
+async def test_changes_are_reconciled_before_what_was_there_at_the_start() -> None:
+    world, release = World(), asyncio.Event()
+    keys = list[str]()
+
+    async def held(request: Request) -> None:
+        keys.append(request.name)
+        await release.wait()
+
+    primary = world.informer("widgets", *(thing("Widget", name, 1) for name in "abcd"))
+    async with world.running(Controller(held, primary)):
+        await world.changed("widgets", "MODIFIED", thing("Widget", "d", 101))
+        await world.changed("widgets", "ADDED", thing("Widget", "e", 102))
+        release.set()
+        await world.clock.settle(100)
+
+        assert keys == ["a", "d", "e", "b", "c"]
 
 
 async def test_a_terminal_error_is_not_tried_again() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
-from proreus.api.status import AlreadyExists, Conflict, NotFound
+from proreus.api.status import AlreadyExists, Conflict, Forbidden, NotFound
 from proreus.client.credentials import CredentialError
 from proreus.client.leader_election import (
     ElectionTiming,
@@ -21,6 +21,7 @@ from proreus.client.leader_election import (
     LeaseLock,
     LeaseRecord,
 )
+from proreus.client.resources.event_stream import ObjectEvent
 from proreus.net.client.transport_error import ConnectionRefused
 from proreus.testing.virtual_clock import VirtualClock
 
@@ -35,6 +36,8 @@ class MemoryLeases:
         self.version = 0
         self.is_reachable = True
         self.failure: Exception | None = None
+        self.unwatchable: Exception | None = None
+        self.changed = asyncio.Event()
 
     async def get(self, name: str, /) -> KubeObject:
         self._reach()
@@ -53,6 +56,14 @@ class MemoryLeases:
         if self.lease is None or body["metadata"]["resourceVersion"] != str(self.version):
             raise Conflict.modified(LEASES, body["metadata"]["name"])
         return self._store(body)
+
+    async def events(self, *, name: str) -> AsyncIterator[ObjectEvent]:
+        if self.unwatchable is not None:
+            raise self.unwatchable
+        while True:
+            if self.lease is not None and self.is_reachable:
+                yield ObjectEvent("MODIFIED", self.lease)
+            await self.changed.wait()
 
     def touch(self) -> None:
         """Someone labels the lease."""
@@ -74,6 +85,8 @@ class MemoryLeases:
         self.version += 1
         body["metadata"]["resourceVersion"] = str(self.version)
         self.lease = KubeObject.from_dict(body)
+        self.changed.set()
+        self.changed = asyncio.Event()
         return self.lease
 
 
@@ -190,12 +203,25 @@ async def test_a_released_lease_is_taken_without_waiting_for_it_to_run_out(
         await clock.advance(20)
         leading.cancel()
         await clock.settle()
+
+        assert second.elector.is_leader, "it watches the lease, and no time has passed"
+        assert second.heard[-2:] == ["", "two"]
+
+
+async def test_a_candidate_that_may_not_watch_the_lease_tries_now_and_then(
+    leases: MemoryLeases, clock: VirtualClock
+) -> None:
+    leases.unwatchable = Forbidden("leases may not be watched")
+    first, second = Candidate(leases, clock, "one"), Candidate(leases, clock, "two")
+    async with standing(first) as leading, standing(second):
+        await clock.advance(20)
+        leading.cancel()
+        await clock.settle()
         released = leases.record
         await clock.advance(4.5)
 
         assert (released.holder, released.duration_s) == ("", 1)
         assert second.elector.is_leader
-        assert second.heard[-1] == "two"
 
 
 async def test_a_leader_that_cannot_renew_stops_before_another_may_start(

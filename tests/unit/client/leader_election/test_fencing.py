@@ -19,6 +19,7 @@ from proreus.client.leader_election import (
     LeadershipLost,
     LeaseLock,
 )
+from proreus.client.resources.event_stream import ObjectEvent
 from proreus.net.client.transport_error import ConnectionRefused
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.client.controller.test_controller import World, thing
@@ -46,6 +47,9 @@ class Cable:
     async def replace(self, body: dict[str, Any], /) -> KubeObject:
         self._reach()
         return await self._leases.replace(body)
+
+    def events(self, *, name: str) -> AsyncIterator[ObjectEvent]:
+        return self._leases.events(name=name)
 
     def _reach(self) -> None:
         if self.is_pulled:

@@ -102,11 +102,14 @@ async def test_a_busy_server_is_given_its_time() -> None:
 async def test_deletion_and_creation_can_be_waited_for() -> None:
     steps = [listed(pod()), stream([event("DELETED", pod(version="2"))], then="hang")]
     async with against(*steps) as (client, _):
-        assert await client.core_v1.pods.wait_for("p", "delete") is None
+        await client.core_v1.pods.wait_deleted("p")
     steps = [listed(), stream([event("ADDED", pod(version="2"))], then="hang")]
     async with against(*steps) as (client, _):
-        found = await client.core_v1.pods.wait_for("p", lambda obj: obj is not None)
-        assert found is not None
+        found = await client.core_v1.pods.wait_for("p", lambda obj: obj.name == "p")
+        assert found.resource_version == "2"
+    steps = [listed(pod(uid="old")), stream([event("MODIFIED", pod(uid="new", version="2"))])]
+    async with against(*steps) as (client, _):
+        await client.core_v1.pods.wait_deleted("p", uid="old")
 
 
 async def test_the_deadline_tells_the_last_state() -> None:
@@ -182,12 +185,43 @@ def test_conditions_are_spelled_as_for_kubectl() -> None:
 
     assert condition_from("condition=ready")(ready)
     assert not condition_from("condition=Ready=False")(ready)
-    assert condition_from("create")(ready) and not condition_from("delete")(ready)
-    assert not condition_from("condition=Ready")(None)
+    assert condition_from("create")(ready)
     assert not condition_from("condition=Ready")(KubeObject.from_dict({"metadata": {}}))
     assert not condition_from("condition=Other")(ready)
     with pytest.raises(InvalidRequest, match="cannot wait for"):
         condition_from("soon")
+    with pytest.raises(InvalidRequest, match="wait_deleted"):
+        condition_from("delete")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_met"),
+    [
+        ("jsonpath={.metadata.name}=p", True),
+        ("jsonpath='{.metadata.name}'=p", True),
+        ("jsonpath={.metadata.name}=q", False),
+        ("jsonpath={.metadata.name}", True),
+        ("jsonpath={.status.podIP}", False),
+        ("jsonpath={.status.hasRun}=true", True),
+        ("jsonpath={.status.count}=3", True),
+        ('jsonpath={.status.conditions[?(@.type=="Ready")].status}=True', True),
+        ("jsonpath={.status.conditions}", False),
+        ("jsonpath={.status.conditions[*].type}=Ready", True),
+    ],
+)
+def test_a_value_can_be_waited_for_by_its_path(text: str, is_met: bool) -> None:
+    found = pod("True")
+    found["status"] |= {"hasRun": True, "count": 3}
+
+    assert condition_from(text)(KubeObject.from_dict(found)) is is_met
+
+
+@pytest.mark.parametrize(
+    "text", ["jsonpath=.a", "jsonpath={.a", "jsonpath={.a}b", "jsonpath={.a}=", "jsonpath={[}=1"]
+)
+def test_a_path_that_is_none_is_refused_at_once(text: str) -> None:
+    with pytest.raises(InvalidRequest, match="cannot wait for"):
+        condition_from(text)
 
 
 def test_a_condition_about_an_older_generation_does_not_count() -> None:

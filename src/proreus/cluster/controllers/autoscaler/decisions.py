@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.controllers.autoscaler.replica_calculator import Proposal
 from proreus.cluster.controllers.autoscaler.stabilization import Stabilizer
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.signers import KUBELET_CLIENT
+from proreus.client.conditions import present
 from proreus.client.controller import Controller, Result, RetryLater
-from proreus.cluster.conditions import present
 from proreus.cluster.controllers.certificates.reading import is_decided, is_issued, read
 from proreus.cluster.controllers.certificates.signers import REQUESTS, kubelet_client_fault
 from proreus.cluster.controllers.context import ControllerContext
@@ -79,10 +79,7 @@ class Approving(ObjectReconciler):
             **request.to_dict().get("status", {}),
             "conditions": [*present(request), approved],
         }
-        written = await self.api.replace(
-            {**request.to_dict(), "status": status}, subresource="approval"
-        )
-        self.writes.wrote(request.key, self.informer, written)
+        await self.api.replace({**request.to_dict(), "status": status}, subresource="approval")
 
 
 def sufficient_rights(request: KubeObject) -> Iterator[str]:

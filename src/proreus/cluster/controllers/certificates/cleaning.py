@@ -12,7 +12,7 @@ import logging
 from proreus.api.object import KubeObject
 from proreus.api.status import NotFound
 from proreus.api.values.timestamp import parse_time
-from proreus.cluster.conditions import find
+from proreus.client.conditions import find
 from proreus.cluster.controllers.batches import concurrently
 from proreus.cluster.controllers.certificates.reading import is_issued
 from proreus.cluster.controllers.certificates.signers import REQUESTS

@@ -6,8 +6,8 @@ import base64
 from typing import TYPE_CHECKING
 
 from proreus.api.object import KubeObject
+from proreus.client.conditions import is_true
 from proreus.client.controller import TerminalError
-from proreus.cluster.conditions import is_true
 
 if TYPE_CHECKING:
     from cryptography.x509 import CertificateSigningRequest

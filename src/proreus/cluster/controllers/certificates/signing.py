@@ -12,8 +12,8 @@ import logging
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
+from proreus.client.conditions import condition, is_true, present
 from proreus.client.controller import Controller, Result, RetryLater
-from proreus.cluster.conditions import condition, is_true, present
 from proreus.cluster.controllers.certificates import signers
 from proreus.cluster.controllers.certificates.reading import is_approved, is_issued, read
 from proreus.cluster.controllers.context import ControllerContext

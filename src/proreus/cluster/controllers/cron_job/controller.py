@@ -12,6 +12,7 @@ from proreus.api.status import AlreadyExists, ApiError, NotFound
 from proreus.api.values.cron import CronError
 from proreus.api.values.timestamp import format_time
 from proreus.client.controller import Controller, Result
+from proreus.client.ownership import controller_uid
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.cron_job.decisions import (
     beyond_history,
@@ -21,11 +22,7 @@ from proreus.cluster.controllers.cron_job.decisions import (
 )
 from proreus.cluster.controllers.cron_job.schedule_times import MISSED_MAX, Due, due
 from proreus.cluster.controllers.job.outcome import is_job_finished
-from proreus.cluster.controllers.ownership import (
-    CONTROLLER_INDEX,
-    controller_uid,
-    is_namespace_terminating,
-)
+from proreus.cluster.controllers.ownership import CONTROLLER_INDEX, is_namespace_terminating
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.pod_status import is_deleting
 
@@ -112,7 +109,6 @@ class CronJobs(ObjectReconciler):
                 message = f"Error creating job: {refused.message}"
                 self.warn(cron_job, "FailedCreate", message)
             raise
-        self.writes.wrote(cron_job.key, self.jobs, created)
         message = f"Created job {created.name}"
         self.record(cron_job, "SuccessfulCreate", message)
         return created
@@ -123,5 +119,4 @@ class CronJobs(ObjectReconciler):
             await api.delete(job.name, propagation="Background", uid=job.uid)
         except NotFound:
             return
-        self.writes.deleted(cron_job.key, job)
         self.record(cron_job, "SuccessfulDelete", f"Deleted job {job.name}")

@@ -9,9 +9,9 @@ from datetime import datetime
 from proreus.api.frozen import thaw
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
+from proreus.client.ownership import controller_reference
 from proreus.cluster.controllers.cron_job.schedule_times import zone_of
 from proreus.cluster.controllers.job.outcome import is_complete, is_job_finished
-from proreus.cluster.controllers.ownership import controller_reference
 from proreus.cluster.pod_status import created_at
 
 SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.int_or_string import scaled
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.controllers.controller_revisions import POD_LABEL
 from proreus.cluster.controllers.daemon_set.nodes import NOWHERE, Fit, node_of
 from proreus.cluster.pod_status import created_at, is_available, is_deleting, is_finished, is_ready

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
+from proreus.client import conditions
+from proreus.client.conditions import Condition
 from proreus.client.controller import Controller, Result, Watch, owner_keys
 from proreus.client.informer import ChangeType, Notification
-from proreus.cluster import conditions
-from proreus.cluster.conditions import Condition
+from proreus.client.ownership import controller_of
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.deployment.replica_sets import (
     REVISION,
@@ -40,7 +41,7 @@ from proreus.cluster.controllers.deployment.status import (
     until_deadline_s,
 )
 from proreus.cluster.controllers.deployment.writing import ReplicaSetWriter
-from proreus.cluster.controllers.ownership import CONTROLLER_INDEX, controller_of
+from proreus.cluster.controllers.ownership import CONTROLLER_INDEX
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.pod_status import is_deleting, is_finished
 
@@ -196,9 +197,7 @@ class Deployments(ObjectReconciler):
         if rolling and is_complete(deployment, status):
             await self._drop_history(deployment, old)
         if content["metadata"] != deployment.metadata or deployment.status != status:
-            api = self.api(deployment.namespace)
-            written = await api.replace_status({**content, "status": status})
-            self.writes.wrote(deployment.key, self.informer, written)
+            await self.api(deployment.namespace).replace_status({**content, "status": status})
         return Result(until_deadline_s(deployment, status, now))
 
     def _pause_condition(self, deployment: KubeObject, now: float) -> list[Condition]:

@@ -13,7 +13,7 @@ from proreus.api.frozen import thaw
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.int_or_string import scaled
-from proreus.cluster.controllers.ownership import controller_reference
+from proreus.client.ownership import controller_reference
 from proreus.cluster.controllers.pod_template import HASH_LABEL, desired_replicas
 from proreus.cluster.pod_status import created_at
 

@@ -9,8 +9,8 @@ from proreus.api.frozen import thaw
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time, parse_time
-from proreus.cluster import conditions
-from proreus.cluster.conditions import Condition
+from proreus.client import conditions
+from proreus.client.conditions import Condition
 from proreus.cluster.controllers.deployment.replica_sets import reported, rollout_limits, total
 from proreus.cluster.controllers.pod_template import desired_replicas
 

@@ -1,4 +1,4 @@
-"""What the Deployment controller writes to ReplicaSets; every write is remembered in OwnWrites."""
+"""What the Deployment controller writes to ReplicaSets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, ApiError, NotFound
 from proreus.client.informer import SharedInformer
+from proreus.client.ownership import controller_uid
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.controllers.deployment.replica_sets import (
     annotations_for,
@@ -18,7 +19,7 @@ from proreus.cluster.controllers.deployment.replica_sets import (
     size_annotations,
 )
 from proreus.cluster.controllers.deployment.rolling import ReplicaSetScaling, initial_size
-from proreus.cluster.controllers.ownership import controller_uid, is_namespace_terminating
+from proreus.cluster.controllers.ownership import is_namespace_terminating
 from proreus.cluster.controllers.pod_template import content_hash, desired_replicas
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 
@@ -55,7 +56,6 @@ class ReplicaSetWriter:
                 message += refused.message
                 self.deployments.warn(deployment, "ReplicaSetCreateError", message)
             raise
-        self.deployments.writes.wrote(deployment.key, self.replica_sets, created)
         if replicas:
             message = f"Scaled up replica set {created.name} from 0 to {replicas}"
             self.deployments.record(deployment, "ScalingReplicaSet", message)
@@ -65,7 +65,6 @@ class ReplicaSetWriter:
         """Ours from an earlier try, or a collision to be counted."""
         found = await self._api(deployment).get(name)
         if controller_uid(found) == deployment.uid and find_new(deployment, [found]) is not None:
-            self.deployments.writes.wrote(deployment.key, self.replica_sets, found)
             return found
         status = dict(deployment.to_dict().get("status") or {})
         status["collisionCount"] = int(status.get("collisionCount") or 0) + 1
@@ -86,7 +85,7 @@ class ReplicaSetWriter:
         content = new.to_dict()
         content["metadata"]["annotations"] = wanted
         content["spec"]["minReadySeconds"] = min_ready_s
-        return await self._replace(deployment, content)
+        return await self._api(deployment).replace(content)
 
     async def scale(self, deployment: KubeObject, steps: Iterable[ReplicaSetScaling]) -> None:
         for step in steps:
@@ -95,7 +94,7 @@ class ReplicaSetWriter:
             content["spec"]["replicas"] = step.to
             annotations = content["metadata"].get("annotations") or {}
             content["metadata"]["annotations"] = {**annotations, **size_annotations(deployment)}
-            await self._replace(deployment, content)
+            await self._api(deployment).replace(content)
             direction = "up" if step.to > before else "down"
             message = (
                 f"Scaled {direction} replica set {step.replica_set.name} from {before} to {step.to}"
@@ -111,14 +110,8 @@ class ReplicaSetWriter:
             if desired_replicas(one) and any(one.annotations.get(k) != v for k, v in noted.items()):
                 content = one.to_dict()
                 content["metadata"]["annotations"] = {**one.annotations, **noted}
-                await self._replace(deployment, content)
+                await self._api(deployment).replace(content)
 
     async def delete(self, deployment: KubeObject, replica_set: KubeObject) -> None:
         with contextlib.suppress(NotFound):
             await self._api(deployment).delete(replica_set.name, uid=replica_set.uid)
-        self.deployments.writes.deleted(deployment.key, replica_set)
-
-    async def _replace(self, deployment: KubeObject, content: dict[str, object]) -> KubeObject:
-        written = await self._api(deployment).replace(content)
-        self.deployments.writes.wrote(deployment.key, self.replica_sets, written)
-        return written

@@ -12,6 +12,7 @@ from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
 from proreus.client.controller import Controller, Result, Watch
 from proreus.client.discovery.mapper import UnknownResource
+from proreus.client.ownership import controller_of
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.disruption.decisions import (
     counts_controllers,
@@ -21,7 +22,6 @@ from proreus.cluster.controllers.disruption.decisions import (
     selects,
     status_of,
 )
-from proreus.cluster.controllers.ownership import controller_of
 from proreus.cluster.controllers.pod_template import desired_replicas
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 

@@ -15,7 +15,7 @@ from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.values.int_or_string import scaled
 from proreus.api.values.timestamp import parse_time
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.pod_status import is_deleting, is_finished, is_ready
 
 DELETION_TIMEOUT_S = 120.0  # an evicted pod that is still there after this was not deleted

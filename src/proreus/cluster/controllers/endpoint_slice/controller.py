@@ -6,6 +6,7 @@ pods, named after the Service, and the older Endpoints object with the same addr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import AlreadyExists
 from proreus.client.controller import Controller, Result, Watch
 from proreus.client.informer import SharedInformer
+from proreus.client.ownership import controller_reference
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.endpoint_slice.slices import (
     MANAGED_LABEL,
@@ -22,7 +24,6 @@ from proreus.cluster.controllers.endpoint_slice.slices import (
     Slices,
     same,
 )
-from proreus.cluster.controllers.ownership import controller_reference
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.pod_status import is_deleting, is_finished, is_ready
 
@@ -197,17 +198,12 @@ class EndpointSlices(ObjectReconciler):
     async def _write_endpoints(self, service: KubeObject, wanted: JsonObject) -> None:
         api = self._endpoints_api(service.namespace)
         present = self.endpoints.indexer.get(service.key)
-        try:
-            if present is None:
-                written = await api.create(wanted)
-            elif not same(present, wanted, "subsets"):
-                metadata = {**present.to_dict()["metadata"], "labels": wanted["metadata"]["labels"]}
-                written = await api.replace({**wanted, "metadata": metadata})
-            else:
-                return
-        except AlreadyExists:
-            return
-        self.writes.wrote(service.key, self.endpoints, written)
+        if present is None:
+            with contextlib.suppress(AlreadyExists):
+                await api.create(wanted)
+        elif not same(present, wanted, "subsets"):
+            metadata = {**present.to_dict()["metadata"], "labels": wanted["metadata"]["labels"]}
+            await api.replace({**wanted, "metadata": metadata})
 
 
 def _selector(service: KubeObject) -> LabelSelector:

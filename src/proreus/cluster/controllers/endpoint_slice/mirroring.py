@@ -16,9 +16,9 @@ from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.client.controller import Controller, Result, Watch
 from proreus.client.controller.sources import own_key
+from proreus.client.ownership import controller_reference
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.endpoint_slice.slices import MANAGED_LABEL, SERVICE_LABEL, Slices
-from proreus.cluster.controllers.ownership import controller_reference
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.pod_status import is_deleting
 

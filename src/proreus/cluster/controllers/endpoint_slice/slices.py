@@ -5,11 +5,13 @@ The owner passes the desired content, and its OwnWrites.
 
 from __future__ import annotations
 
+import contextlib
+
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import NotFound
+from proreus.client.controller.own_writes import OwnWrites
 from proreus.cluster.controllers.context import ControllerContext
-from proreus.cluster.controllers.own_writes import OwnWrites
 from proreus.cluster.controllers.ownership import CONTROLLER_INDEX
 
 SERVICE_LABEL = "kubernetes.io/service-name"
@@ -38,20 +40,16 @@ class Slices:
         for content in wanted:
             present = _taken(free, content)
             if present is None:
-                self._writes.wrote(key, self.informer, await api.create(content))
+                await api.create(content)
             elif not same(present, content, "endpoints", "ports"):
                 metadata = {
                     **present.to_dict()["metadata"],
                     "labels": content["metadata"]["labels"],
                 }
-                written = await api.replace({**content, "metadata": metadata})
-                self._writes.wrote(key, self.informer, written)
+                await api.replace({**content, "metadata": metadata})
         for one in free:
-            try:
+            with contextlib.suppress(NotFound):
                 await api.delete(one.name, uid=one.uid)
-            except NotFound:
-                continue
-            self._writes.deleted(key, one)
 
 
 def _taken(free: list[KubeObject], wanted: JsonObject) -> KubeObject | None:

@@ -49,7 +49,7 @@ class Jobs(PodOwnerReconciler):
             return await self._expire(job)
         pods = await self.claim_pods(job)
         if is_deleting(job):
-            await self._remove_tracking_finalizers(job, [pod for pod in pods if is_tracked(pod)])
+            await self._remove_tracking_finalizers([pod for pod in pods if is_tracked(pod)])
             return None
         state = observe(job, pods, self.clock.now())
         todo = plan(state)
@@ -60,7 +60,7 @@ class Jobs(PodOwnerReconciler):
         found = status_update(state, active=len(kept) + started, ready=ready)
         written = await self.write_status(job, found.status)
         self._record(job, written, state.outcome)
-        failures += await self._remove_tracking_finalizers(job, found.release)
+        failures += await self._remove_tracking_finalizers(found.release)
         if failures:
             raise failures[0]
         return await self._expire(written) if is_job_finished(written) else Result(todo.again_s)
@@ -72,7 +72,7 @@ class Jobs(PodOwnerReconciler):
         async def stop(pod: KubeObject) -> None:
             if state.outcome is None and is_tracked(pod):
                 # It is not needed any more: its end must not count as a failure.
-                await remove_tracking_finalizer(self, job, pod)
+                await remove_tracking_finalizer(self.client, pod)
             await self.delete_pod(job, pod)
 
         async def start(wanted: Start) -> None:
@@ -84,9 +84,9 @@ class Jobs(PodOwnerReconciler):
         return started, failures
 
     async def _remove_tracking_finalizers(
-        self, job: KubeObject, pods: list[KubeObject] | tuple[KubeObject, ...]
+        self, pods: list[KubeObject] | tuple[KubeObject, ...]
     ) -> list[Failure]:
-        return await concurrently(pods, partial(remove_tracking_finalizer, self, job))
+        return await concurrently(pods, partial(remove_tracking_finalizer, self.client))
 
     async def _expire(self, job: KubeObject) -> Result | None:
         left_s = ttl_s(job, self.clock.now())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import parse_time
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.controllers.job.failure_policy import FAIL_JOB, match_policy
 from proreus.cluster.controllers.job.indexes import has_limit_per_index, parse_indexes
 from proreus.cluster.controllers.job.pod_counts import PodCounts

@@ -12,7 +12,7 @@ from proreus.api.frozen import thaw
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.controllers.batches import BURST
 from proreus.cluster.controllers.job.indexes import format_indexes, has_limit_per_index, is_indexed
 from proreus.cluster.controllers.job.pod_counts import counts, has_failed, is_tracked

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from proreus.api.object import KubeObject
 from proreus.api.status import Conflict, Invalid, NotFound
+from proreus.client.client import Client
 from proreus.client.controller import Controller, Request, Result, Watch
 from proreus.client.informer import Notification
+from proreus.client.ownership import controller_of
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.job.outcome import is_job_finished
 from proreus.cluster.controllers.job.pod_counts import FINALIZER, is_tracked
-from proreus.cluster.controllers.ownership import CONTROLLER_INDEX, controller_of
-from proreus.cluster.controllers.pod_owners import PodOwnerReconciler, selector_of
+from proreus.cluster.controllers.ownership import CONTROLLER_INDEX
+from proreus.cluster.controllers.pod_owners import selector_of
 from proreus.cluster.pod_status import is_deleting
 
 _MARK = FINALIZER.encode()
@@ -23,15 +27,10 @@ def _patch(pod: KubeObject, **guard: str) -> dict[str, object]:
     return {"metadata": {"uid": pod.uid, **guard, **dropped}}
 
 
-async def remove_tracking_finalizer(
-    owners: PodOwnerReconciler, job: KubeObject, pod: KubeObject
-) -> None:
-    api = owners.client.core_v1.pods(pod.namespace)
-    try:
-        written = await api.patch(pod.name, _patch(pod), type="strategic")
-    except (NotFound, Invalid):
-        return  # gone, or another pod has its name
-    owners.writes.wrote(job.key, owners.pods, written)
+async def remove_tracking_finalizer(client: Client, pod: KubeObject) -> None:
+    with contextlib.suppress(NotFound, Invalid):  # gone, or another pod has its name
+        api = client.core_v1.pods(pod.namespace)
+        await api.patch(pod.name, _patch(pod), type="strategic")
 
 
 def orphaned_pods_controller(context: ControllerContext) -> Controller:

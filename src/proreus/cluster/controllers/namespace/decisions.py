@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from proreus.api.frozen import thaw
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
-from proreus.cluster import conditions
-from proreus.cluster.conditions import Condition
+from proreus.client import conditions
+from proreus.client.conditions import Condition
 
 FINALIZER = "kubernetes"
 _FINALIZER_ESTIMATE_S = 15.0

@@ -15,12 +15,12 @@ from functools import partial
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
 from proreus.client.controller import Controller, Result
+from proreus.client.ownership import controller_uid
 from proreus.cluster.controllers.batches import Failure, concurrently, slow_start
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.ownership import (
     CONTROLLER_INDEX,
     candidates,
-    controller_uid,
     is_namespace_terminating,
 )
 from proreus.cluster.controllers.pod_owners import (

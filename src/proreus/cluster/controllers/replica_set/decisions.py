@@ -9,7 +9,7 @@ from proreus.api.frozen import thaw
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.controllers.batches import BURST
 from proreus.cluster.controllers.pod_owners import REPLICATION_CONTROLLER
 from proreus.cluster.controllers.pod_template import desired_replicas

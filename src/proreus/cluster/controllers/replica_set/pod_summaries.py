@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.ownership import controller_uid
+from proreus.client.ownership import controller_uid
 from proreus.cluster.pod_status import is_deleting, is_finished, is_ready, ready_since
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from proreus.api.frozen import thaw
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.ownership import controller_reference
+from proreus.client.ownership import controller_reference
 from proreus.cluster.pod_status import is_deleting
 
 _KINDS = (("apps/v1", "StatefulSet"), ("v1", "Pod"))

@@ -150,14 +150,13 @@ class StatefulSets(PodOwnerReconciler):
             said = f"Claim {name} Pod {pod_name(stateful_set, ordinal)} in StatefulSet "
             said += stateful_set.name
             try:
-                created = await api.create(body)
+                await api.create(body)
             except AlreadyExists:
                 continue
             except ApiError as refused:
                 message = f"create {said} failed error: {refused.message}"
                 self.warn(stateful_set, "FailedCreate", message)
                 raise
-            self.writes.wrote(stateful_set.key, self.claims, created)
             message = f"create {said} success"
             self.record(stateful_set, "SuccessfulCreate", message)
 
@@ -170,24 +169,19 @@ class StatefulSets(PodOwnerReconciler):
                 condemned = ordinal in state.condemned
                 wanted = claims.references(stateful_set, pod, claim, is_condemned=condemned)
                 if wanted != (claim.metadata.ownerReferences or []):
-                    await self._own(stateful_set, claim, wanted)
+                    await self._own(claim, wanted)
         if is_deleting(pod) or is_finished(pod):
             return
         if phase(pod) in ("", "Pending"):
             await self._create_claims(stateful_set, ordinal)
         if not has_identity(stateful_set, pod, ordinal):
             patch = {"metadata": {"labels": identity_labels(stateful_set, ordinal)}}
-            written = await self.client.core_v1.pods(pod.namespace).patch(pod.name, patch)
-            self.writes.wrote(stateful_set.key, self.pods, written)
+            await self.client.core_v1.pods(pod.namespace).patch(pod.name, patch)
 
-    async def _own(
-        self, stateful_set: KubeObject, claim: KubeObject, wanted: list[dict[str, object]]
-    ) -> None:
+    async def _own(self, claim: KubeObject, wanted: list[dict[str, object]]) -> None:
         content = claim.to_dict()
         content["metadata"]["ownerReferences"] = wanted
-        api = self.client.core_v1.persistentvolumeclaims(claim.namespace)
-        written = await api.replace(content)
-        self.writes.wrote(stateful_set.key, self.claims, written)
+        await self.client.core_v1.persistentvolumeclaims(claim.namespace).replace(content)
 
     def _record_recreated(self, stateful_set: KubeObject, todo: Plan) -> None:
         for pod in todo.recreate:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.int_or_string import scaled
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.controllers.stateful_set.identity import ordinal_of, ordinals, revision_of
 from proreus.cluster.pod_status import is_available, is_deleting, is_finished, is_ready, phase
 

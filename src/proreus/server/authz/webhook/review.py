@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from proreus.api.json_types import JsonObject
 from proreus.api.selectors import FieldSelector, LabelSelector
-from proreus.api.selectors.labels import LabelRequirement, Operator
+from proreus.api.selectors.labels import LabelOperator, LabelRequirement
 from proreus.server.authz.authorizer import Action, Decision, Verdict
 from proreus.server.webhooks.client import CallRejected
 
@@ -16,13 +16,13 @@ VERSIONS = (V1, V1BETA1)
 # How much of what a requester chose may be remembered: more would be an attack on the memory.
 _REMEMBERED_CHARS_MAX = 10_000
 _OPERATORS = {
-    Operator.EQUALS: "In",
-    Operator.DOUBLE_EQUALS: "In",
-    Operator.IN: "In",
-    Operator.NOT_EQUALS: "NotIn",
-    Operator.NOT_IN: "NotIn",
-    Operator.EXISTS: "Exists",
-    Operator.DOES_NOT_EXIST: "DoesNotExist",
+    LabelOperator.EQUALS: "In",
+    LabelOperator.DOUBLE_EQUALS: "In",
+    LabelOperator.IN: "In",
+    LabelOperator.NOT_EQUALS: "NotIn",
+    LabelOperator.NOT_IN: "NotIn",
+    LabelOperator.EXISTS: "Exists",
+    LabelOperator.DOES_NOT_EXIST: "DoesNotExist",
 }
 
 

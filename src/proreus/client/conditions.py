@@ -61,3 +61,28 @@ def without_condition(conditions: Iterable[Json], type_: str) -> list[Condition]
 def foreign_conditions(obj: KubeObject) -> dict[str, list[Condition]]:
     """The conditions of a status whose controller has none of its own: those of others stay."""
     return {"conditions": found} if (found := present(obj)) else {}
+
+
+def set_condition(
+    obj: KubeObject, type_: str, status: bool | str, *, reason: str, message: str = "", now: float
+) -> list[Condition]:
+    """All conditions of ``obj`` with this one set, to be written as ``status.conditions``.
+
+    It names the generation of ``obj`` that it is about, and the time at which the status last
+    changed (``now``, seconds since the epoch, if it changes here). Others keep their places.
+    """
+    if not type_ or not reason:
+        raise ValueError("a condition has a type and a reason")
+    word = status if isinstance(status, str) else str(status)
+    if word not in ("True", "False", "Unknown"):
+        raise ValueError(f"the status of a condition is True, False or Unknown, not {word}")
+    new = condition(type_, word, reason, message, now)
+    if generation := obj.metadata.generation:
+        new["observedGeneration"] = generation
+    kept = present(obj)
+    old = among(kept, type_)
+    if old is None:
+        return [*kept, new]
+    if old.get("status") == word:
+        new["lastTransitionTime"] = old.get("lastTransitionTime")
+    return [new if one is old else one for one in kept]
