@@ -380,7 +380,7 @@ class ApiServer:
             auditor=auditor,
             authentication=services.authentication,
             authorization=services.authorization,
-            metrics=RequestMetrics(self.metrics, self._limits),
+            metrics=RequestMetrics(self.metrics, self._limits, self.clock),
             deadlines=deadlines,
             fairness=self._fairness,
             limits=self._limits,

@@ -7,30 +7,43 @@ from itertools import accumulate
 
 
 class BucketCounts:
-    """``bounds`` are upper bounds, in order; what is above the last one is counted, too."""
+    """``bounds`` are upper bounds, in order; what is above the last one is counted, too.
 
-    __slots__ = ("_bounds", "_counts", "total")
+    Where every request counts, the caller adds what is not above ``first`` to ``lowest`` and
+    ``total`` itself: nearly all is, and a call costs more than the addition.
+    """
+
+    __slots__ = ("_bounds", "_counts", "first", "lowest", "total")
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
+        self._counts = [0] * (len(bounds) + 1)  # the first of them stays 0
+        self.first = bounds[0]
+        self.lowest = 0
         self.total = 0.0
 
     def add(self, value: float, times: int = 1) -> None:
-        self._counts[bisect_left(self._bounds, value)] += times
+        if value <= self.first:
+            self.lowest += times
+        else:
+            self._counts[bisect_left(self._bounds, value)] += times
         self.total += value * times
 
     def add_all(self, other: BucketCounts) -> None:
         """What was counted in the same buckets."""
         counts = zip(self._counts, other._counts, strict=True)
         self._counts = [own + further for own, further in counts]
+        self.lowest += other.lowest
         self.total += other.total
 
     def __len__(self) -> int:
-        return sum(self._counts)
+        return self.lowest + sum(self._counts)
 
-    def buckets(self) -> list[tuple[str, float]]:
+    def buckets(self, kept: tuple[float, ...] | None = None) -> list[tuple[str, float]]:
         """As Prometheus wants them: upper bounds and how many were not above. The bounds are
-        written as Go writes them, because rules name them."""
-        bounds = [*(f"{bound:g}" for bound in self._bounds), "+Inf"]
-        return list(zip(bounds, map(float, accumulate(self._counts)), strict=True))
+        written as Go writes them, because rules name them. ``kept``: those of interest, if not
+        all."""
+        sums = list(accumulate(self._counts, initial=self.lowest))[1:]
+        chosen = self._bounds if kept is None else kept
+        found = [(f"{bound:g}", float(sums[self._bounds.index(bound)])) for bound in chosen]
+        return [*found, ("+Inf", float(sums[-1]))]

@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from proreus.aio.clock import Clock
 from proreus.server.admission.expressions import ExpressionRunner
 from proreus.server.admission.options import AdmissionOptions
+from proreus.server.admission.plugin_metrics import PluginMetrics
 from proreus.server.admission.policies.plugin import AdmissionPolicies, PolicyInputs
 from proreus.server.admission.policies.status import PolicyStatus
 from proreus.server.admission.standard import standard_admission
@@ -73,6 +74,7 @@ def build_admission(options: AdmissionOptions, inputs: AdmissionInputs) -> Built
         )
     )
     admission = standard_admission(collections, clock, inputs.access, policies, webhooks, options)
+    PluginMetrics(inputs.registry, admission)
     status = None
     if options.checks_policy_types:
         status = PolicyStatus(collections, inputs.catalog, inputs.kinds, offload.definitions, clock)

@@ -43,6 +43,7 @@ from proreus.server.admission.policies.plugin import AdmissionPolicies
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
 from proreus.server.registry.admission import Admission, Admit
+from proreus.server.registry.admission_times import AdmissionTimes
 from proreus.server.registry.collections import Collections
 
 
@@ -69,6 +70,9 @@ def standard_admission(
     every = list(_plugins(collections, clock, access, policies, webhooks, configuration))
     assert tuple(plugin.name for plugin in every) == PLUGINS, "all of them, in their order"
     plugins = [plugin for plugin in every if plugin.name in enabled]
+    now = clock.monotonic
+    mutating = AdmissionTimes.of("admit", (p.name for p in plugins if p.mutate), now)
+    validating = AdmissionTimes.of("validate", (p.name for p in plugins if p.validate), now)
     return Admission(
         mutating=tuple(p.mutate for p in plugins if p.mutate is not None),
         registry=(
@@ -76,10 +80,10 @@ def standard_admission(
             PodCertificateSigning(access.authorization).admit,
             *access.after_mutation,
         ),
-        validating=(
-            *access.before_validation,
-            *(p.validate for p in plugins if p.validate is not None),
-        ),
+        before_validation=access.before_validation,
+        validating=tuple(p.validate for p in plugins if p.validate is not None),
+        mutating_times=mutating,
+        validating_times=validating,
     )
 
 

@@ -14,10 +14,10 @@ from prometheus_client.metrics_core import (
     GaugeMetricFamily,
     HistogramMetricFamily,
     Metric,
-    UntypedMetricFamily,
 )
 from prometheus_client.registry import Collector
 
+from proreus.server.bare_counter import BareCounter
 from proreus.server.config_files.followed_file import Reloads
 from proreus.server.histogram import BucketCounts
 from proreus.server.registry.user import User
@@ -99,20 +99,23 @@ class AuthenticationMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         self._add_lasting()
-        users = UntypedMetricFamily(
-            "authenticated_user_requests", "Requests by user.", labels=("username",)
+        users = BareCounter(
+            "authenticated_user_requests",
+            "Counter of authenticated requests broken out by username.",
+            labels=("username",),
         )
         for name, count in self._users.items():
             users.add_metric((name,), count)
-        attempts = UntypedMetricFamily(
-            "authentication_attempts", "Requests by the result of authentication.",
-            labels=("result",),
-        )  # fmt: skip
+        attempts = BareCounter(
+            "authentication_attempts", "Counter of authenticated attempts.", labels=("result",)
+        )
         for result, count in self._attempts.items():
             attempts.add_metric((result,), count)
         yield from (users, attempts)
         yield self._durations.family(
-            "authentication_duration_seconds", "How long authentication took.", ("result",)
+            "authentication_duration_seconds",
+            "Authentication duration in seconds broken out by result.",
+            ("result",),
         )
         yield self._issuers.family(
             "apiserver_authentication_jwt_authenticator_latency_seconds",

@@ -53,13 +53,16 @@ async def read_body(exchange: Exchange) -> bytes:
     request, seat = exchange.request, exchange.seat
     try:
         if request.has_arrived:
-            return await request.read_body(BODY_BYTES_MAX)
-        async with seat.given_back():
-            return await request.read_body(BODY_BYTES_MAX, seat.keep)
+            text = await request.read_body(BODY_BYTES_MAX)
+        else:
+            async with seat.given_back():
+                text = await request.read_body(BODY_BYTES_MAX, seat.keep)
     except BodyTooLarge as error:
         raise TooLarge(f"Request entity too large: limit is {BODY_BYTES_MAX}") from error
     except BodyUnreadable as error:
         raise BadRequest(f"the body of the request could not be read: {error}") from error
+    exchange.body_bytes = len(text)
+    return text
 
 
 def input_media(exchange: Exchange) -> Media:

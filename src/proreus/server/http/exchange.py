@@ -33,11 +33,13 @@ class Exchange:
         "_query",
         "audit",
         "audit_id",
+        "body_bytes",
         "flow_headers",
         "headers",
         "is_long_running",
         "is_read",
         "method",
+        "passed_at",
         "path",
         "request",
         "seat",
@@ -59,6 +61,8 @@ class Exchange:
         self.flow_headers: tuple[Header, ...] = ()  # which schema and level it falls under
         self.warnings: list[str] = []
         self.audit_id = ""
+        self.body_bytes = -1  # of its body, once that is read
+        self.passed_at = 0.0  # when it left the last stage, by a monotonic clock
         self.audit: AuditEvent | None = None  # None: the request is not recorded
         self._query: Query | None = None
         self.verb = self._verb()

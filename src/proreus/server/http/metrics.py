@@ -6,7 +6,7 @@ a microsecond.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,14 +19,18 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from proreus.aio.clock import Clock
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire.path import ApiPath
 from proreus.server.histogram import BucketCounts
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.seats import Limits
+from proreus.server.http.stage_times import StageTimes
 
 _BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0,
               6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
+_BODY_BUCKETS_B = tuple(50_000.0 + 100_000 * step for step in range(31))
+_RESPONSE_BUCKETS_B = tuple(1_000.0 * 10**power for power in range(7))
 _LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "component")
 _REQUEST_LABELS = (*_LABELS, "dry_run")
 _COMPONENT = "apiserver"
@@ -56,6 +60,11 @@ _LONG_RUNNING_TEXT = (
     "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, group, "
     "version, resource, scope and component. Not all requests are tracked this way."
 )
+_SIZES_TEXT = (
+    "[STABLE] Response size distribution in bytes for each group, version, verb, resource, "
+    "subresource, scope and component."
+)
+_BODIES_TEXT = "Apiserver request body size in bytes broken out by resource and verb."
 
 Labels = tuple[str, ...]
 
@@ -68,18 +77,23 @@ class _Series:
     code: int
     count: int = 0
     seconds: BucketCounts = field(default_factory=lambda: BucketCounts(_BUCKETS_S))
+    sizes: BucketCounts = field(default_factory=lambda: BucketCounts(_RESPONSE_BUCKETS_B))
 
 
 class RequestMetrics(Collector):
-    def __init__(self, registry: CollectorRegistry, limits: Limits) -> None:
+    def __init__(self, registry: CollectorRegistry, limits: Limits, clock: Clock) -> None:
+        self.times = StageTimes(registry, clock)
         self._series: dict[tuple[str, ...], dict[int, _Series]] = {}
         self._kept = 0
         self._others: dict[int, _Series] = {}
         self._long_running: dict[Labels, int] = {}
+        self._bodies: dict[Labels, BucketCounts] = {}
         self._limits = limits
         registry.register(self)
 
-    def observe(self, exchange: Exchange, code: int, seconds: float) -> None:
+    def observe(self, exchange: Exchange, code: int, seconds: float, size: int) -> BucketCounts:
+        """``size`` of an answer, -1 if it is not known yet: then the caller adds it to what is
+        returned. Only those of reads are counted, as in Kubernetes."""
         target = exchange.target
         key: tuple[str, ...]
         if isinstance(target, ApiPath):
@@ -95,7 +109,33 @@ class RequestMetrics(Collector):
             found = self._begin(key, exchange, code)
         found.count += 1
         if not exchange.is_long_running:
-            found.seconds.add(seconds)
+            counts = found.seconds
+            if seconds <= counts.first:
+                counts.lowest += 1
+                counts.total += seconds
+            else:
+                counts.add(seconds)
+            if size >= 0 and exchange.method == "GET":
+                counts = found.sizes
+                if size <= counts.first:
+                    counts.lowest += 1
+                    counts.total += size
+                else:
+                    counts.add(size)
+        return found.sizes
+
+    def observe_body(self, exchange: Exchange, size: int) -> None:
+        target = exchange.target
+        if not isinstance(target, ApiPath):
+            return
+        verb = "delete_collection" if exchange.verb == "deletecollection" else exchange.verb
+        labels = (target.group, target.resource, verb)
+        found = self._bodies.get(labels)
+        if found is None:
+            if len(self._bodies) >= _REFUSED_KEYS_MAX or max(map(len, labels)) > _LABEL_CHARS_MAX:
+                labels = ("", "other", verb)
+            found = self._bodies.setdefault(labels, BucketCounts(_BODY_BUCKETS_B))
+        found.add(size)
 
     def _begin(self, key: tuple[str, ...], exchange: Exchange, code: int) -> _Series:
         room = _REFUSED_KEYS_MAX if code in _REFUSED else _KEYS_MAX
@@ -124,6 +164,13 @@ class RequestMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         yield self._totals()
         yield from self._durations()
+        yield self._sizes()
+        bodies = HistogramMetricFamily(
+            "apiserver_request_body_size_bytes", _BODIES_TEXT, labels=("group", "resource", "verb")
+        )
+        for labels, found in self._bodies.items():
+            bodies.add_metric(labels, found.buckets(), found.total)
+        yield bodies
         running = GaugeMetricFamily(
             "apiserver_longrunning_requests", _LONG_RUNNING_TEXT, labels=_LABELS
         )
@@ -166,19 +213,32 @@ class RequestMetrics(Collector):
     def _durations(self) -> Iterator[Metric]:
         """Also under the name that objectives are measured by, which knows no dry runs."""
         text = "How long requests took."
-        yield self._histogram("apiserver_request_duration_seconds", _DURATION_TEXT, _REQUEST_LABELS)
-        yield self._histogram("apiserver_request_sli_duration_seconds", text, _LABELS)
+        for name, said, kept in (
+            ("apiserver_request_duration_seconds", _DURATION_TEXT, _REQUEST_LABELS),
+            ("apiserver_request_sli_duration_seconds", text, _LABELS),
+        ):
+            counted = ((series.labels[: len(kept)], series.seconds) for series in self._all())
+            yield _summed(HistogramMetricFamily(name, said, labels=kept), counted, _BUCKETS_S)
 
-    def _histogram(self, name: str, text: str, kept: Labels) -> Metric:
-        family = HistogramMetricFamily(name, text, labels=kept)
-        sums: dict[Labels, BucketCounts] = {}
-        for series in self._all():
-            if series.seconds:
-                labels = series.labels[: len(kept)]
-                sums.setdefault(labels, BucketCounts(_BUCKETS_S)).add_all(series.seconds)
-        for labels, summed in sums.items():
-            family.add_metric(labels, summed.buckets(), summed.total)
-        return family
+    def _sizes(self) -> Metric:
+        family = HistogramMetricFamily("apiserver_response_sizes", _SIZES_TEXT, labels=_LABELS)
+        counted = ((series.labels[: len(_LABELS)], series.sizes) for series in self._all())
+        return _summed(family, counted, _RESPONSE_BUCKETS_B)
+
+
+def _summed(
+    family: HistogramMetricFamily,
+    counted: Iterable[tuple[Labels, BucketCounts]],
+    bounds: tuple[float, ...],
+) -> Metric:
+    """Those with the same labels together."""
+    sums: dict[Labels, BucketCounts] = {}
+    for labels, counts in counted:
+        if counts:
+            sums.setdefault(labels, BucketCounts(bounds)).add_all(counts)
+    for labels, summed in sums.items():
+        family.add_metric(labels, summed.buckets(), summed.total)
+    return family
 
 
 def _labels(exchange: Exchange) -> Labels:

@@ -13,6 +13,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import Metric
 from prometheus_client.samples import Sample
 
+from proreus.server.bare_counter import BareCounter
+
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
 
@@ -31,6 +33,8 @@ def _exposed_name(family: Metric) -> str:
 
 
 def _type(family: Metric) -> str:
+    if isinstance(family, BareCounter):
+        return "counter"
     return "untyped" if family.type == "unknown" else family.type
 
 

@@ -53,17 +53,18 @@ class Pipeline:
     ) -> None:
         unauthenticated = partial(record_unauthenticated, auditor) if auditor else None
         audited = (partial(audit, auditor),) if auditor else ()
+        times = metrics.times
         stages: Sequence[Stage] = (
             partial(set_audit_id, AuditIds()),
             partial(measure, metrics, clock),
             answer_errors,
             partial(limit_time, deadlines, clock),
             partial(refuse_when_ending, shutdown),
-            partial(authenticate, authentication, refused=unauthenticated),
+            partial(authenticate, authentication, times, refused=unauthenticated),
             *audited,
-            partial(impersonate, authorization),
-            partial(take_seat, fairness, limits, count_objects),
-            partial(authorize, authorization),
+            partial(impersonate, authorization, times),
+            partial(take_seat, fairness, limits, count_objects, times),
+            partial(authorize, authorization, times),
         )
         self._proceed = dispatch
         for stage in reversed(stages):

@@ -53,11 +53,14 @@ class Asking:
         kind: str = "application/json",
         accept: str = "*/*",
         token: str = "",
+        impersonated: str = "",
     ) -> Answered:
         """``path`` without ``/api/v1/namespaces/default`` unless it begins with a slash."""
         target = path if path.startswith("/") else f"/api/v1/namespaces/default/{path}"
         headers = {"Authorization": f"Bearer {token or self.server.token}", "User-Agent": "test/1"}
         headers["Accept"] = accept
+        if impersonated:
+            headers["Impersonate-User"] = impersonated
         data = b""
         if body is not None:
             headers["Content-Type"] = kind

@@ -14,13 +14,17 @@ from proreus.server.authn.chain import (
     has_extra_space,
 )
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.stage_times import StageTimes
 from proreus.server.http.stages.stage import Next
 
 Refused = Callable[[Exchange, Unauthorized], None]
 
 
 def authenticate(
-    authentication: Authentication, proceed: Next, refused: Refused | None = None
+    authentication: Authentication,
+    times: StageTimes,
+    proceed: Next,
+    refused: Refused | None = None,
 ) -> Next:
     """``refused`` is called with requests that go no further."""
 
@@ -29,6 +33,7 @@ def authenticate(
             user = authentication.remembered(exchange.headers.get("Authorization", ""))
             if user is not None:
                 exchange.user = user
+                times.passed(times.authentication, exchange)
                 return proceed(exchange)
         return verify(exchange)
 
@@ -36,11 +41,13 @@ def authenticate(
         try:
             exchange.user = await authentication.user(_credentials(exchange))
         except Unauthorized as error:
+            times.passed(times.authentication, exchange)
             if refused is not None:
                 refused(exchange, error)
             raise
         if has_extra_space(exchange.headers.get("Authorization", "")):
             exchange.warn(EXTRA_SPACE)
+        times.passed(times.authentication, exchange)
         return await proceed(exchange)
 
     return stage

@@ -19,7 +19,9 @@ from proreus.server.authz.authorizer import (
     escaped,
     forbidden,
 )
+from proreus.server.histogram import BucketCounts
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.stage_times import StageTimes
 from proreus.server.http.stages.stage import Next
 
 _BY_NAME = frozenset({"list", "watch"})
@@ -27,7 +29,7 @@ _BY_SELECTOR = frozenset({"list", "watch", "deletecollection"})
 _FAILED = "internal error"
 
 
-def authorize(authorization: Authorization, proceed: Next) -> Next:
+def authorize(authorization: Authorization, times: StageTimes, proceed: Next) -> Next:
     decide = authorization.decide
 
     def stage(exchange: Exchange) -> Awaitable[Answer]:
@@ -35,13 +37,16 @@ def authorize(authorization: Authorization, proceed: Next) -> Next:
         verdict = decide(action)
         if exchange.audit is not None or not isinstance(verdict, Verdict):
             return follow(exchange, action, verdict)
-        is_allowed = verdict.decision is Decision.ALLOW
-        return proceed(exchange) if is_allowed else follow(exchange, action, verdict)
+        if verdict.decision is not Decision.ALLOW:
+            return follow(exchange, action, verdict)
+        times.passed(times.allowed, exchange)
+        return proceed(exchange)
 
     async def follow(exchange: Exchange, action: Action, possible: PossibleVerdict) -> Answer:
         """A verdict that must be awaited, recorded or reported."""
         verdict = possible if isinstance(possible, Verdict) else await possible
         is_allowed = verdict.decision is Decision.ALLOW
+        times.passed(_result(times, verdict), exchange)
         if verdict.error and not is_allowed:
             return failure(exchange, verdict.error)
         if exchange.audit is not None:
@@ -51,6 +56,18 @@ def authorize(authorization: Authorization, proceed: Next) -> Next:
         return await proceed(exchange)
 
     return stage
+
+
+def _result(times: StageTimes, verdict: Verdict) -> BucketCounts:
+    match verdict.decision:
+        case Decision.ALLOW:
+            return times.allowed
+        case _ if verdict.error:
+            return times.failed
+        case Decision.DENY:
+            return times.denied
+        case Decision.NO_OPINION:
+            return times.no_opinion
 
 
 def failure(exchange: Exchange, why: str) -> Answer:

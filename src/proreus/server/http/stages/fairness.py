@@ -17,6 +17,7 @@ from proreus.server.fairness.flow_schemas import Requested
 from proreus.server.fairness.queues import TooBusy
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.seats import Limits, Seat
+from proreus.server.http.stage_times import StageTimes
 from proreus.server.http.stages.stage import Next
 
 # How many objects there are of a group's resource in some version.
@@ -27,7 +28,9 @@ _OBJECTS_PER_SEAT = 100
 _WIDTH_MAX = 10
 
 
-def take_seat(fairness: Fairness, limits: Limits, count: CountObjects, proceed: Next) -> Next:
+def take_seat(
+    fairness: Fairness, limits: Limits, count: CountObjects, times: StageTimes, proceed: Next
+) -> Next:
     async def stage(exchange: Exchange) -> Answer:
         if exchange.is_long_running and exchange.verb != "watch":
             exchange.seat = seat = Seat(exchange.user.name, None, limits)
@@ -44,6 +47,7 @@ def take_seat(fairness: Fairness, limits: Limits, count: CountObjects, proceed: 
         try:
             if not seat.take_nowait():
                 await seat.take()
+            times.passed(times.fairness, exchange)
             return await proceed(exchange)
         except TooBusy:
             limits.rejected += 1

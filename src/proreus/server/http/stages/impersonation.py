@@ -9,11 +9,12 @@ from proreus.server.authn.impersonation import IMPERSONATION_HEADERS, wanted_use
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.authz.impersonation import ImpersonationCheck, constraint_of, identity
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.stage_times import StageTimes
 from proreus.server.http.stages.authorization import requested_action
 from proreus.server.http.stages.stage import Next
 
 
-def impersonate(authorization: Authorization, proceed: Next) -> Next:
+def impersonate(authorization: Authorization, times: StageTimes, proceed: Next) -> Next:
     impersonation = ImpersonationCheck(authorization)
 
     def stage(exchange: Exchange) -> Awaitable[Answer]:
@@ -30,6 +31,7 @@ def impersonate(authorization: Authorization, proceed: Next) -> Next:
             exchange.user = identity(mode, wanted)
             if exchange.audit is not None:
                 exchange.audit.set_impersonated(exchange.user, constraint_of(mode))
+            times.passed(times.impersonation, exchange)
         return await proceed(exchange)
 
     return stage

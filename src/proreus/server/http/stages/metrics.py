@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import structlog
 
 from proreus.aio.clock import Clock
-from proreus.net.http1.messages import Answer
+from proreus.net.http1.messages import Answer, Chunks, Response
+from proreus.server.histogram import BucketCounts
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.http.stages.stage import Next
@@ -16,14 +19,23 @@ _SLOW_S = 1.0
 
 def measure(metrics: RequestMetrics, clock: Clock, proceed: Next) -> Next:
     async def stage(exchange: Exchange) -> Answer:
-        begun = clock.monotonic()
+        exchange.passed_at = begun = clock.monotonic()
         if exchange.is_long_running:
             with metrics.running(exchange):
                 answer = await proceed(exchange)
         else:
             answer = await proceed(exchange)
         took_s = clock.monotonic() - begun
-        metrics.observe(exchange, answer.status, took_s)
+        body = answer.body if isinstance(answer, Response) else b""
+        if isinstance(body, Chunks):
+            sizes = metrics.observe(exchange, answer.status, took_s, -1)
+            assert isinstance(answer, Response), "only it has chunks"
+            answer = answer._replace(body=Chunks(_counted(body.pieces, sizes)))
+        else:
+            size = len(body) if isinstance(body, bytes) else body.size
+            metrics.observe(exchange, answer.status, took_s, size)
+        if exchange.body_bytes >= 0 and not exchange.is_long_running:
+            metrics.observe_body(exchange, exchange.body_bytes)
         if took_s > _SLOW_S and not exchange.is_long_running:
             _log.warning(
                 "slow request",
@@ -37,3 +49,11 @@ def measure(metrics: RequestMetrics, clock: Clock, proceed: Next) -> Next:
         return answer
 
     return stage
+
+
+async def _counted(pieces: AsyncIterator[bytes], sizes: BucketCounts) -> AsyncIterator[bytes]:
+    size = 0
+    async for piece in pieces:
+        size += len(piece)
+        yield piece
+    sizes.add(size)

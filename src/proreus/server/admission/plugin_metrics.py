@@ -1,0 +1,50 @@
+"""The time that admission takes, under the names that Kubernetes promises to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics_core import HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from proreus.server.registry.admission import Admission
+
+_CONTROLLER_TEXT = (
+    "[STABLE] Admission controller latency histogram in seconds, identified by name and broken out "
+    "for each operation and API resource and type (validate or admit)."
+)
+_STEP_TEXT = (
+    "[STABLE] Admission sub-step latency histogram in seconds, broken out for each operation and "
+    "API resource and step type (validate or admit)."
+)
+
+
+class PluginMetrics(Collector):
+    def __init__(self, registry: CollectorRegistry, admission: Admission) -> None:
+        both = (admission.mutating_times, admission.validating_times)
+        self._times = [times for times in both if times is not None]
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ("operation", "rejected", "type")
+        controllers = HistogramMetricFamily(
+            "apiserver_admission_controller_admission_duration_seconds",
+            _CONTROLLER_TEXT,
+            labels=("name", *labels),
+        )
+        steps = HistogramMetricFamily(
+            "apiserver_admission_step_admission_duration_seconds", _STEP_TEXT, labels=labels
+        )
+        for times in self._times:
+            for half in times.halves:
+                for operation, rejected, counts in half.counted():
+                    values = (half.name, operation, rejected, half.type)
+                    controllers.add_metric(values, counts.buckets(), counts.total)
+            for operation, rejected, counts in times.step.counted():
+                step = (operation, rejected, times.step.type)
+                steps.add_metric(step, counts.buckets(), counts.total)
+        yield from (controllers, steps)
+
+    def describe(self) -> Iterator[Metric]:
+        yield from ()
