@@ -26,7 +26,10 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 # The pins are hashes of what was tested; no registry host is written down, pip's own setting decides.
-$(READY): constraints.txt pyproject.toml hatch_build.py src/proreus/server/schema/enums_and_defaults.json
+MADE_OF := hatch_build.py hatch_kinds.py src/proreus/server/schema/enums_and_defaults.json \
+           src/proreus/client/resources/builtin_table.py
+
+$(READY): constraints.txt pyproject.toml $(MADE_OF)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

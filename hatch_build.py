@@ -4,7 +4,8 @@ The definitions come from the build requirement ``kubernetes-validate`` (Apache-
 repackages Kubernetes' OpenAPI documents (Apache-2.0). They say nothing of enumerations and
 defaults, which a kube-apiserver publishes too; ``enums_and_defaults.json`` adds those. Nothing else
 of the definitions is kept in the repository; the built file carries the notice that its licence
-asks for. Editable installs and wheels run the same code, so both find the file at the same place.
+asks for. ``hatch_kinds`` makes types for the client of the same definitions. Editable installs and
+wheels run the same code, so both find the files at the same place.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 RELEASE = "v1.37.0-local"
 OUTPUT = "src/proreus/server/schema/definitions.json.gz"
 ADDITIONS = "src/proreus/server/schema/enums_and_defaults.json"
+TYPES = (
+    "src/proreus/api/kinds/fields.json",
+    "src/proreus/api/kinds/*_v*.py",
+    "src/proreus/api/kinds/*_v*.pyi",
+    "src/proreus/client/resources/builtin_groups.pyi",
+)
 NOTICE = (
     "Derived from the OpenAPI documents of Kubernetes 1.37, Copyright The Kubernetes Authors, "
     "licensed under the Apache License, Version 2.0. Changed: collected into one document, "
@@ -38,7 +46,8 @@ REPAIRED = {
 
 
 class DefinitionsHook(BuildHookInterface[Any]):
-    """Writes ``definitions.json.gz``: every definition as its own JSON text, plus the kinds."""
+    """Writes ``definitions.json.gz``: every definition as its own JSON text, plus the kinds; and
+    the files of ``hatch_kinds``."""
 
     PLUGIN_NAME = "custom"
 
@@ -52,9 +61,14 @@ class DefinitionsHook(BuildHookInterface[Any]):
                 raise
         else:
             additions = json.loads((Path(self.root) / ADDITIONS).read_text())
-            document = _document(published, additions)
+            definitions = _definitions(published, additions)
+            kinds = _kinds(definitions)
+            document = _document(definitions, kinds)
             _write_if_changed(output, gzip.compress(document, 9, mtime=0))
-        build_data["artifacts"].append(f"/{OUTPUT}")
+            files = runpy.run_path(str(Path(self.root) / "hatch_kinds.py"))["files"]
+            for path, text in files(definitions, kinds, Path(self.root)):
+                _write_if_changed(Path(self.root) / path, text.encode())
+        build_data["artifacts"] += [f"/{path}" for path in (OUTPUT, *TYPES)]
 
 
 def _published() -> dict[str, Any]:
@@ -66,18 +80,25 @@ def _published() -> dict[str, Any]:
     return definitions
 
 
-def _document(published: dict[str, Any], additions: dict[str, Any]) -> bytes:
+def _definitions(published: dict[str, Any], additions: dict[str, Any]) -> dict[str, Any]:
     definitions: dict[str, Any] = {
         name: REPAIRED.get(name) or _openapi(definition) for name, definition in published.items()
     }
     for name, fields in additions.items():
         for field, keywords in fields.items():
             _add(definitions[name]["properties"][field], keywords)
-    kinds = {
+    return definitions
+
+
+def _kinds(definitions: dict[str, Any]) -> dict[str, str]:
+    return {
         f"{gvk['group']}/{gvk['version']}/{gvk['kind']}": name
         for name, definition in definitions.items()
         for gvk in definition.get("x-kubernetes-group-version-kind", ())
     }
+
+
+def _document(definitions: dict[str, Any], kinds: dict[str, str]) -> bytes:
     texts = {name: _json(definition) for name, definition in sorted(definitions.items())}
     return _json({"notice": NOTICE, "kinds": kinds, "definitions": texts}).encode()
 

@@ -94,7 +94,7 @@ async def _wait_nodes(client: Client) -> None:
     for number in range(1, _NODES + 1):
         await client.core_v1.nodes.wait_for(
             f"node-{number}",
-            lambda node: node is not None and not (node.spec or {}).get("taints"),
+            lambda node: node is not None and not node.spec.taints,
             timeout_s=300,
         )
 

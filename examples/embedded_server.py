@@ -26,7 +26,8 @@ async def main() -> None:
             )
             async for event in events:
                 if event.object.name == "settings":
-                    print(f"{event.type}: the colour is {event.object.data.colour}", flush=True)
+                    colour = (event.object.data or {})["colour"]
+                    print(f"{event.type}: the colour is {colour}", flush=True)
                     break
 
 

@@ -45,7 +45,7 @@ async def main(identity: str = "") -> None:
     identity = identity or f"{socket.gethostname()}_{os.getpid()}"
     # The lease has a client of its own: a renewal must not wait behind the workload's requests.
     async with Client.from_env() as client, Client.from_env() as lease_client:
-        leases = lease_client.coordination_k8s_io_v1.leases("default")
+        leases = lease_client.coordination_v1.leases("default")
         elector = LeaderElector(
             LeaseLock(leases, "default", "unpauser"),
             identity,

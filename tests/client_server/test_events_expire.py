@@ -45,7 +45,7 @@ async def test_an_event_goes_and_its_watchers_are_told(storage: str, tmp_path: P
         running_server(config, SystemClock()) as server,
         server.client() as client,
     ):
-        core, newer = client.core_v1.events("default"), client.events_k8s_io_v1.events("default")
+        core, newer = client.core_v1.events("default"), client.events_v1.events("default")
         maps = client.core_v1.configmaps("default")
         before = (await core.list()).resource_version
         async with (

@@ -58,4 +58,4 @@ async def test_a_service_made_anew_takes_up_the_port_it_had(client: Client) -> N
 
     again = await services.create(wanted)
 
-    assert again.spec.ports[0].nodePort == 30081
+    assert again["spec"]["ports"][0]["nodePort"] == 30081

@@ -164,5 +164,5 @@ async def test_the_website_operator_makes_what_a_website_needs(cluster: Cluster)
         await sites.wait_deleted("shop", timeout_s=60)
 
     assert page["data"]["index.html"] == "<h1>Shop</h1>"
-    assert page.metadata.ownerReferences[0].uid == site.uid
+    assert page["metadata"]["ownerReferences"][0].uid == site.uid
     assert site.status.conditions[0].message == "2 of 2 replicas are ready"

@@ -73,7 +73,7 @@ async def test_a_revoked_right_ends_before_its_event_is_seen(
     server: RunningServer, admin: Client
 ) -> None:
     """Guarantee: no one in where they do not belong"""
-    bindings = admin.rbac_authorization_k8s_io_v1.rolebindings("default")
+    bindings = admin.rbac_v1.rolebindings("default")
     async with server.client_as("ann") as ann:
         mine = ann.core_v1.configmaps("default")
         for _ in range(20):
@@ -150,14 +150,14 @@ async def test_a_token_ends_with_what_it_is_bound_to(server: RunningServer, admi
     await secrets.create({"metadata": {"name": "anchor"}})
     bound = {"kind": "Secret", "apiVersion": "v1", "name": "anchor"}
     tokens = [
-        str((await accounts.create(body, subresource="token")).status.token)
+        str((await accounts.create(body, subresource="token"))["status"]["token"])
         for body in (token_of("robot"), token_of("robot", boundObjectRef=bound))
     ]
 
     async def who(token: str) -> str:
         async with server.client(token) as client:
             try:
-                found = await client.authentication_k8s_io_v1.selfsubjectreviews.create({})
+                found = await client.authentication_v1.selfsubjectreviews.create({})
             except Unauthorized:
                 return "nobody"
             return str(found.status.userInfo.username)
@@ -187,9 +187,11 @@ async def test_no_credential_is_told_to_anybody(
     async with running_server(config) as server, server.client() as admin:
         accounts = admin.core_v1.serviceaccounts("default")
         await accounts.create({"metadata": {"name": "robot"}})
-        made = str((await accounts.create(token_of("robot"), subresource="token")).status.token)
+        made = str(
+            (await accounts.create(token_of("robot"), subresource="token"))["status"]["token"]
+        )
         review = {"spec": {"token": made}}
-        await admin.authentication_k8s_io_v1.tokenreviews.create(review)
+        await admin.authentication_v1.tokenreviews.create(review)
         async with server.client(made) as robot, server.client(f"{made}x") as wrong:
             for client in (robot, wrong):
                 with pytest.raises(ApiError) as refused:

@@ -5,19 +5,32 @@ that is absent reads as ``None`` by attribute and raises ``KeyError`` by key. Fo
 also words of a Python mapping (``items``, ``keys``, ``values``, ``get``): read those by key. A
 field named like a Python keyword takes an underscore: ``rule.from_``.
 
-Kubernetes spells its fields in camelCase, so an absent attribute in snake_case is a mistake and
-raises ``AttributeError``; a custom resource's optional field with an underscore in its name is read
-with ``get``. The metadata of an object has a closed set of fields (``MetadataMapping``).
+A view knows where in its object it is, so that a name which no field of Kubernetes has there raises
+``AttributeError`` with the right spelling (``kinds.fields``). Of custom kinds only the metadata is
+known; elsewhere in them an absent attribute in snake_case is a mistake and raises, too.
 
 Invariant: nothing reachable from a view can be changed; ``thaw`` gives a fresh copy that can.
-Cost: one small object per step; the JSON below is shared, never copied.
+Cost: one small object per step, made in C; the JSON below is shared, never copied.
 """
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, Self, overload
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar, overload
+
+import msgspec
+
+from proreus.api.kinds.fields import field_name, has_field, read_absent, type_below
+
+T_co = TypeVar("T_co", covariant=True)
+_ABSENT: Any = object()
+
+
+class HasType(Protocol):
+    """What a view may be inside of: an object or another view."""
+
+    def type_name(self) -> str: ...
 
 
 class Immutable:
@@ -44,27 +57,69 @@ class Immutable:
         return self
 
 
-class FrozenMapping(Immutable, Mapping[str, Any]):
-    """A JSON object that cannot be changed."""
+if TYPE_CHECKING:
 
-    __slots__ = ("_fields",)
-    _fields: dict[str, Any]
+    class _MappingView(Mapping[str, Any]):
+        _fields: dict[str, Any]
+        _parent: HasType | str
+        _step: str
 
-    def __init__(self, fields: dict[str, Any]) -> None:
-        object.__setattr__(self, "_fields", fields)
+        def __init__(
+            self, fields: dict[str, Any], parent: HasType | str = "", step: str = ""
+        ) -> None: ...
+
+    class _SequenceView(Sequence[T_co]):
+        _elements: list[Any]
+        _parent: HasType | str
+        _step: str
+
+        def __init__(
+            self, elements: list[Any], parent: HasType | str = "", step: str = ""
+        ) -> None: ...
+
+else:
+
+    class _MappingView(msgspec.Struct, eq=False, gc=False):
+        _fields: dict
+        _parent: object = ""
+        _step: str = ""
+
+    class _SequenceView(msgspec.Struct, eq=False, gc=False):
+        _elements: list
+        _parent: object = ""
+        _step: str = ""
+        __class_getitem__ = classmethod(GenericAlias)
+
+
+class FrozenMapping(Immutable, _MappingView):
+    """A JSON object that cannot be changed. ``_parent``: what it is the field ``_step`` of, or the
+    name of its type."""
+
+    def type_name(self) -> str:
+        """The type of Kubernetes it is, "" if that is not known."""
+        parent = self._parent
+        if isinstance(parent, str):
+            return parent
+        return type_below(parent.type_name(), self._step)
 
     def __getitem__(self, key: str) -> Any:
-        return freeze(self._fields[key])
+        value = self._fields[key]
+        kind = type(value)
+        if kind is dict:
+            return FrozenMapping(value, self, key)
+        return FrozenList(value, self, key) if kind is list else value
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return freeze(self._fields[field_name(self, name)])
-        except KeyError:
-            return self._absent(name)
+        value = self._fields.get(name, _ABSENT)
+        kind = type(value)
+        if kind is dict:
+            return FrozenMapping(value, self, name)
+        if kind is list:
+            return FrozenList(value, self, name)
+        return absent(self, name, self._fields) if value is _ABSENT else value
 
-    def _absent(self, name: str) -> None:
-        """What the attribute of an absent field reads; raises if there cannot be such a field."""
-        refuse_snake_case(name, self._fields)
+    def get(self, key: str, default: Any = None) -> Any:
+        return view(self._fields.get(key, default), self, key)
 
     def __contains__(self, key: object) -> bool:
         return key in self._fields
@@ -75,6 +130,15 @@ class FrozenMapping(Immutable, Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._fields)
 
+    def keys(self) -> KeysView[str]:
+        return KeysView(self)
+
+    def values(self) -> ValuesView[Any]:
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[str, Any]:
+        return ItemsView(self)
+
     def __eq__(self, other: object) -> bool:
         if isinstance(other, FrozenMapping):
             return self._fields == other._fields
@@ -82,10 +146,12 @@ class FrozenMapping(Immutable, Mapping[str, Any]):
             return bool(self._fields == thaw(other))
         return NotImplemented
 
+    __ne__ = object.__ne__  # that of a Struct compares identities
+
     __hash__ = None  # type: ignore[assignment]  # a view may hold lists, like a dict
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._fields,)
+        return FrozenMapping, (self._fields, self.type_name())
 
     def __repr__(self) -> str:
         return repr(self._fields)
@@ -96,66 +162,55 @@ class FrozenMapping(Immutable, Mapping[str, Any]):
         return copied
 
 
-# ObjectMeta and ListMeta.
-_METADATA_FIELDS = frozenset(
-    {
-        "annotations", "continue", "creationTimestamp", "deletionGracePeriodSeconds",
-        "deletionTimestamp", "finalizers", "generateName", "generation", "labels", "managedFields",
-        "name", "namespace", "ownerReferences", "remainingItemCount", "resourceVersion", "selfLink",
-        "uid",
-    }
-)  # fmt: skip
-
-
-class MetadataMapping(FrozenMapping):
-    """An object's metadata: an attribute that is neither a field of it nor present raises."""
-
-    __slots__ = ()
-
-    def _absent(self, name: str) -> None:
-        if field_name(self, name) in _METADATA_FIELDS:
-            return
-        refuse_snake_case(name, self._fields)
-        import difflib  # only a mistake needs it
-
-        close = difflib.get_close_matches(name, _METADATA_FIELDS, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise AttributeError(f"metadata has no field {name!r}{hint}")
-
-
-class FrozenList(Immutable, Sequence[Any]):
+class FrozenList(Immutable, _SequenceView[T_co]):
     """A JSON array that cannot be changed."""
 
-    __slots__ = ("_elements",)
-    _elements: list[Any]
-
-    def __init__(self, elements: list[Any]) -> None:
-        object.__setattr__(self, "_elements", elements)
+    def type_name(self) -> str:
+        parent = self._parent
+        if isinstance(parent, str):
+            return parent
+        return type_below(parent.type_name(), self._step)
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, index: int) -> T_co: ...
     @overload
-    def __getitem__(self, index: slice) -> FrozenList: ...
+    def __getitem__(self, index: slice) -> FrozenList[T_co]: ...
     def __getitem__(self, index: int | slice) -> Any:
-        return freeze(self._elements[index])
+        if type(index) is slice:
+            return FrozenList(self._elements[index], self._parent, self._step)
+        return view(self._elements[index], self, "")
 
-    def __iter__(self) -> Iterator[Any]:
-        return map(freeze, self._elements)
+    def __iter__(self) -> Iterator[T_co]:
+        return iter([view(element, self, "") for element in self._elements])
+
+    def __contains__(self, value: object) -> bool:
+        return any(value == element for element in self)
+
+    def __reversed__(self) -> Iterator[T_co]:
+        return reversed(list(self))
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        return list(self).index(value, start, len(self) if stop is None else stop)
+
+    def count(self, value: Any) -> int:
+        return list(self).count(value)
 
     def __len__(self) -> int:
         return len(self._elements)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, FrozenList):
-            return self._elements == other._elements
+            return bool(self._elements == other._elements)
         if isinstance(other, (list, tuple)):
             return bool(self._elements == thaw(list(other)))
         return NotImplemented
 
+    __ne__ = object.__ne__
+
     __hash__ = None  # type: ignore[assignment]  # as for a list
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FrozenList, (self._elements,)
+        return FrozenList, (self._elements, self.type_name())
 
     def __repr__(self) -> str:
         return repr(self._elements)
@@ -166,58 +221,40 @@ class FrozenList(Immutable, Sequence[Any]):
         return copied
 
 
-def freeze(value: Any) -> Any:
+Mapping.register(FrozenMapping)
+Sequence.register(FrozenList)
+
+
+def view(value: Any, parent: HasType | str, step: str) -> Any:
     """The read-only view of a decoded JSON value; scalars are themselves."""
     kind = type(value)
     if kind is dict:
-        return FrozenMapping(value)
-    if kind is list:
-        return FrozenList(value)
-    return value
+        return FrozenMapping(value, parent, step)
+    return FrozenList(value, parent, step) if kind is list else value
+
+
+def absent(owner: HasType, attribute: str, present: dict[str, Any]) -> Any:
+    """What an attribute reads that is no key: the field it spells otherwise, or None."""
+    if has_field(owner.type_name(), attribute):
+        return None
+    field = field_name(attribute)
+    if field in present:
+        return view(present[field], owner, field)
+    return read_absent(owner.type_name(), attribute, present)
 
 
 def thaw(value: Any) -> Any:
     """A deep copy made of dicts and lists only; takes views, mappings and plain JSON alike."""
-    if isinstance(value, FrozenMapping):
+    kind = type(value)
+    if kind is FrozenMapping:
         value = value._fields
-    elif isinstance(value, FrozenList):
+    elif kind is FrozenList:
         value = value._elements
     if isinstance(value, Mapping):
         return {key: thaw(member) for key, member in value.items()}
     if isinstance(value, (list, tuple)):
         return [thaw(member) for member in value]
     return value
-
-
-def field_name(owner: object, attribute: str) -> str:
-    """Which field an attribute asks for. Python's own names (``__len__``…) are not fields."""
-    if attribute.startswith("_"):
-        raise AttributeError(f"{type(owner).__name__} has no attribute {attribute!r}")
-    if attribute.endswith("_") and keyword.iskeyword(attribute[:-1]):
-        return attribute[:-1]
-    return attribute
-
-
-# Which Go writes in capitals inside a name: clusterIP, providerID, podCIDRs.
-_INITIALISMS = {
-    "cidr": "CIDR", "cidrs": "CIDRs", "fqdn": "FQDN", "id": "ID", "ip": "IP", "ipc": "IPC",
-    "ips": "IPs", "pid": "PID", "uid": "UID", "uri": "URI", "url": "URL",
-}  # fmt: skip
-
-
-def refuse_snake_case(attribute: str, fields: Iterable[str]) -> None:
-    """Raise AttributeError, with the right spelling, for a name that no field of Kubernetes has."""
-    first, *more = attribute.split("_")
-    if not more:
-        return
-    folded = attribute.replace("_", "").lower()
-    meant = next((name for name in fields if name.lower() == folded), "") or first + "".join(
-        _INITIALISMS.get(word, word[:1].upper() + word[1:]) for word in more
-    )
-    raise AttributeError(
-        f"no field {attribute!r}; fields are spelled as in YAML, did you mean {meant!r}? "
-        f"A field that may be absent and has an underscore is read with get({attribute!r})"
-    )
 
 
 def refuse_change(attempt: str) -> NoReturn:

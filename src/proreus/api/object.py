@@ -13,27 +13,23 @@ keep theirs; others decode again when asked again.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import msgspec
 
-from proreus.api.frozen import (
-    FrozenMapping,
-    Immutable,
-    MetadataMapping,
-    field_name,
-    freeze,
-    refuse_snake_case,
-    thaw,
-)
+from proreus.api.frozen import FrozenList, FrozenMapping, Immutable, absent, thaw, view
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.kinds.fields import type_of_kind
 from proreus.api.wire import json
+
+if TYPE_CHECKING:
+    from proreus.api.kinds.meta_v1 import ObjectMeta
 
 _KEPT_DECODED = 1024
 _NO_LABELS: dict[str, str] = {}
@@ -83,7 +79,8 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
     """One version of one object. Build it with ``from_bytes`` or ``from_dict``.
 
     Attributes that are fields of the object use YAML's spelling and read ``None`` if absent
-    (``pod.status.podIP``); the snake_case ones below are the header, any other raises.
+    (``pod.status.podIP``); one that the kind does not have raises. The snake_case ones below are
+    the header. ``api.kinds`` has a class for each built-in kind, to declare.
     ``raw`` is the whole object as JSON, kind and apiVersion included.
     """
 
@@ -98,9 +95,7 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
     _decoded: JsonObject | None = None
 
     @classmethod
-    def from_bytes(
-        cls, raw: bytes | msgspec.Raw, *, api_version: str = "", kind: str = ""
-    ) -> KubeObject:
+    def from_bytes(cls, raw: bytes | msgspec.Raw, *, api_version: str = "", kind: str = "") -> Self:
         """Read the header. ``api_version`` and ``kind`` stand in where the bytes lack them, as the
         items of a list do."""
         try:
@@ -153,18 +148,28 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
 
     # Fields, by key and by attribute.
 
+    if TYPE_CHECKING:
+
+        @property
+        def metadata(self) -> ObjectMeta: ...
+
+    def type_name(self) -> str:
+        """The type that its kind is, as ``kinds.fields`` names it."""
+        return type_of_kind(self.api_version, self.kind)
+
     def __getitem__(self, key: str) -> Any:
-        return _view(key, self._fields()[key])
+        value = (self._decoded or self._fields())[key]
+        kind = type(value)
+        if kind is dict:
+            return FrozenMapping(value, self, key)
+        return FrozenList(value, self, key) if kind is list else value
 
     def __getattr__(self, name: str) -> Any:
-        field = field_name(self, name)
-        try:
-            return _view(field, self._fields()[field])
-        except KeyError:
-            return refuse_snake_case(name, self._fields())
+        fields = self._decoded or self._fields()
+        return self[name] if name in fields else absent(self, name, fields)
 
     def get(self, key: str, default: Any = None) -> Any:
-        return _view(key, self._fields().get(key, default))
+        return view(self._fields().get(key, default), self, key)
 
     def __contains__(self, key: object) -> bool:
         return key in self._fields()
@@ -175,14 +180,14 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
     def __len__(self) -> int:
         return len(self._fields())
 
-    def keys(self) -> Any:
-        return FrozenMapping(self._fields()).keys()
+    def keys(self) -> KeysView[str]:
+        return self._fields().keys()
 
-    def values(self) -> Any:
-        return FrozenMapping(self._fields()).values()
+    def values(self) -> ValuesView[Any]:
+        return self._whole().values()
 
-    def items(self) -> Any:
-        return FrozenMapping(self._fields()).items()
+    def items(self) -> ItemsView[str, Any]:
+        return self._whole().items()
 
     # Identity.
 
@@ -197,6 +202,8 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
         if isinstance(other, Mapping):
             return bool(self._fields() == thaw(other))
         return NotImplemented
+
+    __ne__ = object.__ne__  # that of a Struct compares identities
 
     def __hash__(self) -> int:
         return hash((self.kind, self.namespace, self.name, self.resource_version))
@@ -216,6 +223,9 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
             _remember_decoded(self)
         return decoded
 
+    def _whole(self) -> FrozenMapping:
+        return FrozenMapping(self._fields(), self.type_name())
+
     def _metadata(self) -> JsonObject:
         return self._fields().get("metadata") or {}
 
@@ -234,12 +244,6 @@ def encode(content: ObjectLike) -> bytes:
         return json.encode(content)
     except TypeError:
         return json.encode(thaw(content))
-
-
-def _view(field: str, value: Any) -> Any:
-    if field == "metadata" and type(value) is dict:
-        return MetadataMapping(value)
-    return freeze(value)
 
 
 def _with_type(raw: memoryview, api_version: str, kind: str) -> bytes:

@@ -9,24 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Generic
 
 import msgspec
 
 from proreus.api.object import KubeObject, ObjectDecodeError
+from proreus.api.object_type import Object
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectList:
+class ObjectList(Generic[Object]):
     """A list, or one page of it. ``continue_token`` is empty on the last page."""
 
-    items: list[KubeObject]
+    items: list[Object]
     resource_version: str
     continue_token: str = ""
     remaining_item_count: int | None = None
     api_version: str = ""
     kind: str = ""
 
-    def __iter__(self) -> Iterator[KubeObject]:
+    def __iter__(self) -> Iterator[Object]:
         return iter(self.items)
 
     def __len__(self) -> int:

@@ -217,7 +217,11 @@ class Client:
         return self._client.namespace
 
     def resource(self, name: str = "", *, api_version: str = "", kind: str = "") -> ResourceClient:
-        found = self._client.resource(name, api_version=api_version, kind=kind)
+        found = (
+            self._client.resource(name)
+            if name and not kind
+            else self._client.resource(api_version=api_version, kind=kind)
+        )
         return ResourceClient(found, self._loop)
 
     def resource_of(self, body: ObjectLike) -> ResourceClient:

@@ -8,14 +8,17 @@ async with Client.from_env() as client:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
 from proreus.aio.clock import Clock
 from proreus.api.json_types import JsonObject
-from proreus.api.object import ObjectLike
+from proreus.api.object import KubeObject, ObjectLike
+from proreus.api.object_type import AnyObject
 from proreus.client.client_config import ClientConfig
 from proreus.client.discovery.cache import CachedDiscovery
-from proreus.client.resources.groups import GroupClient, ResourceLookup
+from proreus.client.resources.builtin import resource_name
+from proreus.client.resources.builtin_groups import BuiltinGroups
+from proreus.client.resources.groups import ResourceLookup
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.client.rest.client import RestClient
 from proreus.client.rest.observer import NO_OBSERVER, Observer
@@ -28,12 +31,22 @@ if TYPE_CHECKING:
     from proreus.client.credentials import CredentialSource
 
 
-class Client:
+class ClientOptions(TypedDict, total=False):
+    """What a client takes beside its configuration. ``credentials``: instead of those in it."""
+
+    clock: Clock | None
+    retry: RetryPolicy | None
+    on_warning: WarningHandler
+    observer: Observer
+    credentials: CredentialSource | None
+
+
+class Client(BuiltinGroups):
     """Use as an async context manager; it opens connections as needed and closes them at the end.
 
-    ``client.core_v1.pods``, ``client.apps_v1.deployments``, ``client.example_com_v1.widgets``: any
-    group version the server serves is an attribute. ``rest`` and ``discovery`` are the layers
-    below.
+    ``client.core_v1.pods``, ``client.apps_v1.deployments``: built-in groups and their resources
+    are attributes, with types. ``resource`` has any other. ``rest`` and ``discovery`` are the
+    layers below.
     """
 
     def __init__(
@@ -66,7 +79,7 @@ class Client:
         context: str = "",
         namespace: str = "",
         overrides: Overrides | None = None,
-        **options: Any,
+        **options: Unpack[ClientOptions],
     ) -> Client:
         """From a kubeconfig file, or the ones kubectl would read. Raises ``ConfigError``.
 
@@ -81,14 +94,14 @@ class Client:
         )
 
     @classmethod
-    def from_env(cls, **options: Any) -> Client:
+    def from_env(cls, **options: Unpack[ClientOptions]) -> Client:
         """As kubectl would: KUBECONFIG, the file at home, or the pod this runs in."""
         from proreus.client.config.loading import load_config
 
         return cls(load_config(), **options)
 
     @classmethod
-    def in_cluster(cls, **options: Any) -> Client:
+    def in_cluster(cls, **options: Unpack[ClientOptions]) -> Client:
         """Only the pod's own configuration. Raises ``NotInCluster`` elsewhere."""
         import os
 
@@ -114,11 +127,20 @@ class Client:
         """Where namespaced objects go that name no namespace."""
         return self.rest.config.namespace
 
-    def resource(self, name: str = "", *, api_version: str = "", kind: str = "") -> ResourceClient:
-        """Any resource: by a name as kubectl takes it (``deploy``, ``deployments.apps``,
-        ``widgets.v1.example.com``) or by ``api_version`` and ``kind``."""
+    @overload
+    def resource(self, name: type[AnyObject]) -> ResourceClient[AnyObject]: ...
+    @overload
+    def resource(self, name: str) -> ResourceClient: ...
+    @overload
+    def resource(self, *, api_version: str, kind: str) -> ResourceClient: ...
+    def resource(
+        self, name: type[KubeObject] | str = "", *, api_version: str = "", kind: str = ""
+    ) -> ResourceClient:
+        """Any resource: by its class (``api.kinds``, ``custom_resource``), by a name as kubectl
+        takes it (``deploy``, ``deployments.apps``, ``widgets.v1.example.com``), or by
+        ``api_version`` and ``kind``."""
         if name and not kind:
-            return self._lookup.by_name(name)
+            return self._lookup.by_name(resource_name(name))
         if kind and api_version and not name:
             return self._lookup.by_kind(api_version, kind)
         raise InvalidRequest("name a resource, or give its api_version and kind")
@@ -136,14 +158,6 @@ class Client:
     async def get_raw(self, path: str) -> bytes:
         """The body of a GET on any path: ``/readyz``, ``/metrics``, ``/openapi/v3``."""
         return (await self.rest.send(RestRequest("get", "GET", path, accept="*/*"))).body
-
-    def __getattr__(self, name: str) -> GroupClient:
-        lookup = self.__dict__.get("_lookup")
-        group = lookup.group(name) if lookup is not None else None
-        if group is None:
-            raise AttributeError(f"Client has no attribute {name!r}")
-        found: GroupClient = group
-        return found
 
     def __repr__(self) -> str:
         return f"<Client of {self.rest.config.host}>"

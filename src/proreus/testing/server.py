@@ -110,7 +110,7 @@ class RunningServer:
     async def grant(self, user: str, grant: Grant) -> None:
         """It holds from the next request on."""
         async with self.client() as admin:
-            policy = admin.rbac_authorization_k8s_io_v1
+            policy = admin.rbac_v1
             where, kind = grant.namespace, "Role" if grant.namespace else "ClusterRole"
             roles = policy.roles(where) if where else policy.clusterroles
             bindings = policy.rolebindings(where) if where else policy.clusterrolebindings

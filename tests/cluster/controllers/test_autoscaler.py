@@ -74,7 +74,7 @@ async def test_without_a_metrics_api_the_bounds_are_kept_and_the_lack_is_told(
 async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
     scalers = stage.client.autoscaling_v2.horizontalpodautoscalers("default")
     deployments = stage.client.apps_v1.deployments("default")
-    definitions = stage.client.apiextensions_k8s_io_v1.customresourcedefinitions
+    definitions = stage.client.apiextensions_v1.customresourcedefinitions
     await definitions.create(METRICS_API)
     await definitions.wait_for("pods.metrics.k8s.io", "condition=Established")
     await deployments.create(web(2))

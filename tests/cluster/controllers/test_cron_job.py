@@ -53,7 +53,7 @@ async def test_a_missed_moment_is_made_up_for_once(stage: Stage) -> None:
     done = await stage.wait(api, "tick", lambda it: told_status(it).get("lastSuccessfulTime"))
     assert done is not None
     (job,) = (await stage.client.batch_v1.jobs("default").list()).items
-    assert job.metadata.ownerReferences[0].name == "tick"
+    assert job["metadata"]["ownerReferences"][0].name == "tick"
 
 
 async def test_a_suspended_cron_job_starts_nothing_until_it_is_resumed(stage: Stage) -> None:
@@ -146,5 +146,5 @@ async def test_a_moment_that_is_too_long_ago_is_given_up(stage: Stage) -> None:
     done = await stage.wait(api, "tick", active(1))
     assert done is not None
     (job,) = (await stage.client.batch_v1.jobs("default").list()).items
-    shown = job.metadata.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"]
+    shown = job.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"]
     assert shown.endswith("-01-01T00:00:00+01:00")

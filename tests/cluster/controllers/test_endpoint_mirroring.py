@@ -27,7 +27,7 @@ Wanted = tuple[str, int, list[str]]
 
 async def wait_mirrored(stage: Stage, *wanted: Wanted) -> list[KubeObject]:
     """Until the slices of the Service have these families, ports and addresses."""
-    slices = stage.client.discovery_k8s_io_v1.endpointslices("default")
+    slices = stage.client.discovery_v1.endpointslices("default")
     return await wait_for_list(slices, lambda found: sorted(map(shown, found)) == sorted(wanted))
 
 
@@ -92,4 +92,4 @@ async def test_a_service_that_selects_and_endpoints_that_ask_for_it_are_left_alo
     services = stage.client.core_v1.services("default")
     await services.patch("own", {"spec": {"selector": {"app": "own"}}})
     (own,) = await wait_mirrored(stage, ("IPv4", 80, []))
-    assert own.metadata.ownerReferences[0].kind == "Service"
+    assert own["metadata"]["ownerReferences"][0].kind == "Service"

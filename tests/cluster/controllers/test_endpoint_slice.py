@@ -29,9 +29,13 @@ async def test_pods_come_into_the_slice_when_ready_and_leave_it_when_gone(stage:
     assert found is not None
     assert found.subsets[0].addresses[0].ip == "10.1.2.3"
     assert found.subsets[0].ports == [{"name": "http", "port": 8080, "protocol": "TCP"}]
-    slices = stage.client.discovery_k8s_io_v1.endpointslices("default")
+    slices = stage.client.discovery_v1.endpointslices("default")
     (one,) = (await slices.list(label_selector="kubernetes.io/service-name=web")).items
-    assert one.endpoints[0].conditions == {"ready": True, "serving": True, "terminating": False}
+    assert one["endpoints"][0]["conditions"] == {
+        "ready": True,
+        "serving": True,
+        "terminating": False,
+    }
 
     await pods.patch_status("one", running(ready=False), type="strategic")
     await stage.wait(endpoints, "web", lambda it: it and it.subsets[0].notReadyAddresses)
@@ -45,7 +49,7 @@ async def test_the_slices_of_a_deleted_service_go_with_it(stage: Stage) -> None:
     services = stage.client.core_v1.services("default")
     await services.create(service("web"))
     await stage.wait(stage.client.core_v1.endpoints("default"), "web", lambda it: it is not None)
-    slices = stage.client.discovery_k8s_io_v1.endpointslices("default")
+    slices = stage.client.discovery_v1.endpointslices("default")
     (one,) = (await slices.list(label_selector="kubernetes.io/service-name=web")).items
 
     await services.delete("web")

@@ -26,7 +26,7 @@ async def test_a_pod_that_a_job_is_about_to_adopt_keeps_its_mark(stage: Stage) -
         {"metadata": {"name": "sum"}, "spec": {"template": template({}, restartPolicy="Never")}}
     )
 
-    await pods.create(held("wanted", dict(job.spec.template.metadata.labels)))
+    await pods.create(held("wanted", dict(job.spec.template.metadata.labels or {})))
     await pods.create(held("lone", {"app": "none"}))
 
     # One worker takes pods in their order.

@@ -81,7 +81,7 @@ async def test_a_silent_node_is_unknown_loses_its_pods_and_can_come_back(stage: 
             await stage.wait(nodes, "n", lambda it: readiness(it) == "True" and not taints(it))
 
     assert silent is not None
-    (condition,) = [c for c in silent.status.conditions if c["type"] == "Ready"]
+    (condition,) = [c for c in silent.status.conditions or () if c["type"] == "Ready"]
     assert condition.reason == "NodeStatusUnknown"
     assert staying is not None
     assert not staying.metadata.deletionTimestamp

@@ -65,7 +65,7 @@ async def test_a_replica_set_gets_its_pods_and_gives_up_those_too_many(
     await stage.wait(sets, "web", has_available(12))
     pods = await stage.client.core_v1.pods("default").list(label_selector="app=web")
     assert len(pods.items) == 12
-    assert {pod.metadata.ownerReferences[0].kind for pod in pods.items} == {kind.name}
+    assert {pod["metadata"]["ownerReferences"][0].kind for pod in pods.items} == {kind.name}
 
     await sets.set_scale("web", 5)
 
@@ -86,7 +86,7 @@ async def test_a_matching_orphan_is_adopted_instead_of_creating_a_pod(
     await stage.wait(sets, "web", has_available(2))
 
     lone = await pods.get("lone")
-    assert lone.metadata.ownerReferences[0].name == "web"
+    assert lone["metadata"]["ownerReferences"][0].name == "web"
     assert len((await pods.list()).items) == 2
 
 
@@ -170,7 +170,7 @@ async def test_a_replication_controller_selects_by_its_template_if_it_does_not_s
 
     scale = await sets.get_scale("web")
     assert (scale.status.selector, scale.status.replicas) == ("app=web", 2)
-    owners = [pod.metadata.ownerReferences[0] for pod in (await pods.list()).items]
+    owners = [pod["metadata"]["ownerReferences"][0] for pod in (await pods.list()).items]
     assert [(one.kind, one.apiVersion) for one in owners] == [("ReplicationController", "v1")] * 2
 
 

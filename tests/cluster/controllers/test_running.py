@@ -27,7 +27,7 @@ async def test_all_controllers_run_together(stage: Stage) -> None:
 
 async def test_of_two_processes_one_leads_and_the_other_follows_it(stage: Stage) -> None:
     some = {name: ALL[name] for name in ("replicaset", "deployment")}
-    leases = stage.client.coordination_k8s_io_v1.leases("kube-system")
+    leases = stage.client.coordination_v1.leases("kube-system")
     deployments = stage.client.apps_v1.deployments("default")
     first, second = (
         run_controllers(

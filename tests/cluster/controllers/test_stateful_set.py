@@ -235,7 +235,7 @@ async def test_a_matching_orphan_is_adopted_if_it_has_the_right_name(stage: Stag
 
     adopted = await stage.wait(pods, "db-0", lambda it: it and it.metadata.ownerReferences)
     assert adopted is not None
-    assert adopted.metadata.ownerReferences[0].name == "db"
+    assert adopted["metadata"]["ownerReferences"][0].name == "db"
     assert not (await pods.get("stranger")).metadata.ownerReferences
     mended = await stage.wait(
         pods, "db-0", lambda it: it and it.labels.get("apps.kubernetes.io/pod-index") == "0"

@@ -54,7 +54,7 @@ async def saw(client: Client, reason: str, text: str) -> None:
     async with asyncio.timeout(60), client.core_v1.events("default").watch() as events:
         async for event in events:
             found = event.object
-            if event.type != "BOOKMARK" and found.reason == reason and text in found.message:
+            if event.type != "BOOKMARK" and found.reason == reason and text in str(found.message):
                 return
 
 

@@ -91,7 +91,11 @@ class Stage:
         async with asyncio.timeout(60), self.client.core_v1.events("default").watch() as events:
             async for event in events:
                 found = event.object
-                if event.type != "BOOKMARK" and found.reason == reason and text in found.message:
+                if (
+                    event.type != "BOOKMARK"
+                    and found.reason == reason
+                    and text in str(found.message)
+                ):
                     return str(found.message)
         raise AssertionError(f"no event {reason}")
 

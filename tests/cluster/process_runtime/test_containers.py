@@ -300,7 +300,7 @@ async def test_readiness_comes_and_goes_with_its_probe(stage: Stage) -> None:
 
     closed = await stage.client.core_v1.pods("default").wait_for("door", "condition=Ready=False")
     assert closed is not None
-    ready = next(c for c in closed.status.conditions if c.type == "Ready")
+    ready = next(c for c in closed.status.conditions or () if c.type == "Ready")
     assert ready.reason == "ContainersNotReady"
     assert state(closed).restartCount == 0
 

@@ -173,7 +173,7 @@ async def test_a_more_important_pod_takes_the_room_of_a_lesser_one(client: Clien
     assert leaving is not None
     assert waiting is not None
     assert waiting.status.nominatedNodeName == "n"
-    (condition,) = [c for c in leaving.status.conditions if c.type == "DisruptionTarget"]
+    (condition,) = [c for c in leaving.status.conditions or () if c.type == "DisruptionTarget"]
     assert condition.reason == "PreemptionByScheduler"
     assert leaving.metadata.deletionGracePeriodSeconds == 30
 

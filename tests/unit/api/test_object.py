@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import pickle
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_fields_read_by_attribute_and_by_key() -> None:
     assert web.spec.nodeName == "n1"
     assert web["spec"]["containers"][0]["image"] == "i"
     assert web.spec.containers[0].image == "i"
-    assert web.metadata.annotations.note == "a"
+    assert web["metadata"].annotations.note == "a"
     assert web.annotations == {"note": "a"}
     assert web.apiVersion == "v1"
 
@@ -63,7 +64,7 @@ def test_an_absent_field_is_none_by_attribute_and_a_key_error_by_key() -> None:
     web = pod()
 
     assert web.status.podIP is None
-    assert web.data is None
+    assert web.metadata.deletionTimestamp is None
     assert web.get("data", "other") == "other"
     with pytest.raises(KeyError):
         web["data"]
@@ -276,8 +277,8 @@ def test_a_field_asked_for_in_snake_case_raises_and_says_how_it_is_spelled() -> 
         (web.spec.containers[0], "image_pull_policy", "imagePullPolicy"),
         (web.status, "pod_ip", "podIP"),
         (web.status, "host_ips", "hostIPs"),
-        (web.spec, "provider_id", "providerID"),
-        (web, "deletion_timestamp", "deletionTimestamp"),
+        (web.spec, "host_pid", "hostPID"),
+        (web, "deletion_timestamp", "metadata.deletionTimestamp"),
     ):
         with pytest.raises(AttributeError, match=f"did you mean '{meant}'"):
             getattr(owner, name)
@@ -289,12 +290,65 @@ def test_a_field_that_metadata_does_not_have_raises() -> None:
     web = pod()
 
     with pytest.raises(AttributeError, match="did you mean 'finalizers'"):
-        _ = web.metadata.finalizer
-    with pytest.raises(AttributeError, match="metadata has no field 'colour'"):
-        _ = web.metadata.colour
+        _ = web.metadata.finalizer  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="ObjectMeta has no field 'colour'"):
+        _ = web.metadata.colour  # type: ignore[attr-defined]
     assert web.metadata.deletionTimestamp is None
-    assert web.metadata.continue_ is None
+    assert decode_list_metadata().continue_ is None
     assert copy.copy(web.metadata) == pickle.loads(pickle.dumps(web.metadata)) == POD["metadata"]
+
+
+def decode_list_metadata() -> Any:
+    return KubeObject.from_dict({"apiVersion": "v1", "kind": "PodList", "metadata": {}}).metadata
+
+
+def test_a_misspelt_field_of_a_built_in_kind_raises_wherever_it_is() -> None:
+    web = pod()
+
+    for owner, name, meant in (
+        (web, "sepc", "spec"),
+        (web.spec, "nodeNmae", "nodeName"),
+        (web["spec"], "nodeNmae", "nodeName"),
+        (web.spec.containers[0], "imagePulPolicy", "imagePullPolicy"),
+        (next(iter(web.spec.containers)), "imagePulPolicy", "imagePullPolicy"),
+        (web.spec.containers[:1][0], "imagePulPolicy", "imagePullPolicy"),
+        (dict(web.items())["spec"], "nodeNmae", "nodeName"),
+        (pickle.loads(pickle.dumps(web.spec)), "nodeNmae", "nodeName"),
+    ):
+        with pytest.raises(AttributeError, match=f"no field '{name}'; did you mean '{meant}'"):
+            getattr(owner, name)
+
+
+def test_views_of_equal_content_are_equal_and_not_unequal() -> None:
+    one, two = pod(), pod()
+
+    for left, right in (
+        (one, two),
+        (one.spec, two.spec),
+        (one.spec.containers, two.spec.containers),
+    ):
+        assert operator.eq(left, right)
+        assert not operator.ne(left, right)
+
+
+def test_a_map_has_any_keys_and_free_json_any_fields() -> None:
+    labels = pod()["metadata"]["labels"]
+    revision = KubeObject.from_dict(
+        {"apiVersion": "apps/v1", "kind": "ControllerRevision", "data": {"spec": {}}}
+    )
+
+    assert labels.my_key is None
+    assert revision.data.spec.anything is None
+
+
+def test_of_a_custom_kind_only_the_metadata_is_known() -> None:
+    widget = KubeObject.from_dict(
+        {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}}
+    )
+
+    assert (widget.sepc, widget.spec.sise) == (None, None)
+    with pytest.raises(AttributeError, match="did you mean 'finalizers'"):
+        _ = widget.metadata.finalizer  # type: ignore[attr-defined]
 
 
 def test_a_custom_resource_may_have_underscores_in_its_field_names() -> None:
@@ -311,6 +365,6 @@ def test_a_custom_resource_may_have_underscores_in_its_field_names() -> None:
     assert widget.spec.max_size == 3
     assert widget.spec.a_b.c_d == [1]
     assert widget.top_level is True
-    assert widget.metadata.own_field == 1
+    assert widget["metadata"].own_field == 1
     assert widget.spec.get("min_size") is None
     assert widget.spec.other is None

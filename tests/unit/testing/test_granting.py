@@ -50,7 +50,7 @@ async def test_a_user_may_do_what_was_allowed_and_nothing_else() -> None:
         await admin.core_v1.configmaps("default").create(SETTINGS)
         own, other = ann.core_v1.configmaps("default"), ann.core_v1.configmaps("kube-system")
 
-        assert (await own.get("settings")).data.a == "b"
+        assert (await own.get("settings"))["data"]["a"] == "b"
         with pytest.raises(Forbidden, match='User "ann" cannot delete resource "configmaps"'):
             await own.delete("settings")
         with pytest.raises(Forbidden, match='in the namespace "kube-system"'):
@@ -61,7 +61,7 @@ async def test_rights_everywhere_by_a_role_that_exists_and_by_a_group() -> None:
     async with running_server() as server, server.client() as admin:
         await admin.core_v1.configmaps("default").create(SETTINGS)
         async with server.client_as("ann", role="view") as ann:
-            assert (await ann.core_v1.configmaps("default").get("settings")).data.a == "b"
+            assert (await ann.core_v1.configmaps("default").get("settings"))["data"]["a"] == "b"
             with pytest.raises(Forbidden):
                 await ann.core_v1.secrets("default").list()
         async with server.client_as("eve", groups=["system:masters"]) as eve:

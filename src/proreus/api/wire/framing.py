@@ -9,9 +9,12 @@ about 5 µs.
 
 from __future__ import annotations
 
+from typing import Generic
+
 import msgspec
 
 from proreus.api.object import KubeObject, ObjectDecodeError
+from proreus.api.object_type import Object
 
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
@@ -22,11 +25,11 @@ ERROR = "ERROR"
 EVENT_TYPES = frozenset((ADDED, MODIFIED, DELETED, BOOKMARK, ERROR))
 
 
-class WatchEvent(msgspec.Struct, frozen=True, gc=False):
+class WatchEvent(msgspec.Struct, Generic[Object], frozen=True, gc=False):
     """What happened and the object after it (before it, for DELETED). ERROR carries a Status."""
 
     type: str
-    object: KubeObject
+    object: Object
 
     def __repr__(self) -> str:
         return f"<{self.type} {self.object!r}>"

@@ -16,10 +16,12 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Generic
 
 from proreus.aio.clock import deadline
 from proreus.aio.gate import Gate
 from proreus.aio.tasks import raise_if_cancelled
+from proreus.api.object_type import Object
 from proreus.client.controller.failure_log import Entry, FailureLog
 from proreus.client.controller.own_writes import OwnWrites
 from proreus.client.controller.reconciler import Reconcile, Request, Result, TerminalError
@@ -61,7 +63,7 @@ class ReconcileLimits:
     grace_s: float = SHUTDOWN_GRACE_S
 
 
-class Controller:
+class Controller(Generic[Object]):
     """Calls ``reconcile`` for every object of ``primary`` that may need it.
 
     ``owns``: informers of objects that primary objects control; their changes concern the owner.
@@ -76,8 +78,8 @@ class Controller:
 
     def __init__(
         self,
-        reconcile: Reconcile,
-        primary: SharedInformer | Watch,
+        reconcile: Reconcile[Object],
+        primary: SharedInformer[Object] | Watch[Object],
         *,
         owns: Iterable[SharedInformer] = (),
         watches: Iterable[Watch] = (),
@@ -91,7 +93,7 @@ class Controller:
         self.name = name or self.primary.name
         self._reconcile = reconcile
         owned = [Watch(informer, owner_keys(self.primary)) for informer in owns]
-        self._watches = [source, *owned, *watches]
+        self._watches: list[Watch] = [source, *owned, *watches]
         self.concurrency = concurrency
         self._limits = limits or ReconcileLimits()
         self.own_writes = OwnWrites()

@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.client.informer import Notification
 
-Predicate: TypeAlias = Callable[[Notification], bool]
+Predicate: TypeAlias = Callable[[Notification[Object]], bool]
 
 
 def changes_of(read: Callable[[KubeObject], Any]) -> Predicate:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Generic, TypeAlias
 
-from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class Request(Generic[Object]):
     """``object`` is the cached state when the work began, None if there is none (any more)."""
 
     key: str
-    object: KubeObject | None
+    object: Object | None
     attempt: int = 0  # failures in a row before this one
 
     @property
@@ -45,5 +45,5 @@ class RetryLater(Exception):
     """Not done yet, though nothing is wrong: again, later and later, with a line in the log."""
 
 
-Reconcile: TypeAlias = Callable[[Request], Awaitable[Result | None]]
+Reconcile: TypeAlias = Callable[[Request[Object]], Awaitable[Result | None]]
 """Raising anything but TerminalError means: again, later and later."""

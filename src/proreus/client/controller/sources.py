@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias
 
 from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.client.controller.predicates import Predicate
 from proreus.client.informer import Notification, SharedInformer
 from proreus.client.user_code import UserCode
 
-KeysOf: TypeAlias = Callable[[KubeObject], Iterable[str]]
+KeysOf: TypeAlias = Callable[[Object], Iterable[str]]
 
 
 def own_key(obj: KubeObject) -> tuple[str, ...]:
@@ -23,7 +24,7 @@ def own_key(obj: KubeObject) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Generic[Object]):
     """Changes of ``informer``'s objects, as far as ``when`` lets them through, concern the primary
     keys that ``keys`` names. Of an update both states are asked, since it may move an object from
     one owner to another.
@@ -33,14 +34,14 @@ class Watch:
     the keys of the other state still count. Keys of a higher ``priority`` are worked on first.
     """
 
-    informer: SharedInformer
-    keys: KeysOf = own_key
-    when: Predicate | None = None
+    informer: SharedInformer[Object]
+    keys: KeysOf[Object] = own_key
+    when: Predicate[Object] | None = None
     priority: int = 0
     _predicate: UserCode = field(default_factory=lambda: UserCode("predicate"), init=False)
     _mapping: UserCode = field(default_factory=lambda: UserCode("keys of a watch"), init=False)
 
-    def keys_of(self, notification: Notification) -> list[str]:
+    def keys_of(self, notification: Notification[Any]) -> list[str]:
         if self.when is not None and not self._predicate.call(True, self.when, notification):
             return []
         found: dict[str, None] = {}
@@ -49,7 +50,7 @@ class Watch:
                 found.update(self._mapping.call({}, self._keys_of_state, state))
         return list(found)
 
-    def _keys_of_state(self, state: KubeObject) -> dict[str, None]:
+    def _keys_of_state(self, state: Any) -> dict[str, None]:
         return dict.fromkeys(self.keys(state))
 
 
@@ -59,7 +60,7 @@ def owner_keys(primary: SharedInformer) -> KeysOf:
     one that is not cached yet will be announced by its own event."""
 
     def keys(obj: KubeObject) -> list[str]:
-        for reference in (obj.metadata or {}).get("ownerReferences") or ():
+        for reference in (obj.get("metadata") or {}).get("ownerReferences") or ():
             if not reference.get("controller"):
                 continue
             for key in (f"{obj.namespace}/{reference['name']}", reference["name"]):

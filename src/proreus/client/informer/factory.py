@@ -17,10 +17,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, Unpack, overload
 
 from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.api.object import KubeObject
+from proreus.api.object_type import AnyObject
 from proreus.api.selectors import FieldSelector, LabelSelector
 from proreus.client.informer.indexer import IndexFunction
 from proreus.client.informer.informer import InformerStopped, SharedInformer
@@ -29,7 +30,7 @@ from proreus.client.informer.status import InformerStatus
 from proreus.client.informer.sync_report import SyncReport
 from proreus.client.reflector.list_watch import ListWatch
 from proreus.client.reflector.reflector import ReflectorConfig, Transform
-from proreus.client.resources.builtin import canonical_name
+from proreus.client.resources.builtin import canonical_name, resource_name
 from proreus.client.resources.resource_client import ResourceClient
 
 
@@ -88,6 +89,17 @@ def list_watch_of(client: Resources, selection: InformerSelection) -> ListWatch:
     )
 
 
+class InformerOptions(TypedDict, Generic[AnyObject], total=False):
+    """What narrows an informer, and what it does with its objects."""
+
+    namespace: str | None
+    label_selector: str
+    field_selector: str
+    metadata_only: bool
+    transform: Transform | None
+    indexes: Mapping[str, IndexFunction[AnyObject]] | None
+
+
 class SharedInformerFactory:
     """An async context manager: leaving it stops every informer and waits for them."""
 
@@ -113,18 +125,25 @@ class SharedInformerFactory:
         self._group: asyncio.TaskGroup | None = None
         self._is_stopped = False
 
+    @overload
+    def informer(
+        self, resource: type[AnyObject], **selection: Unpack[InformerOptions[AnyObject]]
+    ) -> SharedInformer[AnyObject]: ...
+    @overload
+    def informer(self, resource: str, **selection: Unpack[InformerOptions]) -> SharedInformer: ...
     def informer(
         self,
-        resource: str,
+        resource: type[KubeObject] | str,
         *,
         namespace: str | None = None,
         label_selector: str = "",
         field_selector: str = "",
         metadata_only: bool = False,
         transform: Transform | None = None,
-        indexes: Mapping[str, IndexFunction] | None = None,
+        indexes: Mapping[str, IndexFunction[Any]] | None = None,
     ) -> SharedInformer:
-        """The informer of a selection, made on first request and then shared. ``namespace`` None is
+        """The informer of a selection, made on first request and then shared. A class of
+        ``api.kinds`` or a custom resource's gives its objects their type. ``namespace`` None is
         the factory's, empty is all of them. ``transform`` None is that of the informer that is
         there, or the factory's; ``indexes`` that are not there yet are added. It runs from the next
         ``start`` on.
@@ -133,10 +152,8 @@ class SharedInformerFactory:
         in that place: the first caller relies on it.
         """
         chosen = self._namespace if namespace is None else namespace
-        resource = canonical_name(resource)
-        selection = InformerSelection(
-            resource, chosen, label_selector, field_selector, metadata_only
-        )
+        name = canonical_name(resource_name(resource))
+        selection = InformerSelection(name, chosen, label_selector, field_selector, metadata_only)
         found = self._informers.get(selection)
         if found is None:
             if self._is_stopped:
@@ -145,7 +162,7 @@ class SharedInformerFactory:
             self._transforms[selection] = used
             found = self._informers[selection] = SharedInformer(
                 self._source(selection),
-                resource,
+                name,
                 name=str(selection),
                 transform=used,
                 config=self._config,
@@ -157,7 +174,13 @@ class SharedInformerFactory:
         found.ensure_indexes(indexes or {})
         return found
 
-    def lister(self, resource: str, *, namespace: str | None = None) -> Lister:
+    @overload
+    def lister(
+        self, resource: type[AnyObject], *, namespace: str | None = None
+    ) -> Lister[AnyObject]: ...
+    @overload
+    def lister(self, resource: str, *, namespace: str | None = None) -> Lister: ...
+    def lister(self, resource: type[KubeObject] | str, *, namespace: str | None = None) -> Lister:
         """The lister of the informer of a whole resource."""
         return self.informer(resource, namespace=namespace).lister
 

@@ -13,12 +13,13 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Generic, TypeAlias
 
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
 from proreus.aio.mailbox import Mailbox, MailboxClosed
 from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.client.informer.status import HandlerStatus
 from proreus.client.user_code import UserCode
 
@@ -36,7 +37,7 @@ class ChangeType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Generic[Object]):
     """What a handler receives. ``old`` is None for ADD, ``new`` for DELETE.
 
     ``is_initial``: an ADD that was there before the handler was. ``final_state_known`` False: a
@@ -45,43 +46,37 @@ class Notification:
     """
 
     change: ChangeType
-    old: KubeObject | None
-    new: KubeObject | None
+    old: Object | None
+    new: Object | None
     is_initial: bool = False
     final_state_known: bool = True
     is_resync: bool = False
 
     @property
-    def object(self) -> KubeObject:
+    def object(self) -> Object:
         """The newest state known."""
         found = self.new if self.new is not None else self.old
         assert found is not None
         return found
 
 
-class OnObject(Protocol):
-    """A function, or a coroutine function, of one object."""
+OnObject: TypeAlias = Callable[[Object], object]
+"""A function, or a coroutine function, of one object."""
 
-    def __call__(self, obj: KubeObject, /) -> object: ...
+OnUpdate: TypeAlias = Callable[[Object, Object], object]
+"""A function, or a coroutine function, of the state before and after."""
 
-
-class OnUpdate(Protocol):
-    """A function, or a coroutine function, of the state before and after."""
-
-    def __call__(self, old: KubeObject, new: KubeObject, /) -> object: ...
-
-
-OnNotification = Callable[[Notification], object]
+OnNotification: TypeAlias = Callable[[Notification[Object]], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Callbacks:
+class Callbacks(Generic[Object]):
     """What the user wants to hear; ``on_notification`` hears everything, with details."""
 
-    on_add: OnObject | None = None
-    on_update: OnUpdate | None = None
-    on_delete: OnObject | None = None
-    on_notification: OnNotification | None = None
+    on_add: OnObject[Object] | None = None
+    on_update: OnUpdate[Object] | None = None
+    on_delete: OnObject[Object] | None = None
+    on_notification: OnNotification[Object] | None = None
 
 
 class Handler:
@@ -90,7 +85,7 @@ class Handler:
     def __init__(
         self,
         name: str,
-        callbacks: Callbacks,
+        callbacks: Callbacks[Any],  # of the informer's kind
         *,
         clock: Clock,
         resync_s: float,

@@ -12,12 +12,13 @@ Cost: get 0.1 µs; by_index 0.3 µs plus 5 ns per object found; put 1 µs per in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, Generic, TypeAlias
 
 from proreus.api.object import KubeObject
+from proreus.api.object_type import AnyObject
 from proreus.client.user_code import UserCode
 
-IndexFunction: TypeAlias = Callable[[KubeObject], Iterable[str]]
+IndexFunction: TypeAlias = Callable[[AnyObject], Iterable[str]]
 """The values under which an object is found: none, one or several."""
 
 NAMESPACE_INDEX = "namespace"
@@ -35,19 +36,19 @@ class IndexExists(ValueError):
     """An index of that name is there already."""
 
 
-class _Index:
+class _Index(Generic[AnyObject]):
     """Buckets of one index, and each key's values, so that an update need not ask the function
     about the old object again (asking may mean decoding it)."""
 
     __slots__ = ("_border", "buckets", "function", "values_of")
 
-    def __init__(self, name: str, function: IndexFunction) -> None:
+    def __init__(self, name: str, function: IndexFunction[AnyObject]) -> None:
         self._border = UserCode(f"index function {name}")
         self.function = function
-        self.buckets: dict[str, dict[str, KubeObject]] = {}
+        self.buckets: dict[str, dict[str, AnyObject]] = {}
         self.values_of: dict[str, tuple[str, ...]] = {}
 
-    def put(self, key: str, obj: KubeObject) -> None:
+    def put(self, key: str, obj: AnyObject) -> None:
         # An object that the function cannot read is found by key, but not in this index.
         new = self._border.call((), _values, self.function, obj)
         old = self.values_of.get(key, ())
@@ -74,16 +75,18 @@ class _Index:
                 del bucket[key]
 
 
-def _values(function: IndexFunction, obj: KubeObject) -> tuple[str, ...]:
+def _values(function: IndexFunction[Any], obj: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(function(obj)))
 
 
-class Indexer:
+class Indexer(Generic[AnyObject]):
     """Objects by key. ``namespace`` is always indexed; further indexes may be added at any time."""
 
-    def __init__(self, indexes: Mapping[str, IndexFunction] | None = None) -> None:
-        self._objects: dict[str, KubeObject] = {}
-        self._indexes: dict[str, _Index] = {NAMESPACE_INDEX: _Index(NAMESPACE_INDEX, by_namespace)}
+    def __init__(self, indexes: Mapping[str, IndexFunction[AnyObject]] | None = None) -> None:
+        self._objects: dict[str, AnyObject] = {}
+        self._indexes: dict[str, _Index[AnyObject]] = {
+            NAMESPACE_INDEX: _Index(NAMESPACE_INDEX, by_namespace)
+        }
         self.add_indexes(indexes or {})
 
     # Reading, from any thread.
@@ -94,16 +97,16 @@ class Indexer:
     def __contains__(self, key: str) -> bool:
         return key in self._objects
 
-    def get(self, key: str) -> KubeObject | None:
+    def get(self, key: str) -> AnyObject | None:
         return self._objects.get(key)
 
     def keys(self) -> list[str]:
         return list(self._objects)
 
-    def objects(self) -> list[KubeObject]:
+    def objects(self) -> list[AnyObject]:
         return list(self._objects.values())
 
-    def by_index(self, name: str, value: str) -> list[KubeObject]:
+    def by_index(self, name: str, value: str) -> list[AnyObject]:
         """The objects for which index ``name`` gave ``value``, in no order. Raises UnknownIndex."""
         bucket = self._index(name).buckets.get(value)
         return [] if bucket is None else list(bucket.values())
@@ -118,7 +121,9 @@ class Indexer:
     def index_names(self) -> list[str]:
         return list(self._indexes)
 
-    def missing_indexes(self, indexes: Mapping[str, IndexFunction]) -> dict[str, IndexFunction]:
+    def missing_indexes(
+        self, indexes: Mapping[str, IndexFunction[AnyObject]]
+    ) -> dict[str, IndexFunction[AnyObject]]:
         """Those that are not there. Raises IndexExists for a name with another function."""
         known = self._indexes
         if taken := sorted(n for n, f in indexes.items() if n in known and known[n].function != f):
@@ -127,7 +132,7 @@ class Indexer:
 
     # Writing, from the informer's loop only.
 
-    def put(self, key: str, obj: KubeObject) -> KubeObject | None:
+    def put(self, key: str, obj: AnyObject) -> AnyObject | None:
         """Store the newest state; returns the one before."""
         old = self._objects.get(key)
         self._objects[key] = obj
@@ -135,7 +140,7 @@ class Indexer:
             index.put(key, obj)
         return old
 
-    def remove(self, key: str) -> KubeObject | None:
+    def remove(self, key: str) -> AnyObject | None:
         """Forget an object; returns its last state."""
         old = self._objects.pop(key, None)
         if old is not None:
@@ -143,7 +148,7 @@ class Indexer:
                 index.remove(key)
         return old
 
-    def add_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+    def add_indexes(self, indexes: Mapping[str, IndexFunction[AnyObject]]) -> None:
         """Index what is there and what comes. Raises IndexExists, and then adds none."""
         if taken := sorted(self._indexes.keys() & indexes.keys()):
             raise IndexExists(f"already indexed by {', '.join(taken)}")
@@ -153,7 +158,7 @@ class Indexer:
                 index.put(key, obj)
         self._indexes = {**self._indexes, **added}
 
-    def _index(self, name: str) -> _Index:
+    def _index(self, name: str) -> _Index[AnyObject]:
         try:
             return self._indexes[name]
         except KeyError:

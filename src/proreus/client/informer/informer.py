@@ -12,6 +12,7 @@ import logging
 import random
 import re
 from collections.abc import Callable, Mapping
+from typing import Generic
 
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, SystemClock
@@ -19,6 +20,7 @@ from proreus.aio.gate import Gate, Waterline
 from proreus.aio.tasks import as_part, supervise
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.client.informer.delta_fifo import Delta, DeltaFifo, DeltaType
 from proreus.client.informer.handler import (
     Callbacks,
@@ -46,7 +48,7 @@ class InformerStopped(RuntimeError):
     """An informer that has been stopped stays so; make a new one."""
 
 
-class SharedInformer:
+class SharedInformer(Generic[Object]):
     """What you may rely on:
 
     The cache becomes equal to the server's collection and stays so, whatever happens on the way.
@@ -66,7 +68,7 @@ class SharedInformer:
         resource: GroupResource | str,
         *,
         name: str = "",
-        indexes: Mapping[str, IndexFunction] | None = None,
+        indexes: Mapping[str, IndexFunction[Object]] | None = None,
         transform: Transform | None = None,
         config: ReflectorConfig | None = None,
         clock: Clock | None = None,
@@ -78,7 +80,7 @@ class SharedInformer:
         self._list_watch = list_watch
         self.name = name or str(self.resource)
         self.clock = clock or SystemClock()
-        self.indexer = Indexer(indexes)
+        self.indexer: Indexer[Object] = Indexer(indexes)
         self._applied = Waterline()
         self.lister = Lister(self.indexer, self._applied, self.resource, clock=self.clock)
         self._fifo = DeltaFifo(self.indexer, clock=self.clock)
@@ -144,11 +146,11 @@ class SharedInformer:
 
     def add_handler(
         self,
-        on_add: OnObject | None = None,
-        on_update: OnUpdate | None = None,
-        on_delete: OnObject | None = None,
+        on_add: OnObject[Object] | None = None,
+        on_update: OnUpdate[Object] | None = None,
+        on_delete: OnObject[Object] | None = None,
         *,
-        on_notification: OnNotification | None = None,
+        on_notification: OnNotification[Object] | None = None,
         resync_s: float = 0.0,
         name: str = "",
     ) -> Handler:
@@ -185,13 +187,13 @@ class SharedInformer:
         elif not handler.is_removed:
             raise ValueError(f"{handler!r} is not a handler of the informer of {self.name}")
 
-    def add_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+    def add_indexes(self, indexes: Mapping[str, IndexFunction[Object]]) -> None:
         """Index what is cached and what comes. Raises IndexExists, InformerStopped."""
         if self._is_stopped:
             raise InformerStopped(f"the informer of {self.name} has been stopped")
         self.indexer.add_indexes(indexes)
 
-    def ensure_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+    def ensure_indexes(self, indexes: Mapping[str, IndexFunction[Object]]) -> None:
         """Like ``add_indexes``, but an index that is there already with the same function is fine;
         one with another function raises IndexExists."""
         missing = self.indexer.missing_indexes(indexes)
@@ -266,12 +268,12 @@ class SharedInformer:
                 continue
             old = self.indexer.get(key)
             if old is None:
-                self.indexer.put(key, delta.object)
+                self.indexer.put(key, delta.object)  # type: ignore[arg-type]  # it lists its kind
                 self._notify(
                     Notification(ChangeType.ADD, None, delta.object, is_initial=is_initial)
                 )
             elif not _is_same_version(old, delta.object):
-                self.indexer.put(key, delta.object)
+                self.indexer.put(key, delta.object)  # type: ignore[arg-type]  # it lists its kind
                 self._notify(Notification(ChangeType.UPDATE, old, delta.object))
 
     def _notify(self, notification: Notification) -> None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Awaitable
-from typing import overload
+from typing import Generic, overload
 
 from proreus.aio.clock import Clock, deadline
 from proreus.aio.gate import Waterline
 from proreus.api.group_version import GroupResource
-from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import NotFound, Timeout
 from proreus.client.informer.indexer import NAMESPACE_INDEX, Indexer
 
 
-class Lister:
+class Lister(Generic[Object]):
     """``pods.get("web", "default")``, ``pods.list(namespace="default", label_selector="app=web")``.
 
     Every read is of one moment. ``at_least`` makes a read wait until the cache has seen a
@@ -28,7 +28,7 @@ class Lister:
     """
 
     def __init__(
-        self, indexer: Indexer, applied: Waterline, resource: GroupResource, *, clock: Clock
+        self, indexer: Indexer[Object], applied: Waterline, resource: GroupResource, *, clock: Clock
     ) -> None:
         self._indexer = indexer
         self._applied = applied
@@ -36,11 +36,11 @@ class Lister:
         self._clock = clock
 
     @overload
-    def get(self, name: str, namespace: str = "") -> KubeObject: ...
+    def get(self, name: str, namespace: str = "") -> Object: ...
     @overload
     def get(
         self, name: str, namespace: str = "", *, at_least: int | str, timeout_s: float = 30.0
-    ) -> Awaitable[KubeObject]: ...
+    ) -> Awaitable[Object]: ...
     def get(
         self,
         name: str,
@@ -48,7 +48,7 @@ class Lister:
         *,
         at_least: int | str | None = None,
         timeout_s: float = 30.0,
-    ) -> KubeObject | Awaitable[KubeObject]:
+    ) -> Object | Awaitable[Object]:
         """The object, or raise NotFound. ``name`` may be a whole key (``default/web``). With
         ``at_least`` the answer must be awaited."""
         key = f"{namespace}/{name}" if namespace else name
@@ -59,13 +59,13 @@ class Lister:
             raise NotFound.of(self._resource, key.rpartition("/")[2])
         return found
 
-    def find(self, name: str, namespace: str = "") -> KubeObject | None:
+    def find(self, name: str, namespace: str = "") -> Object | None:
         """The object, or None."""
         return self._indexer.get(f"{namespace}/{name}" if namespace else name)
 
     def list(
         self, *, namespace: str = "", label_selector: LabelSelector | str = ""
-    ) -> builtins.list[KubeObject]:
+    ) -> builtins.list[Object]:
         """All objects, those of a namespace, those with certain labels; in no order."""
         found = (
             self._indexer.by_index(NAMESPACE_INDEX, namespace)
@@ -83,7 +83,7 @@ class Lister:
             return found
         return [obj for obj in found if selector.matches(obj.labels)]
 
-    def by_index(self, index: str, value: str) -> builtins.list[KubeObject]:
+    def by_index(self, index: str, value: str) -> builtins.list[Object]:
         """The objects under one value of a named index. Raises UnknownIndex."""
         return self._indexer.by_index(index, value)
 
@@ -107,7 +107,7 @@ class Lister:
                 f"within {timeout_s:g} s, it is at {self._applied.level}"
             ) from late
 
-    async def _get_at_least(self, key: str, version: int | str, timeout_s: float) -> KubeObject:
+    async def _get_at_least(self, key: str, version: int | str, timeout_s: float) -> Object:
         await self.wait_for_version(version, timeout_s=timeout_s)
         return self.get(key)
 

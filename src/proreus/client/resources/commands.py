@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from proreus.api.status import ApiError
 from proreus.api.wire import channels, json
@@ -116,7 +116,7 @@ class RunningCommand:
 class Commands:
     """Mixed into ``ResourceClient``; for pods."""
 
-    _scope: ResourceScope
+    _scope: ResourceScope[Any]
 
     async def execute(
         self, name: str, command: Sequence[str], *, container: str = "", stdin: bytes | None = None

@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
+from typing import Generic, cast
 
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
 from proreus.aio.tasks import beside
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.api.status import ApiError, Expired, TooManyRequests
 from proreus.api.wire.framing import ADDED, DELETED, MODIFIED
 from proreus.client.reflector import ListWatch, Reflector, ReflectorConfig
@@ -31,7 +33,7 @@ WAITING_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectEvent:
+class ObjectEvent(Generic[Object]):
     """``type`` is ADDED, MODIFIED or DELETED, ``object`` the state after it (before a deletion).
 
     ``is_synthetic``: made of a list. Several changes may have become one then, and of an object
@@ -40,7 +42,7 @@ class ObjectEvent:
     """
 
     type: str
-    object: KubeObject
+    object: Object
     is_synthetic: bool = False
 
     def __repr__(self) -> str:
@@ -164,7 +166,7 @@ class _Difference:
             self._room.shut()
 
 
-class EventStream:
+class EventStream(Generic[Object]):
     """Iterate over it, once. Breaking off ends the watch; ``aclose`` does so at once.
 
     ``resource_version`` is where a later stream goes on (``since``): everything up to it has been
@@ -180,16 +182,18 @@ class EventStream:
         )
         # Not a method: the generator would keep the stream alive, and the stream the generator, so
         # that who breaks off would leave the watch open until the garbage collector comes by.
-        self._events = _handed_out(reflector, self._sink)
+        self._events = cast(  # of the kind that is listed
+            "AsyncGenerator[ObjectEvent[Object], None]", _handed_out(reflector, self._sink)
+        )
 
     @property
     def resource_version(self) -> str:
         return self._sink.handed_out_version
 
-    def __aiter__(self) -> AsyncIterator[ObjectEvent]:
+    def __aiter__(self) -> AsyncIterator[ObjectEvent[Object]]:
         return self._events
 
-    async def __anext__(self) -> ObjectEvent:
+    async def __anext__(self) -> ObjectEvent[Object]:
         return await anext(self._events)
 
     async def aclose(self) -> None:

@@ -2,13 +2,15 @@
 
 Built-in groups go by the first part of their name (``rbac_v1``, ``networking_v1``); any group goes
 by its whole name with underscores (``example_com_v1``). Built-in resources need no question to the
-server; others are looked up when first used.
+server; others are looked up when first used. Type checkers know the built-in ones, from a stub that
+the build makes (``builtin_groups.pyi``); others are had by ``Client.resource``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from proreus.api.group_version import GroupKind, GroupVersion
 from proreus.client.discovery.api_resource import ApiResource
@@ -70,10 +72,12 @@ class GroupClient:
         self._group = group
         self._version = version
 
-    def __getattr__(self, plural: str) -> ResourceClient:
-        if plural.startswith("_"):
-            raise AttributeError(plural)
-        return self._lookup.in_group(self._group, self._version, plural)
+    if not TYPE_CHECKING:  # they know the resources of ``builtin_groups``, and no others
+
+        def __getattr__(self, plural: str) -> ResourceClient:
+            if plural.startswith("_"):
+                raise AttributeError(plural)
+            return self._lookup.in_group(self._group, self._version, plural)
 
     def __repr__(self) -> str:
         return f"<GroupClient {self._group}_{self._version}>"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Generic
 
 from proreus.api.object_list import ObjectList
+from proreus.api.object_type import Object
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.resources.scope import ResourceScope
 from proreus.client.rest.request import RestRequest, list_query, watch_query
@@ -16,10 +18,10 @@ _NOT_OLDER_THAN = "NotOlderThan"
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceListWatch:
+class ResourceListWatch(Generic[Object]):
     """Both verbs use the same selectors, so that a list and the watch after it agree."""
 
-    scope: ResourceScope
+    scope: ResourceScope[Object]
     label_selector: str = ""
     field_selector: str = ""
 
@@ -30,7 +32,7 @@ class ResourceListWatch:
         limit: int,
         continue_token: str,
         resource_version_match: str = "",
-    ) -> ObjectList:
+    ) -> ObjectList[Object]:
         asked = list_query(
             label_selector=self.label_selector,
             field_selector=self.field_selector,
@@ -40,7 +42,7 @@ class ResourceListWatch:
             continue_token=continue_token,
         )
         path = await self.scope.collection_path()
-        return await self.scope.rest.get_list(
+        return await self.scope.get_list(
             RestRequest("list", "GET", path, asked, accept=self.scope.accept_list)
         )
 
@@ -53,7 +55,7 @@ class ResourceListWatch:
         send_initial_events: bool = False,
         resource_version_match: str = "",
         allow_bookmarks: bool = True,
-    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    ) -> AsyncIterator[AsyncIterator[WatchEvent[Object]]]:
         """One stream. For how long it may be silent is the reader's to decide, as a reflector
         does; here nothing ends it."""
         request = await self.watch_request(
@@ -64,7 +66,7 @@ class ResourceListWatch:
             allow_bookmarks=allow_bookmarks,
         )
         async with open_watch(self.scope.rest, request) as events:
-            yield events
+            yield self.scope.typed_events(events)
 
     async def watch_request(
         self,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Generic
 
-from proreus.api.json_types import JsonObject
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject, ObjectLike
+from proreus.api.object_type import Object
 from proreus.api.status import NotFound
 from proreus.client.resources.reading import ReadVerbs
 from proreus.client.resources.writing import WriteVerbs
@@ -24,10 +26,10 @@ class ApplyOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Generic[Object]):
     """The object as it is now, and what the write did to it."""
 
-    object: KubeObject
+    object: Object
     outcome: ApplyOutcome
 
     @property
@@ -35,7 +37,7 @@ class Applied:
         return self.outcome is not ApplyOutcome.UNCHANGED
 
 
-class ModifyVerbs(ReadVerbs, WriteVerbs):
+class ModifyVerbs(ReadVerbs[Object], WriteVerbs[Object]):
     """Mixed into ``ResourceClient``."""
 
     async def modify(
@@ -45,18 +47,18 @@ class ModifyVerbs(ReadVerbs, WriteVerbs):
         *,
         subresource: str = "",
         field_manager: str = "",
-    ) -> KubeObject:
+    ) -> Object:
         """Read the object, have ``change`` change it (in place, or it returns another), and write
         it back; again if another writer was faster. Nothing is written if nothing changes.
 
         Raises ``NotFound``, and ``Conflict`` if others are faster five times in a row.
         """
 
-        async def attempt() -> KubeObject:
+        async def attempt() -> Object:
             present = await self.get(name)
-            content = present.to_dict()
+            before, content = present.to_dict(), present.to_dict()
             wanted = change(content) or content
-            if present == wanted:
+            if wanted == before:
                 return present
             return await self.replace(wanted, subresource=subresource, field_manager=field_manager)
 
@@ -64,12 +66,12 @@ class ModifyVerbs(ReadVerbs, WriteVerbs):
 
     async def ensure(
         self,
-        body: ObjectLike,
+        body: Object | Json,
         *,
         known: KubeObject | None = None,
         field_manager: str = "",
         force: bool = True,
-    ) -> Applied:
+    ) -> Applied[Object]:
         """Server-side apply, and whether it changed anything.
 
         ``known`` is the last state the caller has seen, from a cache for example; without it the

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
-from proreus.api.object import KubeObject
 from proreus.api.object_list import ObjectList
+from proreus.api.object_type import Object
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.resources.scope import ResourceScope
 from proreus.client.rest import pager
@@ -18,18 +18,16 @@ if TYPE_CHECKING:
     from proreus.client.resources.list_watch import ResourceListWatch
 
 
-class ReadVerbs:
+class ReadVerbs(Generic[Object]):
     """Mixed into ``ResourceClient``."""
 
-    _scope: ResourceScope
+    _scope: ResourceScope[Object]
 
-    async def get(
-        self, name: str, *, resource_version: str = "", subresource: str = ""
-    ) -> KubeObject:
+    async def get(self, name: str, *, resource_version: str = "", subresource: str = "") -> Object:
         """One object. Raises ``NotFound``."""
         path = await self._scope.object_path(require_name(name), subresource=subresource)
         asked = query((("resourceVersion", resource_version),))
-        return await self._scope.rest.get_object(
+        return await self._scope.get_object(
             RestRequest("get", "GET", path, asked, accept=self._scope.accept)
         )
 
@@ -42,7 +40,7 @@ class ReadVerbs:
         resource_version_match: str = "",
         limit: int = 0,
         continue_token: str = "",
-    ) -> ObjectList:
+    ) -> ObjectList[Object]:
         """All objects, or one page of ``limit``; see ``pages`` for large collections."""
         path = await self._scope.collection_path()
         asked = list_query(
@@ -53,7 +51,7 @@ class ReadVerbs:
             limit=limit,
             continue_token=continue_token,
         )
-        return await self._scope.rest.get_list(
+        return await self._scope.get_list(
             RestRequest("list", "GET", path, asked, accept=self._scope.accept_list)
         )
 
@@ -64,7 +62,7 @@ class ReadVerbs:
         field_selector: str = "",
         resource_version: str = "",
         page_size: int = pager.PAGE_SIZE,
-    ) -> AsyncIterator[ObjectList]:
+    ) -> AsyncIterator[ObjectList[Object]]:
         """The objects page by page, all of one state. Raises ``Expired`` if read too slowly."""
         selected = self.list_watch(label_selector=label_selector, field_selector=field_selector)
         return pager.pages(selected.list, page_size=page_size, resource_version=resource_version)
@@ -76,7 +74,7 @@ class ReadVerbs:
         field_selector: str = "",
         resource_version: str = "",
         page_size: int = pager.PAGE_SIZE,
-    ) -> ObjectList:
+    ) -> ObjectList[Object]:
         """All objects, fetched in pages; starts over in one piece if a page has expired."""
         selected = self.list_watch(label_selector=label_selector, field_selector=field_selector)
         return await pager.collect(
@@ -94,7 +92,7 @@ class ReadVerbs:
         allow_bookmarks: bool = True,
         send_initial_events: bool = False,
         silence_max_s: float | None = SILENCE_MAX_S,
-    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    ) -> AsyncIterator[AsyncIterator[WatchEvent[Object]]]:
         """One stream of changes after ``resource_version``; it ends when the server ends it.
 
         An informer is what survives broken connections and expired versions; this is the raw
@@ -116,7 +114,7 @@ class ReadVerbs:
             timeout_s=timeout_s,
             silence_max_s=silence_max_s if allow_bookmarks else None,
         ) as events:
-            yield events
+            yield self._scope.typed_events(events)
 
     def events(
         self,
@@ -125,7 +123,7 @@ class ReadVerbs:
         name: str = "",
         label_selector: str = "",
         field_selector: str = "",
-    ) -> EventStream:
+    ) -> EventStream[Object]:
         """Every change, for ever: a watch that is resumed, paced and replaced as an informer's is.
 
         ``since``: the version after which changes count; without one it begins with every object
@@ -145,7 +143,7 @@ class ReadVerbs:
 
     def list_watch(
         self, *, label_selector: str = "", field_selector: str = ""
-    ) -> ResourceListWatch:
+    ) -> ResourceListWatch[Object]:
         """List and watch of one selection, as a reflector takes it."""
         from proreus.client.resources.list_watch import ResourceListWatch
 

@@ -7,9 +7,11 @@ pods("default").metadata_only.list()     only the metadata of each
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
-from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.resources import waiting
 from proreus.client.resources.commands import Commands
@@ -19,13 +21,13 @@ from proreus.client.resources.subresources import Subresources
 from proreus.client.rest.request import require_name
 
 
-class ResourceClient(ModifyVerbs, Subresources, Commands):
+class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
     """Immutable and cheap: make one per namespace as you go."""
 
-    def __init__(self, scope: ResourceScope) -> None:
+    def __init__(self, scope: ResourceScope[Object]) -> None:
         self._scope = scope
 
-    def __call__(self, namespace: str = "") -> ResourceClient:
+    def __call__(self, namespace: str = "") -> ResourceClient[Object]:
         """The same resource in one namespace; "" means all."""
         return ResourceClient(self._scope.inside(namespace))
 
@@ -43,16 +45,21 @@ class ResourceClient(ModifyVerbs, Subresources, Commands):
         return await self._scope.resolved()
 
     async def wait_for(
-        self, name: str, condition: waiting.Condition | str, *, timeout_s: float = 30.0
-    ) -> KubeObject:
+        self, name: str, condition: Callable[[Object], bool] | str, *, timeout_s: float = 30.0
+    ) -> Object:
         """Wait until the object is there and ``condition`` holds for it.
 
         A string is as for ``kubectl wait``: ``condition=Ready``, ``create``,
         ``jsonpath={.status.phase}=Running``. Raises ``ConditionNotMet``, a ``TimeoutError`` that
         knows the last state.
         """
-        check = waiting.condition_from(condition) if isinstance(condition, str) else condition
-        return await (await self._wait(name, timeout_s)).for_condition(check)
+        check = (
+            waiting.condition_from(condition)
+            if isinstance(condition, str)
+            else cast("waiting.Condition", condition)
+        )
+        found = await (await self._wait(name, timeout_s)).for_condition(check)
+        return cast("Object", found)  # it lists this kind
 
     async def wait_deleted(self, name: str, *, uid: str = "", timeout_s: float = 30.0) -> None:
         """Wait until the object is gone; with ``uid``, also if another has its name by then.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, cast
 
-from proreus.api.object import ObjectLike
+from proreus.api.object import KubeObject, ObjectLike
+from proreus.api.object_list import ObjectList
+from proreus.api.object_type import Object
+from proreus.api.wire.framing import WatchEvent
 from proreus.client.discovery.api_resource import ApiResource
-from proreus.client.rest.request import JSON, resource_path
+from proreus.client.rest.request import JSON, RestRequest, resource_path
 
 if TYPE_CHECKING:
     from proreus.client.rest.client import RestClient
@@ -20,7 +23,7 @@ Lookup = Callable[[], Awaitable[ApiResource]]
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceScope:
+class ResourceScope(Generic[Object]):
     """``resource`` may still have to be looked up at the server; ``namespace`` "" means all."""
 
     rest: RestClient
@@ -34,7 +37,7 @@ class ResourceScope:
             return self.resource
         return await self.resource()
 
-    def inside(self, namespace: str) -> ResourceScope:
+    def inside(self, namespace: str) -> ResourceScope[Object]:
         return replace(self, namespace=namespace)
 
     async def collection_path(self) -> str:
@@ -62,6 +65,19 @@ class ResourceScope:
             name=name,
             subresource=subresource,
         )
+
+    async def get_object(self, request: RestRequest) -> Object:
+        """What a request for one object of this resource answers."""
+        return self.typed(await self.rest.get_object(request))
+
+    async def get_list(self, request: RestRequest) -> ObjectList[Object]:
+        return cast("ObjectList[Object]", await self.rest.get_list(request))  # as in ``typed``
+
+    def typed(self, obj: KubeObject) -> Object:
+        return cast("Object", obj)  # declared kinds exist for type checkers only
+
+    def typed_events(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent[Object]]:
+        return cast("AsyncIterator[WatchEvent[Object]]", events)  # as in ``typed``
 
     @property
     def accept(self) -> str:

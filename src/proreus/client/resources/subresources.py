@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, cast
 
-from proreus.api.json_types import JsonObject
-from proreus.api.object import KubeObject, ObjectLike
+from proreus.api.json_types import Json, JsonObject
+from proreus.api.object import KubeObject
+from proreus.api.object_type import Object
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire.framing import LineSplitter
 from proreus.client.resources.reading import ReadVerbs
@@ -14,13 +16,16 @@ from proreus.client.resources.writing import Patch, WriteVerbs
 from proreus.client.rest.request import Query, RestRequest, query, require_name
 from proreus.client.rest.retry import Mode
 
+if TYPE_CHECKING:
+    from proreus.api.kinds.autoscaling_v1 import Scale
 
-class Subresources(ReadVerbs, WriteVerbs):
+
+class Subresources(ReadVerbs[Object], WriteVerbs[Object]):
     """Mixed into ``ResourceClient``. Which parts a resource has is the server's to say."""
 
     async def replace_status(
-        self, body: ObjectLike, *, dry_run: bool = False, field_manager: str = ""
-    ) -> KubeObject:
+        self, body: Object | Json, *, dry_run: bool = False, field_manager: str = ""
+    ) -> Object:
         """Put the status of ``body`` in place of the stored one; the rest of it is ignored."""
         return await self.replace(
             body, subresource="status", dry_run=dry_run, field_manager=field_manager
@@ -34,7 +39,7 @@ class Subresources(ReadVerbs, WriteVerbs):
         type: str | PatchType = "merge",  # noqa: A002  # the word of the API
         dry_run: bool = False,
         field_manager: str = "",
-    ) -> KubeObject:
+    ) -> Object:
         """Change parts of the status."""
         return await self.patch(
             name,
@@ -46,19 +51,20 @@ class Subresources(ReadVerbs, WriteVerbs):
         )
 
     async def apply_status(
-        self, body: ObjectLike, *, field_manager: str = "", force: bool = False
-    ) -> KubeObject:
+        self, body: Object | Json, *, field_manager: str = "", force: bool = False
+    ) -> Object:
         """Server-side apply of the status."""
         return await self.apply(
             body, subresource="status", field_manager=field_manager, force=force
         )
 
-    async def get_scale(self, name: str) -> KubeObject:
+    async def get_scale(self, name: str) -> Scale:
         """The Scale: ``spec.replicas`` wanted, ``status.replicas`` there."""
-        return await self.get(name, subresource="scale")
+        return cast("Scale", await self.get(name, subresource="scale"))  # the server's word
 
-    async def set_scale(self, name: str, replicas: int) -> KubeObject:
-        return await self.patch(name, {"spec": {"replicas": replicas}}, subresource="scale")
+    async def set_scale(self, name: str, replicas: int) -> Scale:
+        wanted = {"spec": {"replicas": replicas}}
+        return cast("Scale", await self.patch(name, wanted, subresource="scale"))
 
     async def evict(
         self, name: str, *, grace_period_s: int | None = None, dry_run: bool = False

@@ -84,14 +84,14 @@ def _spelled(value: object) -> str:
 
 def has_condition(obj: State, kind: str, status: str) -> bool:
     """Whether ``status.conditions`` says so, about the present generation if it names one."""
-    if obj is None or obj.status is None:
+    if obj is None:
         return False
     generation = obj.metadata.generation
-    for condition in obj.status.conditions or ():
-        if condition.type is not None and condition.type.lower() == kind.lower():
-            observed = condition.observedGeneration
+    for condition in (obj.get("status") or {}).get("conditions") or ():  # not all kinds have them
+        if str(condition.get("type")).lower() == kind.lower():
+            observed = condition.get("observedGeneration")
             is_current = observed is None or generation is None or observed >= generation
-            return is_current and str(condition.status).lower() == status.lower()
+            return is_current and str(condition.get("status")).lower() == status.lower()
     return False
 
 

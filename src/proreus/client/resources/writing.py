@@ -7,9 +7,11 @@ storing; ``field_manager`` names who owns the fields ("": as the user agent says
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Generic
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject, ObjectLike, encode
+from proreus.api.object_type import Object
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire import json
 from proreus.client.resources.observed_write import send_observed
@@ -33,20 +35,20 @@ _PATCH_TYPES = {
 }
 
 
-class WriteVerbs:
+class WriteVerbs(Generic[Object]):
     """Mixed into ``ResourceClient``."""
 
-    _scope: ResourceScope
+    _scope: ResourceScope[Object]
 
     async def create(
         self,
-        body: ObjectLike,
+        body: Object | Json,
         *,
         subresource: str = "",
         dry_run: bool = False,
         field_manager: str = "",
         field_validation: str = "",
-    ) -> KubeObject:
+    ) -> Object:
         """Store a new object; the answer is what was stored. Raises ``AlreadyExists``."""
         if subresource:
             path = await self._scope.object_path(_name_of(body), subresource=subresource, body=body)
@@ -61,13 +63,13 @@ class WriteVerbs:
 
     async def replace(
         self,
-        body: ObjectLike,
+        body: Object | Json,
         *,
         subresource: str = "",
         dry_run: bool = False,
         field_manager: str = "",
         field_validation: str = "",
-    ) -> KubeObject:
+    ) -> Object:
         """Put the whole object in place of the stored one.
 
         Raises ``Conflict`` if the body bears a resourceVersion that is no longer the present one.
@@ -90,7 +92,7 @@ class WriteVerbs:
         dry_run: bool = False,
         field_manager: str = "",
         force: bool = False,
-    ) -> KubeObject:
+    ) -> Object:
         """Change parts of an object. ``type``: json, merge, strategic or apply."""
         kind = type if isinstance(type, PatchType) else _PATCH_TYPES.get(type)
         if kind is None:
@@ -103,13 +105,13 @@ class WriteVerbs:
 
     async def apply(
         self,
-        body: ObjectLike,
+        body: Object | Json,
         *,
         subresource: str = "",
         field_manager: str = "",
         force: bool = False,
         dry_run: bool = False,
-    ) -> KubeObject:
+    ) -> Object:
         """Server-side apply: own the fields of ``body``, create the object if there is none.
 
         Raises ``Conflict`` if others own one of them, unless ``force``.
@@ -195,15 +197,16 @@ class WriteVerbs:
         *,
         accept: str = "",
         is_dry_run: bool = False,
-    ) -> KubeObject:
+    ) -> Object:
         content = body if isinstance(body, bytes) else encode(body)
         form = accept or self._scope.accept
         request = RestRequest(verb, method, path, asked, content, content_type, accept=form)
         observer = current_observer()
         if observer is None or is_dry_run:
-            return await self._scope.rest.get_object(request)
+            return await self._scope.get_object(request)
         resource = await self._scope.resolved()
-        return await send_observed(self._scope.rest, request, observer, resource)
+        found = await send_observed(self._scope.rest, request, observer, resource)
+        return self._scope.typed(found)
 
 
 def _name_of(body: ObjectLike) -> str:

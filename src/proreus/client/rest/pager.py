@@ -12,26 +12,27 @@ from dataclasses import replace
 from typing import Protocol
 
 from proreus.api.object_list import ObjectList
+from proreus.api.object_type import Object
 from proreus.api.status import Expired
 
 PAGE_SIZE = 500
 
 
-class ListPage(Protocol):
+class ListPage(Protocol[Object]):
     """One LIST request. With a continue token no version may be given."""
 
     def __call__(
         self, *, resource_version: str, resource_version_match: str, limit: int, continue_token: str
-    ) -> Awaitable[ObjectList]: ...
+    ) -> Awaitable[ObjectList[Object]]: ...
 
 
 async def pages(
-    list_page: ListPage,
+    list_page: ListPage[Object],
     *,
     page_size: int = PAGE_SIZE,
     resource_version: str = "",
     resource_version_match: str = "",
-) -> AsyncIterator[ObjectList]:
+) -> AsyncIterator[ObjectList[Object]]:
     """Page after page; all bear the first one's version."""
     page = await list_page(
         resource_version=resource_version,
@@ -52,14 +53,14 @@ async def pages(
 
 
 async def collect(
-    list_page: ListPage,
+    list_page: ListPage[Object],
     *,
     page_size: int = PAGE_SIZE,
     resource_version: str = "",
     resource_version_match: str = "",
-) -> ObjectList:
+) -> ObjectList[Object]:
     """All pages as one list; a continue token that expired costs one full list instead."""
-    found: ObjectList | None = None
+    found: ObjectList[Object] | None = None
     try:
         async for page in pages(
             list_page,

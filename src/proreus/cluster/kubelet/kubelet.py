@@ -118,7 +118,7 @@ class Kubelet:
 
     async def _is_user_of(self, node: str) -> bool:
         """Whether the server knows this process as the node, which may see nobody but itself."""
-        reviews = self._client.authentication_k8s_io_v1.selfsubjectreviews
+        reviews = self._client.authentication_v1.selfsubjectreviews
         try:
             who = await reviews.create({})
         except (NotFound, Forbidden):  # an old server; nobody in particular

@@ -108,7 +108,7 @@ async def test_it_owns_what_it_makes_and_tells_status_events_and_farewell(client
         await greetings.wait_deleted("g", timeout_s=60)
 
     assert made["data"]["text"] == mended["data"]["text"] == "Hello Ann"
-    assert made.metadata.ownerReferences[0].controller
+    assert made["metadata"]["ownerReferences"][0].controller
     (condition,) = done.status.conditions
     assert (condition.reason, condition.observedGeneration) == ("Greeted", 1)
     assert done.metadata.finalizers == ["example.com/farewell"]

@@ -117,7 +117,7 @@ async def test_a_watch_carries_its_options() -> None:
 async def test_writing_verbs() -> None:
     pod = KubeObject.from_dict(POD)
     async with against() as (client, server):
-        pods = client.core_v1.pods
+        pods = client.resource("pods")
         await pods("a").create(pod, dry_run=True, field_manager="m", field_validation="Strict")
         await pods.create({"metadata": {"name": "p"}})
         await pods.replace(pod)
@@ -251,7 +251,7 @@ async def test_built_in_resources_need_no_question() -> None:
             client,
             client.core_v1.pods,
             client.rbac_v1.roles,
-            client.rbac_authorization_k8s_io_v1.roles,
+            client.rbac_v1.roles,
             client.autoscaling_v2.horizontalpodautoscalers,
             client.resource("deploy"),
             client.resource("deployments.apps"),
@@ -290,7 +290,7 @@ async def test_other_resources_are_looked_up_when_first_used() -> None:
 
     async with against(by_path) as (client, server):
         for resource in (
-            client.shop_example_com_v1.widgets,
+            client.shop_example_com_v1.widgets,  # type: ignore[attr-defined]
             client.resource("widgets.shop.example.com"),
             client.resource(api_version="shop.example.com/v1", kind="Widget"),
         ):
@@ -298,7 +298,8 @@ async def test_other_resources_are_looked_up_when_first_used() -> None:
             await resource("a").get("w")
         with pytest.raises(UnknownResource):
             await client.resource("nothing").list()
-        assert (await client.shop_v1.widgets.api_resource()).kind == "Widget"
+        by_part = client.shop_v1.widgets  # type: ignore[attr-defined]
+        assert (await by_part.api_resource()).kind == "Widget"
 
     gets = [one.path for one in server.requests if one.path.endswith("/w")]
     assert gets == ["/apis/shop.example.com/v1/namespaces/a/widgets/w"] * 6
@@ -308,9 +309,9 @@ async def test_other_resources_are_looked_up_when_first_used() -> None:
 async def test_the_client_says_what_it_does_not_know() -> None:
     async with against(answer(200, {"gitVersion": "v1"})) as (client, server):
         with pytest.raises(AttributeError):
-            _ = client.pods
+            _ = client.pods  # type: ignore[attr-defined]
         with pytest.raises(AttributeError):
-            _ = client.core_v1._private
+            _ = client.core_v1._private  # type: ignore[attr-defined]
         for wrong in ({}, {"kind": "Pod"}, {"name": "pods", "kind": "Pod"}):
             with pytest.raises(InvalidRequest):
                 client.resource(**wrong)

@@ -71,7 +71,7 @@ async def review(client: Client, token: str, *audiences: str) -> dict[str, Any]:
 async def is_let_in(server: RunningServer, token: str) -> bool:
     async with server.client(token) as bearer:
         try:
-            await bearer.authentication_k8s_io_v1.selfsubjectreviews.create({})
+            await bearer.authentication_v1.selfsubjectreviews.create({})
         except Unauthorized:
             return False
     return True

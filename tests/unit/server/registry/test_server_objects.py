@@ -16,11 +16,11 @@ Get = Callable[[Client], Awaitable[Any]]
 
 
 async def role(client: Client) -> Any:
-    return (await client.rbac_authorization_k8s_io_v1.clusterroles.get("system:node")).to_dict()
+    return (await client.rbac_v1.clusterroles.get("system:node")).to_dict()
 
 
 async def schema(client: Client) -> Any:
-    return (await client.flowcontrol_apiserver_k8s_io_v1.flowschemas.get("catch-all")).to_dict()
+    return (await client.flowcontrol_v1.flowschemas.get("catch-all")).to_dict()
 
 
 async def first(clock: VirtualClock, get: Get) -> Any:
@@ -69,7 +69,7 @@ async def test_it_is_stored_as_if_it_had_been_created_by_a_client() -> None:
 
 
 async def _create(client: Client, obj: Any) -> Any:
-    return (await client.rbac_authorization_k8s_io_v1.clusterroles.create(obj)).to_dict()
+    return (await client.rbac_v1.clusterroles.create(obj)).to_dict()
 
 
 def _compared(obj: Any) -> Any:

@@ -38,7 +38,7 @@ def is_outdated(request: KubeObject, now: float) -> bool:
     if is_older("Approved", APPROVED_S if is_issued(request) else PENDING_S):
         return True
     if not (request.status or {}).get("conditions"):
-        return now - parse_time(request.metadata.creationTimestamp) > PENDING_S
+        return now - parse_time(request["metadata"]["creationTimestamp"]) > PENDING_S
     return find(request, "Approved") is not None and _has_expired(request, now)
 
 

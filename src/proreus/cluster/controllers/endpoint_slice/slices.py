@@ -30,7 +30,7 @@ class Slices:
 
     def __init__(self, context: ControllerContext, writes: OwnWrites) -> None:
         self.informer = context.owned_informer("endpointslices.discovery.k8s.io")
-        self._api = context.client.discovery_k8s_io_v1.endpointslices
+        self._api = context.client.discovery_v1.endpointslices
         self._writes = writes
 
     async def write(self, owner: KubeObject, wanted: list[JsonObject]) -> None:
