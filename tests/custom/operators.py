@@ -19,7 +19,7 @@ import orjson
 from tests.running_server import RunningServer
 
 Kubectl = Callable[..., str]
-PATIENCE_S = 100  # a test has twenty seconds more
+PATIENCE_S = 100
 PATIENCE = f"--timeout={PATIENCE_S}s"
 
 

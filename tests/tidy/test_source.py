@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,11 +17,13 @@ FUNCTION_LINES_MAX = 60
 BANNED_WORDS = {"manager", "helper", "helpers", "util", "utils", "common", "misc", "impl"}
 # Kubernetes' own words stay: the field is called manager.
 ALLOWED_NAMES = {"managed_fields", "field_manager"}
+Trees = list[tuple[Path, ast.Module]]
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
-    for module in MODULES:
-        yield module.relative_to(ROOT), ast.parse(module.read_text())
+@pytest.fixture(scope="module")
+def trees() -> Trees:
+    """Parsed once, and dropped with the last test: they are millions of objects."""
+    return [(module.relative_to(ROOT), ast.parse(module.read_text())) for module in MODULES]
 
 
 def test_source_files_fit_in_a_readers_head() -> None:
@@ -45,10 +46,10 @@ def test_test_files_fit_in_a_readers_head() -> None:
     assert not long, f"split these by behaviour (at most {TEST_LINES_MAX} lines): {long}"
 
 
-def test_functions_fit_on_a_screen() -> None:
+def test_functions_fit_on_a_screen(trees: Trees) -> None:
     long = {
         f"{path}:{node.name}": lines
-        for path, tree in trees()
+        for path, tree in trees
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES_MAX
@@ -57,15 +58,15 @@ def test_functions_fit_on_a_screen() -> None:
     assert not long, f"give the parts of these functions names: {long}"
 
 
-def test_every_module_says_what_it_is() -> None:
-    silent = [str(path) for path, tree in trees() if not ast.get_docstring(tree)]
+def test_every_module_says_what_it_is(trees: Trees) -> None:
+    silent = [str(path) for path, tree in trees if not ast.get_docstring(tree)]
 
     assert not silent, f"begin these with a docstring that says what they are: {silent}"
 
 
-def test_names_say_what_a_thing_is() -> None:
+def test_names_say_what_a_thing_is(trees: Trees) -> None:
     vague: list[str] = []
-    for path, tree in trees():
+    for path, tree in trees:
         words = set(path.stem.split("_"))
         if words & BANNED_WORDS and path.stem not in ALLOWED_NAMES:
             vague.append(str(path))
@@ -78,7 +79,7 @@ def test_names_say_what_a_thing_is() -> None:
     assert not vague, f"name these by what they are: {vague}"
 
 
-def test_time_comes_from_the_clock() -> None:
+def test_time_comes_from_the_clock(trees: Trees) -> None:
     """aio.clock is the only reader of time, so that everything runs on a virtual one."""
     banned = {
         ("time", "time"),
@@ -89,7 +90,7 @@ def test_time_comes_from_the_clock() -> None:
         ("datetime", "utcnow"),
     }
     found: list[str] = []
-    for path, tree in trees():
+    for path, tree in trees:
         if "aio" in path.parts:
             continue
         for node in ast.walk(tree):
@@ -101,6 +102,8 @@ def test_time_comes_from_the_clock() -> None:
                 found.append(f"{path}:{node.lineno} {node.value.id}.{node.attr}")
             elif (
                 isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "sleep"
                 and ast.unparse(node.func) == "asyncio.sleep"
                 and ast.unparse(node.args[0]) != "0"
             ):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "proreus"
@@ -16,6 +17,7 @@ SHARED_NAMES = {
     "Plan": "what one sync of a controller is to do: each controller has its own",
     "Request": "controller-runtime's word for a reconciled key, and HTTP's own",
 }
+Trees = dict[str, ast.Module]
 # Words that hide which mechanism is meant: authorize, validate, report, render, old, snapshot …
 VAGUE_WORDS = {
     "told", "tells", "judge", "judged", "judgement", "shown", "shows", "moment", "former",
@@ -23,8 +25,8 @@ VAGUE_WORDS = {
 }  # fmt: skip
 
 
-@cache
-def trees() -> dict[str, ast.Module]:
+@pytest.fixture(scope="module")
+def trees() -> Trees:
     return {
         path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text())
         for path in sorted(SOURCE.rglob("*.py"))
@@ -35,9 +37,9 @@ def words(name: str) -> set[str]:
     return {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
-def test_no_two_public_classes_share_a_name() -> None:
+def test_no_two_public_classes_share_a_name(trees: Trees) -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for path, tree in trees().items():
+    for path, tree in trees.items():
         if path.startswith(MIRROR):
             continue
         for node in ast.walk(tree):
@@ -50,9 +52,9 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert not shared, f"one idea has one class, different ideas have different names: {shared}"
 
 
-def test_names_use_the_words_of_the_field() -> None:
+def test_names_use_the_words_of_the_field(trees: Trees) -> None:
     vague: list[str] = []
-    for path, tree in trees().items():
+    for path, tree in trees.items():
         if words(Path(path).stem) & VAGUE_WORDS:
             vague.append(path)
         for node in ast.walk(tree):
