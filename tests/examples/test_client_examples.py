@@ -105,7 +105,7 @@ async def test_the_controller_greets_and_mends_its_greeting(cluster: Cluster) ->
         await program.says("greeted default/a")
 
         assert made["data"]["text"] == "Hello, World!"
-        mended = await maps.wait_for("a-greeting", lambda found: found is not None)
+        mended = await maps.wait_for("a-greeting", lambda found: found is not None, timeout_s=60)
         assert mended is not None and mended.uid != made.uid
 
 
@@ -121,7 +121,7 @@ async def test_a_second_operator_takes_over_when_the_first_ends(cluster: Cluster
             # Whoever was faster leads; ending it must bring the other to work.
             await deployments.create({"metadata": {"name": "first"}, "spec": spec})
             await deployments.wait_for(
-                "first", lambda d: d is not None and not d["spec"].get("paused")
+                "first", lambda d: d is not None and not d["spec"].get("paused"), timeout_s=60
             )
         await deployments.create({"metadata": {"name": "second"}, "spec": spec})
         await second.says("unpaused default/second")

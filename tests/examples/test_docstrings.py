@@ -112,7 +112,7 @@ async def test_an_example_in_a_docstring_runs(
     config = ServerConfig(data_dir=tmp_path, tls=True, kubeconfig=tmp_path / "kubeconfig")
     async with running_server(config) as server, surroundings(server) as names:
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             if code.co_flags & inspect.CO_COROUTINE:
                 await eval(code, names)
             else:

@@ -49,7 +49,7 @@ async def check_history(storage: SqliteStorage, items: tuple[StoredValue, ...]) 
     page = await storage.list("/registry/counters/", revision=after)
     state = {item.key: item for item in page.items}
     newest = await storage.current_revision()
-    async with storage.watch("/registry/counters/", after=after) as watch, asyncio.timeout(20):
+    async with storage.watch("/registry/counters/", after=after) as watch, asyncio.timeout(60):
         while after < newest:
             batch = await anext(watch)
             for change in batch.changes:

@@ -43,7 +43,7 @@ async def test_who_has_no_rights_reaches_no_resource(server: RunningServer) -> N
     """Guarantee: no one in where they do not belong"""
     answers: dict[str, int] = {}
     headers = {"Authorization": f"Bearer {server.token}", "Impersonate-User": "ann"}
-    async with httpx.AsyncClient(base_url=server.url, headers=headers) as ann:
+    async with httpx.AsyncClient(base_url=server.url, headers=headers, timeout=60) as ann:
         for resource in server.api.catalog:
             if resource.plural in OF_ONESELF:
                 continue
@@ -61,7 +61,7 @@ async def test_who_has_no_rights_reaches_no_resource(server: RunningServer) -> N
 async def test_the_unknown_reach_health_and_version_alone(server: RunningServer) -> None:
     """Guarantee: no one in where they do not belong"""
     others = ("/api", "/apis", "/metrics", "/openapi/v2", "/api/v1/nodes", "/healthz/etcd", "/x")
-    async with httpx.AsyncClient(base_url=server.url) as nobody:
+    async with httpx.AsyncClient(base_url=server.url, timeout=60) as nobody:
         public = {path: (await nobody.get(path)).status_code for path in PUBLIC}
         hidden = {path: (await nobody.get(path)).status_code for path in others}
 

@@ -76,7 +76,7 @@ async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
     deployments = stage.client.apps_v1.deployments("default")
     definitions = stage.client.apiextensions_v1.customresourcedefinitions
     await definitions.create(METRICS_API)
-    await definitions.wait_for("pods.metrics.k8s.io", "condition=Established")
+    await definitions.wait_for("pods.metrics.k8s.io", "condition=Established", timeout_s=60)
     await deployments.create(web(2))
     await stage.wait(deployments, "web", lambda it: told_status(it).get("availableReplicas") == 2)
     metrics = stage.client.resource(api_version="metrics.k8s.io/v1beta1", kind="PodMetrics")

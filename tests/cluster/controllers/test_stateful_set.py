@@ -249,17 +249,18 @@ def _spec() -> dict[str, Any]:
 
 
 async def test_a_revision_whose_name_is_taken_gets_another(stage: Stage) -> None:
-    sets = stage.client.apps_v1.statefulsets("default")
-    revisions = stage.client.apps_v1.controllerrevisions("default")
-    await sets.create(stateful_set(0))
-    first = await stage.wait(sets, "db", lambda it: told_status(it).get("updateRevision"))
+    """The name is made of the template alone: a set in another namespace shows it beforehand."""
+    wish = stateful_set(1)
+    elsewhere = stage.client.apps_v1.statefulsets("kube-public")
+    await elsewhere.create({**wish, "metadata": {"name": "db"}})
+    first = await stage.wait(elsewhere, "db", lambda it: told_status(it).get("updateRevision"))
     assert first is not None
     taken = first.status.updateRevision
-    await sets.delete("db", propagation="Background")
-    await revisions.wait_deleted(taken, timeout_s=60)
+    sets = stage.client.apps_v1.statefulsets("default")
+    revisions = stage.client.apps_v1.controllerrevisions("default")
     await revisions.create({"metadata": {"name": taken}, "data": {"not": "ours"}, "revision": 1})
 
-    await sets.create(stateful_set(1))
+    await sets.create(wish)
 
     done = await stage.wait(sets, "db", has(1))
     assert done is not None

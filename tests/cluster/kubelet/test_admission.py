@@ -21,7 +21,7 @@ NODE = "node-1"
 @pytest_asyncio.fixture
 async def node(client: Client) -> AsyncIterator[str]:
     async with background(Kubelet(client, SystemClock(), [NODE]).run()):
-        await client.core_v1.nodes.wait_for(NODE, "condition=Ready")
+        await client.core_v1.nodes.wait_for(NODE, "condition=Ready", timeout_s=60)
         yield NODE
 
 
@@ -43,7 +43,7 @@ PORT = [{"containerPort": 21017, "hostPort": 21017}]
 
 async def ended(client: Client, name: str) -> KubeObject:
     found = await client.core_v1.pods("default").wait_for(
-        name, lambda pod: pod is not None and pod.status.phase == "Failed"
+        name, lambda pod: pod is not None and pod.status.phase == "Failed", timeout_s=60
     )
     assert found is not None
     return found
@@ -54,7 +54,7 @@ async def test_a_rejected_pod_has_failed_with_the_reason_and_an_event_tells_it(
 ) -> None:
     pods = client.core_v1.pods("default")
     await pods.create(pod("first", ports=PORT))
-    await pods.wait_for("first", "condition=Ready")
+    await pods.wait_for("first", "condition=Ready", timeout_s=60)
 
     await pods.create(pod("second", ports=PORT))
     await pods.create(pod("hungry", resources={"requests": {"cpu": "600"}}))
@@ -71,7 +71,7 @@ async def test_a_rejected_pod_has_failed_with_the_reason_and_an_event_tells_it(
                 break
     for name in ("second", "hungry"):
         await pods.delete(name)
-        await pods.wait_deleted(name)
+        await pods.wait_deleted(name, timeout_s=60)
 
 
 async def test_a_label_that_was_just_given_counts(client: Client, node: str) -> None:
@@ -84,7 +84,7 @@ async def test_a_label_that_was_just_given_counts(client: Client, node: str) -> 
     for wanted in (picky, wrong):
         await pods.create(wanted)
 
-    await pods.wait_for("picky", "condition=Ready")
+    await pods.wait_for("picky", "condition=Ready", timeout_s=60)
     assert (await ended(client, "wrong")).status.reason == "NodeAffinity"
 
 
@@ -93,7 +93,7 @@ async def test_a_pod_of_a_stateful_set_is_made_again_until_its_node_takes_it(
 ) -> None:
     pods = client.core_v1.pods("default")
     await pods.create(pod("first", ports=PORT))
-    await pods.wait_for("first", "condition=Ready")
+    await pods.wait_for("first", "condition=Ready", timeout_s=60)
     labels = {"app": "set"}
     content = {
         "apiVersion": "apps/v1",
@@ -109,7 +109,7 @@ async def test_a_pod_of_a_stateful_set_is_made_again_until_its_node_takes_it(
     async with background(run_controllers(client, SystemClock(), controllers=wanted)):
         await client.apps_v1.statefulsets("default").create(content)
         rejected: list[str] = []
-        async with pods.watch(label_selector="app=set") as events:
+        async with asyncio.timeout(60), pods.watch(label_selector="app=set") as events:
             async for event in events:
                 if event.type == "MODIFIED" and event.object.status.phase == "Failed":
                     rejected.append(event.object.uid)
@@ -117,7 +117,7 @@ async def test_a_pod_of_a_stateful_set_is_made_again_until_its_node_takes_it(
                     break
 
         await pods.delete("first")
-        running = await pods.wait_for("set-0", "condition=Ready")
+        running = await pods.wait_for("set-0", "condition=Ready", timeout_s=60)
 
     assert running is not None
     assert running.uid not in rejected
@@ -134,8 +134,10 @@ async def test_a_pod_that_is_over_takes_no_room(client: Client, node: str, phase
         "proreus.dev/exit-code": code,
     }
     await pods.create(over)
-    await pods.wait_for("over", lambda pod: pod is not None and pod.status.phase == phase)
+    await pods.wait_for(
+        "over", lambda pod: pod is not None and pod.status.phase == phase, timeout_s=60
+    )
 
     await pods.create(pod("next", ports=PORT))
 
-    await pods.wait_for("next", "condition=Ready")
+    await pods.wait_for("next", "condition=Ready", timeout_s=60)

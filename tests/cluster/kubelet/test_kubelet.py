@@ -20,7 +20,7 @@ NODES = node_names(3)
 async def nodes(client: Client) -> AsyncIterator[list[str]]:
     async with background(Kubelet(client, SystemClock(), NODES).run()):
         for name in NODES:
-            await client.core_v1.nodes.wait_for(name, "condition=Ready")
+            await client.core_v1.nodes.wait_for(name, "condition=Ready", timeout_s=60)
         yield NODES
 
 
@@ -39,7 +39,7 @@ def in_phase(phase: str) -> Callable[[KubeObject | None], bool]:
 
 
 async def until(client: Client, name: str, met: Callable[[KubeObject | None], bool]) -> KubeObject:
-    found = await client.core_v1.pods("default").wait_for(name, met)
+    found = await client.core_v1.pods("default").wait_for(name, met, timeout_s=60)
     assert found is not None
     return found
 
@@ -49,7 +49,7 @@ async def test_nodes_register_with_a_lease_and_take_pods(client: Client, nodes: 
         return node is not None and not node.spec.taints
 
     for name in nodes:
-        node = await client.core_v1.nodes.wait_for(name, is_open)
+        node = await client.core_v1.nodes.wait_for(name, is_open, timeout_s=60)
         assert node is not None
         assert node["status"]["allocatable"]["pods"] == "110"
         lease = await client.coordination_v1.leases("kube-node-lease").get(name)
@@ -62,7 +62,7 @@ async def test_nodes_register_with_a_lease_and_take_pods(client: Client, nodes: 
 async def test_a_pod_on_our_node_runs_with_an_address(client: Client, nodes: list[str]) -> None:
     await client.core_v1.pods.create(pod("web", nodes[1]))
 
-    found = await client.core_v1.pods("default").wait_for("web", "condition=Ready")
+    found = await client.core_v1.pods("default").wait_for("web", "condition=Ready", timeout_s=60)
 
     assert found is not None
     assert found.status.phase == "Running"
@@ -114,7 +114,7 @@ async def test_a_pod_with_a_finalizer_is_ended_and_stays(client: Client, nodes: 
 
     assert (await until(client, "held", is_over)).status.phase == "Succeeded"
     await client.core_v1.pods("default").patch("held", {"metadata": {"finalizers": None}})
-    await client.core_v1.pods("default").wait_deleted("held")
+    await client.core_v1.pods("default").wait_deleted("held", timeout_s=60)
 
 
 async def test_exits_and_crashes_show_in_the_status(client: Client, nodes: list[str]) -> None:
@@ -132,7 +132,7 @@ async def test_exits_and_crashes_show_in_the_status(client: Client, nodes: list[
         return waiting is not None and waiting.reason == "CrashLoopBackOff"
 
     looping = await until(client, "loop", is_looping)
-    assert looping.status.containerStatuses[0].restartCount == 1
+    assert looping.status.containerStatuses[0].restartCount >= 1  # it goes on while we look
     assert looping.status.phase == "Running"
 
 
@@ -148,7 +148,7 @@ async def test_a_node_that_was_given_up_is_ready_again_once_its_kubelet_is(clien
     )
 
     async with background(Kubelet(client, SystemClock(), ["doubted"]).run()):
-        await client.core_v1.nodes.wait_for("doubted", "condition=Ready")
+        await client.core_v1.nodes.wait_for("doubted", "condition=Ready", timeout_s=60)
 
 
 async def test_what_ran_before_keeps_its_address_from_those_that_are_new(client: Client) -> None:
@@ -190,7 +190,7 @@ async def test_a_pod_whose_host_has_another_address_now_reports_that_one_alone(
     async with background(Kubelet(client, SystemClock(), NODES[:1]).run()):
         found = await until(client, "web", in_phase("Running"))
         await client.core_v1.pods("default").delete("web")
-        await client.core_v1.pods("default").wait_deleted("web")
+        await client.core_v1.pods("default").wait_deleted("web", timeout_s=60)
 
     assert [one.ip for one in found.status.hostIPs] == [found.status.hostIP]
     assert [one.ip for one in found.status.podIPs] == [found.status.podIP]
@@ -207,7 +207,7 @@ async def test_a_node_reports_its_present_addresses_alone(client: Client) -> Non
     await client.core_v1.nodes.create({**node, "status": {"addresses": former}})
 
     async with background(Kubelet(client, SystemClock(), ["moved"]).run()):
-        found = await client.core_v1.nodes.wait_for("moved", "condition=Ready")
+        found = await client.core_v1.nodes.wait_for("moved", "condition=Ready", timeout_s=60)
 
     assert found is not None
     assert [one.type for one in found.status.addresses or ()] == ["InternalIP", "Hostname"]
@@ -226,7 +226,7 @@ async def test_pods_stay_ready_when_the_clock_was_set_back_while_the_kubelet_was
     pods = client.core_v1.pods("default")
     async with background(Kubelet(client, _Ahead(), NODES[:1]).run()):
         await client.core_v1.pods.create(pod("web", NODES[0]))
-        before = await pods.wait_for("web", "condition=Ready")
+        before = await pods.wait_for("web", "condition=Ready", timeout_s=60)
     assert before is not None
     seen: list[str] = []
 

@@ -23,7 +23,7 @@ NODE = "node-1"
 async def node(client: Client) -> AsyncIterator[str]:
     settings = KubeletSettings(missing_images=("nowhere/*",))
     async with background(Kubelet(client, SystemClock(), [NODE], settings).run()):
-        await client.core_v1.nodes.wait_for(NODE, "condition=Ready")
+        await client.core_v1.nodes.wait_for(NODE, "condition=Ready", timeout_s=60)
         yield NODE
 
 
@@ -79,14 +79,14 @@ async def test_a_pod_starts_when_the_config_map_it_lacks_appears(
     pods = client.core_v1.pods("default")
     await pods.create(content)
 
-    await pods.wait_for("web", waiting(reason))
+    await pods.wait_for("web", waiting(reason), timeout_s=60)
     await saw(client, *event)
     made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "later"}}
     await client.core_v1.configmaps("default").create({**made, "data": {"key": "value"}})
 
-    await pods.wait_for("web", "condition=Ready")
+    await pods.wait_for("web", "condition=Ready", timeout_s=60)
     await pods.delete("web")
-    await pods.wait_deleted("web")
+    await pods.wait_deleted("web", timeout_s=60)
 
 
 async def test_a_trust_bundle_that_is_not_there_is_waited_for(client: Client, node: str) -> None:
@@ -106,24 +106,24 @@ async def test_a_container_starts_when_its_image_is_no_longer_missing(
     content["metadata"]["annotations"] = {"proreus.dev/missing-image": "web:*"}
     await pods.create(content)
 
-    await pods.wait_for("web", waiting("ErrImagePull"))
-    await pods.wait_for("web", waiting("ImagePullBackOff"))
+    await pods.wait_for("web", waiting("ErrImagePull"), timeout_s=60)
+    await pods.wait_for("web", waiting("ImagePullBackOff"), timeout_s=60)
     await saw(client, "Failed", 'Failed to pull image "web:2"')
     await saw(client, "BackOff", 'Back-off pulling image "web:2"')
     await pods.patch("web", {"metadata": {"annotations": {"proreus.dev/missing-image": None}}})
 
-    await pods.wait_for("web", "condition=Ready")
+    await pods.wait_for("web", "condition=Ready", timeout_s=60)
 
 
 async def test_images_that_the_nodes_lack_can_be_replaced(client: Client, node: str) -> None:
     pods = client.core_v1.pods("default")
     await pods.create(pod(image="nowhere/web:1", imagePullPolicy="Never"))
-    await pods.wait_for("web", waiting("ErrImageNeverPull"))
+    await pods.wait_for("web", waiting("ErrImageNeverPull"), timeout_s=60)
 
     image = {"name": "c", "image": "elsewhere/web:1"}
     await pods.patch("web", {"spec": {"containers": [image]}}, type="strategic")
 
-    await pods.wait_for("web", "condition=Ready")
+    await pods.wait_for("web", "condition=Ready", timeout_s=60)
 
 
 async def test_an_annotation_that_cannot_be_read_is_an_event(client: Client, node: str) -> None:
@@ -163,7 +163,7 @@ async def test_an_index_of_a_job_fails_by_its_exit_code_and_the_others_go_on(
     wanted = {"job": CONTROLLERS["job"]}
     async with background(run_controllers(client, SystemClock(), controllers=wanted)):
         await jobs.create(job)
-        done = await jobs.wait_for("indexed", "condition=Failed")
+        done = await jobs.wait_for("indexed", "condition=Failed", timeout_s=60)
 
     assert done is not None
     assert (done.status.failedIndexes, done.status.completedIndexes) == ("1", "0,2")

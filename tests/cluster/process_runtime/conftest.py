@@ -132,5 +132,5 @@ async def stage(server: RunningServer, tmp_path: Path) -> AsyncIterator[Stage]:
     async with Client(replace(server.config(), rate_limit=None)) as client:
         settings = KubeletSettings("process", folder)
         async with background(Kubelet(client, SystemClock(), [NODE], settings).run()):
-            await client.core_v1.nodes.wait_for(NODE, "condition=Ready")
+            await client.core_v1.nodes.wait_for(NODE, "condition=Ready", timeout_s=60)
             yield Stage(server, client, folder)

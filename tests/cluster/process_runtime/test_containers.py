@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Any
 
@@ -133,10 +134,10 @@ async def test_a_process_gets_its_grace_and_then_is_killed(stage: Stage) -> None
     pods = stage.client.core_v1.pods("default")
     seen: list[int] = []
 
-    async with pods.watch(field_selector="metadata.name=stubborn") as events:
+    async with asyncio.timeout(60), pods.watch(field_selector="metadata.name=stubborn") as events:
         await pods.delete("stubborn")
         async for event in events:
-            ended = event.object.status.containerStatuses
+            ended = event.object.status.containerStatuses if event.type != "BOOKMARK" else None
             if ended and ended[0].state.terminated:
                 seen.append(ended[0].state.terminated.exitCode)
             if event.type == "DELETED":
@@ -160,7 +161,7 @@ async def test_a_process_may_end_by_itself_within_its_grace(stage: Stage) -> Non
     assert state(pod).state.terminated.exitCode == 0
     assert (await stage.logs("polite")).split() == ["up", "bye"]
     await pods.patch("polite", {"metadata": {"finalizers": None}})
-    await pods.wait_deleted("polite")
+    await pods.wait_deleted("polite", timeout_s=60)
 
 
 async def test_everything_a_container_started_ends_with_it(stage: Stage) -> None:
@@ -207,7 +208,6 @@ async def test_hooks_run_after_the_start_and_before_the_end(stage: Stage) -> Non
         "hooked",
         shell("while :; do sleep 0.1; done", lifecycle=lifecycle, volumeMounts=mounts),
         volumes=[{"name": "keep", "emptyDir": {}}],
-        terminationGracePeriodSeconds=5,
     )
     await stage.ready("hooked")
     pods = stage.client.core_v1.pods("default")
@@ -236,7 +236,11 @@ async def test_a_container_whose_first_hook_fails_is_killed(stage: Stage) -> Non
 
 
 async def test_a_pod_has_its_time_and_no_more(stage: Stage) -> None:
-    await stage.run("brief", shell("sleep 1000"), activeDeadlineSeconds=1)
+    await stage.run("brief", shell("echo up; exec sleep 1000"))
+    await stage.wrote("brief", "up")  # or its time may be over before it has begun
+
+    patch = {"spec": {"activeDeadlineSeconds": 1}}
+    await stage.client.core_v1.pods("default").patch("brief", patch)
 
     pod = await stage.phase("brief", "Failed")
 
@@ -298,7 +302,9 @@ async def test_readiness_comes_and_goes_with_its_probe(stage: Stage) -> None:
     await stage.ready("door")
     door.unlink()
 
-    closed = await stage.client.core_v1.pods("default").wait_for("door", "condition=Ready=False")
+    closed = await stage.client.core_v1.pods("default").wait_for(
+        "door", "condition=Ready=False", timeout_s=60
+    )
     assert closed is not None
     ready = next(c for c in closed.status.conditions or () if c.type == "Ready")
     assert ready.reason == "ContainersNotReady"

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from proreus.cluster.kubelet.runtimes.process.guard_process import FolderInUse
 from proreus.cluster.kubelet.runtimes.process.runtime import ProcessRuntime
 from proreus.testing.server import RunningServer
 from tests.cluster.process_runtime.conftest import Stage, shell, state
+from tests.ports import reserved_port
 from tests.processes import wait_gone
 from tests.running_server import running_server
 
@@ -47,10 +47,10 @@ def kubelet(kubeconfig: Path | None, folder: Path) -> Iterator[subprocess.Popen[
 
 
 async def pids(path: Path, count: int) -> list[int]:
-    """Of the processes that a container wrote down; each look is a turn of the loop."""
+    """Of the processes that a container wrote down; nobody announces a file."""
     async with asyncio.timeout(60):
-        while not path.exists() or len(path.read_text().split()) < count:
-            await asyncio.to_thread(os.sched_yield)
+        while not path.exists() or len(path.read_text().split()) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
     return [int(pid) for pid in path.read_text().split()]
 
 
@@ -98,7 +98,7 @@ async def test_a_killed_kubelet_takes_its_containers_along_and_the_next_starts_t
 
         second.send_signal(signal.SIGINT)
 
-        assert await asyncio.to_thread(second.wait, 30) == 0
+        assert await asyncio.to_thread(second.wait, 60) == 0
         for pid in after:
             await wait_gone(pid)
 
@@ -116,6 +116,7 @@ async def test_files_that_a_container_replaced_by_fifos_hold_up_neither_kubelet_
     running = await on_node(outside, "running", shell(SPOIL + "exec sleep 1000"))
     with kubelet(outside.server.kubeconfig, tmp_path) as first:
         await outside.phase("ended", "Succeeded")
+        await outside.ready("running")  # a start that was never reported is no restart
         before = await pids(root_of(outside, running) / "pids", 1)
         first.kill()
         first.wait(timeout=60)
@@ -191,9 +192,6 @@ def _has_succeeded(pod: KubeObject | None) -> bool:
 
 
 async def test_containers_go_on_without_the_api_server(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = ("--port", str(taken.getsockname()[1]))
     script = "echo $$$$ > pid; while ! test -e go; do sleep 0.05; done; echo seen"
     body = {
         "apiVersion": "v1",
@@ -207,12 +205,15 @@ async def test_containers_go_on_without_the_api_server(tmp_path: Path) -> None:
     }
     without = ("--disable-admission-plugins", "ServiceAccount")  # which a controller would make
     with contextlib.ExitStack() as programs:
+        port = ("--port", str(programs.enter_context(reserved_port())))
         with running_server(tmp_path, *port, *without) as server:
             config = load_config(server.kubeconfig)
             programs.enter_context(kubelet(server.kubeconfig, tmp_path))
             async with Client(config) as client:
                 await client.core_v1.pods("default").create(body)
-                pod = await client.core_v1.pods("default").wait_for("patient", "condition=Ready")
+                pod = await client.core_v1.pods("default").wait_for(
+                    "patient", "condition=Ready", timeout_s=60
+                )
             assert pod is not None
             server.process.kill()
         root = tmp_path / "kubelet" / NODE / "pods" / pod.uid / "containers/c1/root"
@@ -224,7 +225,7 @@ async def test_containers_go_on_without_the_api_server(tmp_path: Path) -> None:
         with running_server(tmp_path, *port) as server:
             async with Client(config) as client:
                 pods = client.core_v1.pods("default")
-                await pods.wait_for("patient", _has_succeeded)
+                await pods.wait_for("patient", _has_succeeded, timeout_s=60)
                 assert await pods.logs("patient") == "seen\n"
 
 

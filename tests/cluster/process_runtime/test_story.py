@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
-import os
 import shutil
 import signal
-import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
@@ -15,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.up.kubectl import kubectl_of
+from tests.cluster.up.kubectl import Kubectl, kubectl_of
+from tests.ports import reserved_port
+from tests.processes import wait_gone
 from tests.running_server import RunningServer, running_server
 
 pytestmark = pytest.mark.skipif(
@@ -75,12 +76,6 @@ def deployment(port: int, color: str) -> str:
     return json.dumps({**body, "spec": spec})
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
-
-
 @contextlib.contextmanager
 def forwarded(cluster: RunningServer, target: str, port: int) -> Iterator[str]:
     process = subprocess.Popen(
@@ -101,17 +96,29 @@ def read(url: str) -> str:
 
 
 def containers_of(process: subprocess.Popen[str]) -> list[int]:
-    """Its children, but the one that stands guard."""
+    """Its children, but the one that stands guard, and those that end meanwhile."""
     said = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-    environments = {int(pid): Path(f"/proc/{pid}/environ").read_bytes() for pid in said.split()}
-    return [pid for pid, found in environments.items() if b"PROREUS_ROOT=" in found]
+    found = []
+    for pid in map(int, said.split()):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if b"PROREUS_ROOT=" in Path(f"/proc/{pid}/environ").read_bytes():
+                found.append(pid)
+    return found
+
+
+def pods_of(kubectl: Kubectl, count: int) -> list[str]:
+    """Once there are so many, those that are on their way out included."""
+    names = ("get", "pods", "-l", "app=web", "-o", "name")
+    return kubectl.until(lambda said: len(said.split()) == count, *names).split()
 
 
 def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -> None:
-    port = free_port()
-    with running_server(tmp_path, "--runtime", "process", command="up") as cluster:
+    with (
+        reserved_port() as port,
+        running_server(tmp_path, "--runtime", "process", command="up") as cluster,
+    ):
         kubectl = kubectl_of(cluster)
-        kubectl("wait", "--for=create", "node/node-1", "--timeout=30s")
+        kubectl("wait", "--for=create", "node/node-1", "--timeout=60s")
         kubectl("create", "configmap", "site", "--from-literal=text=hello")
 
         kubectl("apply", "-f", "-", stdin=deployment(port, "red"))
@@ -129,13 +136,13 @@ def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -
 
         kubectl("apply", "-f", "-", stdin=deployment(port, "blue"))
         kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+        pods_of(kubectl, 3)
         with forwarded(cluster, "deployment/web", port) as url:
             assert read(url).split()[:2] == ["servus", "blue"]
 
         kubectl("scale", "deployment/web", "--replicas=1")
         kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-        kubectl("wait", "--for=jsonpath={.status.replicas}=1", "deployment/web", "--timeout=60s")
-        (left,) = kubectl("get", "pods", "-l", "app=web", "-o", "name").split()[-1:]
+        (left,) = pods_of(kubectl, 1)
         assert "listening" in kubectl("logs", left)
         processes = containers_of(cluster.process)
 
@@ -144,8 +151,7 @@ def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -
 
     assert processes
     for pid in processes:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+        asyncio.run(wait_gone(pid))
 
 
 def test_a_job_runs_its_programs(tmp_path: Path) -> None:

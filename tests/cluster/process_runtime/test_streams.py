@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import os
 import shutil
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from tests.cluster.process_runtime.conftest import Stage, shell
+from tests.ports import reserved_port
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
@@ -98,9 +98,11 @@ async def test_an_attachment_hears_and_speaks_to_the_first_process(stage: Stage)
 
 
 async def test_ports_are_forwarded_to_the_pod_s_own_address(stage: Stage) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    with reserved_port() as port:
+        await _forward_to_second(stage, port)
+
+
+async def _forward_to_second(stage: Stage, port: int) -> None:
     container: dict[str, Any] = {
         "command": ["python3", "-m", "http.server", str(port), "--bind", "$(POD_IP)"],
         "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],

@@ -62,7 +62,7 @@ async def told(client: Client, reason: str) -> KubeObject:
 
 
 async def node_of(client: Client, name: str) -> str:
-    found = await client.core_v1.pods("default").wait_for(name, is_placed)
+    found = await client.core_v1.pods("default").wait_for(name, is_placed, timeout_s=60)
     assert found is not None
     return str(found.spec.nodeName)
 
@@ -109,7 +109,7 @@ async def test_a_pod_without_a_place_says_why_and_is_placed_once_there_is_one(
         "1 No preemption victims found for incoming pod."
     )
     waiting = await client.core_v1.pods("default").wait_for(
-        "big", lambda it: is_unschedulable(it) and scheduled(it).get("message") == why
+        "big", lambda it: is_unschedulable(it) and scheduled(it).get("message") == why, timeout_s=60
     )
     assert scheduled(waiting)["lastTransitionTime"]
 
@@ -166,9 +166,9 @@ async def test_a_more_important_pod_takes_the_room_of_a_lesser_one(client: Clien
 
     await pods.create(pod("greater", cpu="800m", priorityClassName="important"))
     leaving = await pods.wait_for(
-        "lesser", lambda it: it is not None and bool(it.metadata.deletionTimestamp)
+        "lesser", lambda it: it is not None and bool(it.metadata.deletionTimestamp), timeout_s=60
     )
-    waiting = await pods.wait_for("greater", is_unschedulable)
+    waiting = await pods.wait_for("greater", is_unschedulable, timeout_s=60)
 
     assert leaving is not None
     assert waiting is not None
@@ -179,7 +179,7 @@ async def test_a_more_important_pod_takes_the_room_of_a_lesser_one(client: Clien
 
     # Room that is being made is not for others, even if they come first when it is free.
     await pods.create(pod("late", cpu="800m"))
-    await pods.wait_for("late", is_unschedulable)
+    await pods.wait_for("late", is_unschedulable, timeout_s=60)
     await pods.delete("lesser", grace_period_s=0)
     assert await node_of(client, "greater") == "n"
     assert not is_placed(await pods.get("late"))
@@ -201,11 +201,13 @@ async def test_who_is_still_more_important_takes_the_room_that_is_being_made(
     await node_of(client, "lesser")
 
     await pods.create(pod("greater", cpu="800m", priorityClassName="high"))
-    await pods.wait_for("greater", lambda it: nominated(it) == "n")
+    await pods.wait_for("greater", lambda it: nominated(it) == "n", timeout_s=60)
     await pods.create(pod("greatest", cpu="800m", priorityClassName="highest"))
 
-    await pods.wait_for("greatest", lambda it: nominated(it) == "n")
-    await pods.wait_for("greater", lambda it: is_unschedulable(it) and not nominated(it))
+    await pods.wait_for("greatest", lambda it: nominated(it) == "n", timeout_s=60)
+    await pods.wait_for(
+        "greater", lambda it: is_unschedulable(it) and not nominated(it), timeout_s=60
+    )
     await pods.delete("lesser", grace_period_s=0)
     assert await node_of(client, "greatest") == "n"
     assert not is_placed(await pods.get("greater"))

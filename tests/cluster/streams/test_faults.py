@@ -18,7 +18,7 @@ from proreus.testing.virtual_clock import VirtualClock
 from tests.cluster.streams.conftest import Stage, staged
 from tests.cluster.streams.test_port_forward import Web, web  # noqa: F401
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 SLEEP = ["sh", "-c", "echo up; sleep 600"]
 
 
@@ -147,8 +147,8 @@ async def test_a_slow_reader_holds_up_its_own_log_and_nothing_else(
         through(to_server, stage) as client,
         client.core_v1.pods("default").follow_logs("web") as lines,
     ):
-        to_server.black_hole()
         await anext(lines)
+        to_server.black_hole()
         for _ in range(200):
             await stage.client.core_v1.pods("default").get("web")
         # What the kernel takes for four sockets, and a few buffers of ours.

@@ -51,7 +51,9 @@ async def test_the_certificate_for_kubelets_is_no_credential_at_the_api_server(
     assert files is not None
     context = contexts.trusting_context(files.kubelet_client)
     token = {"Authorization": f"Bearer {stage.server.token}"}
-    async with httpx.AsyncClient(base_url=stage.server.url, verify=context) as kubelets_caller:
+    async with httpx.AsyncClient(
+        base_url=stage.server.url, verify=context, timeout=60
+    ) as kubelets_caller:
         refused = [await kubelets_caller.get(path) for path in ("/api/v1/secrets", "/version")]
         admin = await kubelets_caller.get("/api/v1/secrets", headers=token)
 

@@ -34,12 +34,12 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         client = await parts.enter_async_context(server.client())
         kubelet = Kubelet(client, clock, [NODE], settings)
         await parts.enter_async_context(background(kubelet.run()))
-        await client.core_v1.nodes.wait_for(NODE, "condition=Ready")
+        await client.core_v1.nodes.wait_for(NODE, "condition=Ready", timeout_s=60)
         yield client
         pods = client.core_v1.pods("default")
         for pod in await pods.list():
             await pods.delete(pod.name, grace_period_s=0)
-            await pods.wait_deleted(pod.name)
+            await pods.wait_deleted(pod.name, timeout_s=60)
 
 
 async def run(client: Client, script: str, *, until: str = "condition=Ready", **more: Any) -> None:

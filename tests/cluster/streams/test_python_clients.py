@@ -66,7 +66,7 @@ async def test_the_official_client_runs_a_command(stage: Stage, official: Any) -
             stdin=True, stdout=True, stderr=True, tty=False, _preload_content=False,
         )  # fmt: skip
         running.write_stdin("hello\n")
-        running.run_forever(timeout=20)
+        running.run_forever(timeout=60)
         said = running.read_stdout(), running.read_stderr(), running.returncode
         running.close()
         return said
@@ -88,7 +88,7 @@ async def test_the_official_client_forwards_a_port(
         )  # fmt: skip
         socket = forward.socket(web.port)
         socket.setblocking(True)
-        socket.settimeout(20)
+        socket.settimeout(60)
         socket.sendall(b"GET /official HTTP/1.1\r\nHost: pod\r\n\r\n")
         seen = b""
         while not seen.endswith(BODY[-100:]):
@@ -107,7 +107,7 @@ async def test_the_official_client_hears_of_a_closed_port(stage: Stage, official
             Api(official).connect_get_namespaced_pod_portforward, "web", "default", ports="1"
         )
         socket = forward.socket(1)
-        socket.settimeout(20)
+        socket.settimeout(60)
         assert socket.recv(1) == b""
         forward.close()
         return str(forward.error(1))

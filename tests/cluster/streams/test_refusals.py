@@ -20,6 +20,7 @@ def kubelet_client(stage: Stage, pair: PairFiles | None) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         base_url=f"https://127.0.0.1:{stage.kubelet.port}",
         verify=contexts.trusting_context(pair),
+        timeout=60,
     )
 
 

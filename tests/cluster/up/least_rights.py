@@ -41,8 +41,9 @@ class Asked:
 
 
 def asked_by_parts(log: Path) -> list[Asked]:
-    """Parts say that they are one in their User-Agent."""
-    events = [json.loads(line) for line in log.read_text().splitlines()]
+    """Parts say that they are one in their User-Agent. The last line may be half written."""
+    whole, _, _ = log.read_text().rpartition("\n")
+    events = [json.loads(line) for line in whole.splitlines()]
     return [
         Asked(
             event["user"]["username"],

@@ -81,10 +81,10 @@ def test_a_replica_set_keeps_its_number_and_lets_go_what_does_not_match(kubectl:
     kubectl("delete", first, "--timeout=60s")
     kubectl("label", second, "app=free", "--overwrite")
     kubectl.until(lambda said: len(said.split()) == 3, "get", "pods", "-l", "app=web", "-o", "name")
-    kubectl("wait", "--for=jsonpath={.status.readyReplicas}=3", "rs/web", "--timeout=60s")
     kubectl.until(lambda said: not said, "get", second, "-o", OWNER)
+    kubectl("wait", "--for=condition=Ready", "pods", "-l", "app=web", "--timeout=60s")
 
-    # It comes back as one too many; the one that costs least to lose goes.
+    # It comes back as one too many; of those that are ready the one that costs least to lose goes.
     cheap = min(names(kubectl, "app=web"))
     kubectl("annotate", cheap, "controller.kubernetes.io/pod-deletion-cost=-1")
     kubectl("label", second, "app=web", "--overwrite")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from proreus.cli.main import main
+from proreus.client import Client, load_config
+from tests.closing import all_closed
 from tests.cluster.up.kubectl import Kubectl, kubectl_of
 from tests.running_server import running_server
 
@@ -106,15 +109,24 @@ def test_a_simulated_container_has_a_log_and_no_processes(kubectl: Kubectl) -> N
     kubectl("delete", "pod", "quiet", "--timeout=60s")
 
 
-def test_events_are_forgotten_after_their_time(tmp_path: Path) -> None:
+async def test_events_are_forgotten_after_their_time(tmp_path: Path) -> None:
     with running_server(tmp_path, "--event-ttl", "3s", command="up") as cluster:
         kubectl = kubectl_of(cluster)
-        kubectl("run", "web", "--image=nginx")
+        async with (
+            Client(load_config(cluster.kubeconfig)) as client,
+            client.core_v1.events("default").watch() as events,
+        ):
+            kubectl("run", "web", "--image=nginx")
+            # Watched: by the time that kubectl has asked, it may be forgotten.
+            async with asyncio.timeout(60):
+                while (await anext(events)).object["reason"] != "Scheduled":
+                    pass
 
-        kubectl.tells("Successfully assigned default/web", "get", "events")
+        kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
         kubectl.until(lambda said: not said, "get", "events", "-A", "-o", "name")
 
         assert "Running" in kubectl("get", "pod", "web")
+    await all_closed()
 
 
 def test_real_processes_are_one_node(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from proreus.client import Client, load_config
 from tests.closing import all_closed
+from tests.ports import reserved_port
 
 END_TIMEOUT_S = 60
 
@@ -109,16 +110,15 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(folder: Path, command: str, *flags: str, module: str = "") -> Iterator[Cluster]:
-    """``command`` is ``server`` or ``up``; a second start takes the port of the first."""
-    where = ["--data-dir", str(folder / "data")]
-    main = Program(command, [*where, "--port", "0", *flags], folder / f"{command}.log", module)
-    main.start()
-    port = main.said.strip().rpartition(":")[2]
-    main.flags = [*where, "--port", port, *flags]
-    made = Cluster(folder, main)
-    try:
-        yield made
-    finally:
-        for program in (*made.parts.values(), main):
-            if program.process is not None:
-                program.kill()
+    """``command`` is ``server`` or ``up``, on the same port each time it is started."""
+    with reserved_port() as port:
+        where = ["--data-dir", str(folder / "data"), "--port", str(port)]
+        main = Program(command, [*where, *flags], folder / f"{command}.log", module)
+        made = Cluster(folder, main)
+        try:
+            main.start()
+            yield made
+        finally:
+            for program in (*made.parts.values(), main):
+                if program.process is not None:
+                    program.kill()

@@ -24,14 +24,16 @@ from proreus.server.config import ServerConfig
 from proreus.testing.tcp_proxy import TcpProxy
 from tests.faults.informer.meddler import Meddler
 from tests.hurried_clock import HurriedClock
+from tests.ports import reserved_port
 
 HURRY = 5
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that announces itself to nobody; the test's timeout is the deadline."""
-    while not condition():  # noqa: ASYNC110
-        await asyncio.sleep(0.005)
+    """Wait for a condition that announces itself to nobody."""
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
 
 
 class Witness:
@@ -58,12 +60,12 @@ class Witness:
 class Scene:
     """Everything above, running."""
 
-    def __init__(self, data_dir: Path, etcd: tuple[str, ...]) -> None:
+    def __init__(self, data_dir: Path, port: int, etcd: tuple[str, ...]) -> None:
         self._data_dir = data_dir
         self._etcd = etcd
         self._server = contextlib.AsyncExitStack()
         self._chance = random.Random(7)
-        self._port = 0
+        self._port = port
         self.witness = Witness()
         self.proxy: TcpProxy
         self.meddler: Meddler
@@ -76,9 +78,7 @@ class Scene:
         config = ServerConfig(
             data_dir=self._data_dir, etcd=self._etcd, port=self._port, shutdown_grace_s=0.2
         )
-        server = await self._server.enter_async_context(ApiServer(config))
-        self._port = int(server.url.rpartition(":")[2])
-        return server
+        return await self._server.enter_async_context(ApiServer(config))
 
     async def stop_server(self) -> None:
         await self._server.aclose()
@@ -138,9 +138,9 @@ class Scene:
 async def scene(
     data_dir: Path, *, stream_lists: bool, etcd: tuple[str, ...] = ()
 ) -> AsyncIterator[Scene]:
-    made = Scene(data_dir, etcd)
     clock = HurriedClock(HURRY)
     async with contextlib.AsyncExitStack() as parts:
+        made = Scene(data_dir, parts.enter_context(reserved_port()), etcd)
         server = await made.start_server()
         parts.push_async_callback(made.stop_server)
         made.proxy = await parts.enter_async_context(TcpProxy("127.0.0.1", made._port))
