@@ -87,8 +87,9 @@ async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
 
     await scalers.create(autoscaler())
 
-    await stage.wait(deployments, "web", lambda it: it and it.spec.replicas == 4)
+    # First what its next round writes over.
     notification = await stage.wait(scalers, "web", says("AbleToScale", "SucceededRescale"))
+    await stage.wait(deployments, "web", lambda it: it and it.spec.replicas == 4)
     assert notification is not None
     shown = notification.status.currentMetrics[0].resource.current
     assert (shown.averageUtilization, shown.averageValue) == (160, "160m")
