@@ -4,14 +4,15 @@ Every component has a client of its own and talks to the server over the wire, a
 one process, so that it can move to another machine without a change. One that dies is started again
 from nothing, with back-off and a line in the log (STYLE.md, 8).
 
-A component's code is loaded when it first runs, in a thread: the server is ready before everything
-that will use it has been imported.
+A component's code is loaded when it first runs, in a thread, one component at a time: the server is
+ready before everything that will use it has been imported.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -33,6 +34,9 @@ CONTROLLER_MANAGER, SCHEDULER = "system:kube-controller-manager", "system:kube-s
 NODES = "system:nodes"
 _RESTART_S, _RESTART_MAX_S = 0.5, 30.0
 _Run = Callable[["Client"], Awaitable[None]]
+# Two threads that import a package and a module of it wait for each other; Python resolves that by
+# giving one of them a module that is not complete yet.
+_IMPORTING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +106,15 @@ def _kubelet(
 
 def _loaded_later(name: str, load: Callable[[], _Run], user: str = "") -> Component:
     async def run(client: Client) -> None:
-        run = await asyncio.to_thread(load)
+        run = await asyncio.to_thread(_load_alone, load)
         await run(client)
 
     return Component(name, run, user)
+
+
+def _load_alone(load: Callable[[], _Run]) -> _Run:
+    with _IMPORTING:
+        return load()
 
 
 async def run_component(part: Component, config: ClientConfig, clock: Clock) -> None:

@@ -119,7 +119,7 @@ async def test_events_are_forgotten_after_their_time(tmp_path: Path) -> None:
             kubectl("run", "web", "--image=nginx")
             # Watched: by the time that kubectl has asked, it may be forgotten.
             async with asyncio.timeout(60):
-                while (await anext(events)).object["reason"] != "Scheduled":
+                while (await anext(events)).object.get("reason") != "Scheduled":
                     pass
 
         kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
