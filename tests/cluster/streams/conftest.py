@@ -84,19 +84,6 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
         yield made
 
 
-@pytest_asyncio.fixture
-async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
-    """The administrator's, without our own client."""
-    files = stage.server.api.credentials.tls
-    assert files is not None
-    trust = ssl.create_default_context(cafile=str(files.authority.certificate))
-    headers = {"Authorization": f"Bearer {stage.server.token}"}
-    async with httpx.AsyncClient(
-        base_url=stage.server.url, verify=trust, headers=headers, timeout=60
-    ) as one:
-        yield one
-
-
 @contextlib.asynccontextmanager
 async def staged(tmp_path: Path, clock: Clock) -> AsyncIterator[Stage]:
     streams = LocalStreams()
@@ -184,5 +171,7 @@ async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
     assert files is not None
     trust = ssl.create_default_context(cafile=str(files.authority.certificate))
     headers = {"Authorization": f"Bearer {stage.server.token}"}
-    async with httpx.AsyncClient(base_url=stage.server.url, verify=trust, headers=headers) as one:
+    async with httpx.AsyncClient(
+        base_url=stage.server.url, verify=trust, headers=headers, timeout=60
+    ) as one:
         yield one
