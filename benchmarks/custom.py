@@ -46,13 +46,13 @@ def _schemas() -> list[Row]:
     obj = {"spec": _value(4, 7)}
     prune(obj, parsed)
 
-    def judged() -> None:
+    def validated() -> None:
         prune(obj, parsed)
         default(obj, parsed)
         validate_object(obj, parsed)
 
     fields = _count(schema)
-    return [Row(f"judge an object of a schema of {fields} fields", _ms(judged), "ms")]
+    return [Row(f"validate an object of a schema of {fields} fields", _ms(validated), "ms")]
 
 
 def _well_known() -> list[Row]:

@@ -1,4 +1,4 @@
-"""An HTTPS server of a test's own, in the test's loop: it answers what it is told to."""
+"""An HTTPS server of a test's own, in the test's loop: it answers what the test sets."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class Watch:
         return self._events
 
     @property
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """Every event as a short sentence."""
         return [str(event) for event in self.events]
 

@@ -2,7 +2,7 @@
 
 CPU is the server's, from the kernel, whatever the load costs beside it; rates share the machine
 with the load. Updates are whole: their latency is from a writer's send to a watcher's receipt.
-What is asked of a server under load is asked ROUNDS times and the middle answer told: a disk that
+What is asked of a server under load is asked ROUNDS times and the middle answer counts: a disk that
 holds up one commit for a second spoils one round, not the answer.
 """
 

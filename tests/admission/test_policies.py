@@ -260,7 +260,7 @@ async def test_an_expression_asks_the_authorizer_about_the_requests_user(client:
     assert (await created(client)).name == "a"
 
 
-async def test_the_status_of_a_policy_tells_which_expressions_ask_for_what_is_not_there() -> None:
+async def test_the_status_of_a_policy_reports_which_expressions_ask_for_what_is_not_there() -> None:
     config = ServerConfig(admission=AdmissionOptions(checks_policy_types=True))
     async with running_server(config) as server, server.client() as client:
         deployments = {**rule("deployments", group="apps"), "apiVersions": ["v1"]}

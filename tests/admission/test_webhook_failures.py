@@ -83,8 +83,8 @@ async def test_a_broken_webhook_refuses_or_is_passed_over_as_its_policy_says(
     )
     await maps.create(config_map("a"))
 
-    told = f'Internal error occurred: failed calling webhook "{name}.example.com": '
-    assert refused.value.message.startswith(told + why.format(url=process.url(name)))
+    beginning = f'Internal error occurred: failed calling webhook "{name}.example.com": '
+    assert refused.value.message.startswith(beginning + why.format(url=process.url(name)))
     assert (refused.value.status["code"], refused.value.status["reason"]) == (500, "InternalError")
 
 
@@ -117,7 +117,7 @@ async def test_a_webhook_of_an_unknown_authority_is_not_believed(
         await client.core_v1.configmaps("default").create(config_map("a"))
 
 
-async def test_all_validating_webhooks_are_heard_and_the_first_refusal_is_told(
+async def test_all_validating_webhooks_are_heard_and_the_first_refusal_is_reported(
     client: Client, process: WebhookProcess, name: str
 ) -> None:
     def deny(why: str) -> Behaviour:
@@ -151,7 +151,7 @@ async def test_metrics_count_calls_refusals_and_failures(
 
     with pytest.raises(ApiError):
         await client.core_v1.configmaps("default").create(config_map("a"))
-    told = (await client.get_raw("/metrics")).decode()
+    scraped = (await client.get_raw("/metrics")).decode()
 
     def counted(metric: str, of: str, **labels: str) -> str:
         all_of = {"name": f"{of}.example.com", "type": "validating", **labels}
@@ -160,13 +160,13 @@ async def test_metrics_count_calls_refusals_and_failures(
 
     created = {"operation": "CREATE"}
     refusal = {"error_type": "no_error", "rejection_code": "409"}
-    assert counted("webhook_rejection_count", denying, **created, **refusal) in told
-    assert counted("webhook_fail_open_count", failing) in told
+    assert counted("webhook_rejection_count", denying, **created, **refusal) in scraped
+    assert counted("webhook_fail_open_count", failing) in scraped
     for hook, code, rejected in ((failing, "500", "false"), (denying, "409", "true")):
         labels = {"code": code, "rejected": rejected}
-        assert counted("webhook_request_total", hook, **created, **labels) in told
+        assert counted("webhook_request_total", hook, **created, **labels) in scraped
         took = counted("webhook_admission_duration_seconds_count", hook, **created,
                        rejected=rejected)  # fmt: skip
-        assert took in told
+        assert took in scraped
     for metric in ("match_condition_exclusions_total", "match_condition_evaluation_seconds_count"):
-        assert counted(metric, name, **created, kind="webhook") in told
+        assert counted(metric, name, **created, kind="webhook") in scraped

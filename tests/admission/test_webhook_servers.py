@@ -107,9 +107,9 @@ async def test_connections_are_asked_about_with_what_they_want(
     async with aiohttp.ClientSession(headers=headers) as session:
         at = f"{server.url}/api/v1/namespaces/default/pods/a/{path}"
         async with session.post(at) as answer:
-            told = await answer.json()
+            body = await answer.json()
 
-    assert told["message"].endswith("denied the request: not today")
+    assert body["message"].endswith("denied the request: not today")
     (asked,) = process.requests(name)
     assert (asked["operation"], asked["name"]) == ("CONNECT", "a")
     assert (asked["kind"]["kind"], asked["object"]["kind"]) == (kind, kind)
@@ -174,7 +174,7 @@ async def test_kubectl_creates_and_applies_through_a_mutating_webhook(
         await configure(client, "Mutating", process.hook(name))
         manifest.write_bytes(json.encode(config_map("a")))
         created = await kubectl("create", "-f", str(manifest))
-        shown = await kubectl("get", "configmap", "a", "-o", "jsonpath={.data}")
+        printed = await kubectl("get", "configmap", "a", "-o", "jsonpath={.data}")
         manifest.write_bytes(json.encode({**config_map("b"), "data": {"key": "new"}}))
         applied = await kubectl("apply", "--server-side", "-f", str(manifest))
         again = await kubectl("apply", "--server-side", "-f", str(manifest))
@@ -182,6 +182,6 @@ async def test_kubectl_creates_and_applies_through_a_mutating_webhook(
         denied = await kubectl("delete", "configmap", "a")
 
     assert created == "configmap/a created\n"
-    assert shown == '{"key":"value","more":"text"}'
+    assert printed == '{"key":"value","more":"text"}'
     assert applied == again == "configmap/b serverside-applied\n"
     assert f'admission webhook "{name}.example.com" denied the request: not today' in denied

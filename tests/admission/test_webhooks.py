@@ -68,8 +68,8 @@ async def test_a_validating_webhook_refuses_in_its_own_words(
     with pytest.raises(Forbidden) as refused:
         await created(client)
 
-    told = f'admission webhook "{name}.example.com" denied the request: not today'
-    assert refused.value.message == told
+    message = f'admission webhook "{name}.example.com" denied the request: not today'
+    assert refused.value.message == message
     with pytest.raises(NotFound):
         await client.core_v1.configmaps("default").get("a")
 
@@ -145,7 +145,7 @@ async def test_configurations_of_admission_are_never_refused_by_a_webhook(
     await created(client)
 
 
-async def test_a_dry_run_is_told_to_the_webhook_and_stores_nothing(
+async def test_a_dry_run_is_announced_to_the_webhook_and_stores_nothing(
     client: Client, process: WebhookProcess, name: str
 ) -> None:
     process.behave(name, {"patch": LABEL})

@@ -194,9 +194,9 @@ async def test_no_token_is_ever_logged(world: World, issuer: TestIssuer) -> None
 
             await until(is_in, world.clock)
             assert await name_of(server, bad) == ""
-            shown = repr(server.api) + repr(server.api.config)
+            rendered = repr(server.api) + repr(server.api.config)
 
-    said = str(logs) + shown
+    said = str(logs) + rendered
     for token in (good, bad, server.token):
         assert token not in said
         assert token.rpartition(".")[2] not in said

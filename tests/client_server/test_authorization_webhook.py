@@ -209,7 +209,7 @@ async def test_a_wrong_configuration_is_refused_at_the_start(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("modes", "told"),
+    ("modes", "message"),
     [
         (("Webhook",), "authorization-mode Webhook's authorization config file not passed"),
         (("RBAC", "RBAC"), 'authorization-mode "RBAC" has mode specified more than once'),
@@ -217,11 +217,11 @@ async def test_a_wrong_configuration_is_refused_at_the_start(tmp_path: Path) -> 
         (("Nope",), "the authorization mode must be a list of"),
     ],
 )
-def test_a_wrong_mode_is_refused_in_a_sentence(modes: tuple[str, ...], told: str) -> None:
+def test_a_wrong_mode_is_refused_in_a_sentence(modes: tuple[str, ...], message: str) -> None:
     with pytest.raises(ConfigInvalid) as refused:
         ServerConfig(authorization_mode=modes)
 
-    assert str(refused.value).startswith(told)
+    assert str(refused.value).startswith(message)
 
 
 async def test_a_server_may_deny_everything_but_to_masters() -> None:

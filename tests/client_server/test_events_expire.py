@@ -1,4 +1,4 @@
-"""Events are kept for an hour, or as long as the server is told, and then go as if deleted."""
+"""Events are kept for an hour, or as long as a flag says, and then go as if deleted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def two(events: AsyncIterator[WatchEvent]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite", "etcd"])
-async def test_an_event_goes_and_its_watchers_are_told(storage: str, tmp_path: Path) -> None:
+async def test_an_event_goes_and_its_watchers_are_notified(storage: str, tmp_path: Path) -> None:
     about = {"kind": "Pod", "namespace": "default", "name": "web"}
     body = {"metadata": {"name": "e"}, "involvedObject": about, "reason": "Started"}
     async with (
@@ -49,13 +49,13 @@ async def test_an_event_goes_and_its_watchers_are_told(storage: str, tmp_path: P
         maps = client.core_v1.configmaps("default")
         before = (await core.list()).resource_version
         async with (
-            core.watch(resource_version=before) as told,
-            newer.watch(resource_version=before) as told_newer,
+            core.watch(resource_version=before) as watched,
+            newer.watch(resource_version=before) as watched_newer,
             asyncio.timeout(60),
         ):
             await core.create(body)
             await maps.create({"metadata": {"name": "stays"}})
-            seen, also = await two(told), await two(told_newer)
+            seen, also = await two(watched), await two(watched_newer)
         left = (await core.list()).items
         stays = await maps.get("stays")
 

@@ -1,4 +1,4 @@
-"""Flow schemas and priority levels of a running server: made, kept, followed, told in headers."""
+"""Flow schemas and priority levels of a running server: made, kept, followed, named in headers."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ async def test_a_restart_restores_suggested_specs_unless_their_annotation_is_gon
     assert precedences == [800, 77]
 
 
-async def test_levels_queues_and_requests_are_shown_as_text(server: RunningServer) -> None:
+async def test_levels_queues_and_requests_are_rendered_as_text(server: RunningServer) -> None:
     folder = "/debug/api_priority_and_fairness"
     levels = (await get(server, f"{folder}/dump_priority_levels")).text.splitlines()
 

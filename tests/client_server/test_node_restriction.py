@@ -66,7 +66,7 @@ async def made(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> di
     return found
 
 
-async def told(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> str:
+async def refusal(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> str:
     """The reason of a refusal; "" if it succeeded."""
     answer = await client.post(path, json=body)
     return "" if answer.status_code in (200, 201) else str(answer.json()["message"])
@@ -108,22 +108,22 @@ async def test_a_node_gets_tokens_that_end_with_its_own_pods_only(
     theirs = await made(admin, PODS, pod("theirs", "n2", api_token))
     forbidden = 'serviceaccounts "s" is forbidden: '
 
-    assert await told(node, TOKENS, token_of(own)) == ""
-    assert await told(node, TOKENS, token_of(None)) == (
+    assert await refusal(node, TOKENS, token_of(own)) == ""
+    assert await refusal(node, TOKENS, token_of(None)) == (
         f"{forbidden}node requested token not bound to a pod"
     )
-    assert "not bound to a pod" in await told(node, TOKENS, token_of(own, kind="Secret"))
-    assert await told(node, TOKENS, token_of(own, uid="")) == (
+    assert "not bound to a pod" in await refusal(node, TOKENS, token_of(own, kind="Secret"))
+    assert await refusal(node, TOKENS, token_of(own, uid="")) == (
         f"{forbidden}node requested token with a pod binding without a uid"
     )
-    assert await told(node, TOKENS, token_of(own, uid="other")) == (
+    assert await refusal(node, TOKENS, token_of(own, uid="other")) == (
         f"{forbidden}the UID in the bound object reference (other) does not match the UID in "
         "record. The object might have been deleted and then recreated"
     )
-    assert await told(node, TOKENS, token_of(theirs)) == (
+    assert await refusal(node, TOKENS, token_of(theirs)) == (
         f"{forbidden}node requested token bound to a pod scheduled on a different node"
     )
-    assert await told(node, TOKENS, token_of(own, name="gone")) == 'pod "gone" not found'
+    assert await refusal(node, TOKENS, token_of(own, name="gone")) == 'pod "gone" not found'
 
 
 async def test_a_node_gets_tokens_for_audiences_that_volumes_of_the_pod_name(
@@ -134,12 +134,12 @@ async def test_a_node_gets_tokens_for_audiences_that_volumes_of_the_pod_name(
     plain = await made(admin, PODS, pod("plain", "n1"))
     who = 'serviceaccounts "s" is forbidden: system:node:n1 is not authorized to request tokens for'
 
-    assert await told(node, TOKENS, token_of(wanted, "vault")) == ""
+    assert await refusal(node, TOKENS, token_of(wanted, "vault")) == ""
     for bound, audience in ((wanted, "other"), (wanted, SERVERS_OWN), (plain, "vault")):
-        refused = await told(node, TOKENS, token_of(bound, audience))
+        refused = await refusal(node, TOKENS, token_of(bound, audience))
         assert refused == f'{who} audience "{audience}"'
-    assert await told(node, TOKENS, token_of(plain)) == f'{who} audience ""'
-    assert (await told(node, TOKENS, token_of(wanted, "vault", "other"))).endswith(
+    assert await refusal(node, TOKENS, token_of(plain)) == f'{who} audience ""'
+    assert (await refusal(node, TOKENS, token_of(wanted, "vault", "other"))).endswith(
         "node may only request 0 or 1 audiences"
     )
 
@@ -170,10 +170,10 @@ async def test_a_node_gets_tokens_for_audiences_of_drivers_that_mount_the_volume
     lost = {"persistentVolumeClaim": {"claimName": "gone"}}
     waiting = await made(admin, PODS, pod("waiting", "n1", lost))
 
-    assert await told(node, TOKENS, token_of(inline, "vault")) == ""
-    assert await told(node, TOKENS, token_of(claimed, "vault")) == ""
-    assert "not authorized" in await told(node, TOKENS, token_of(inline, "other"))
-    assert (await told(node, TOKENS, token_of(waiting, "vault"))).endswith(
+    assert await refusal(node, TOKENS, token_of(inline, "vault")) == ""
+    assert await refusal(node, TOKENS, token_of(claimed, "vault")) == ""
+    assert "not authorized" in await refusal(node, TOKENS, token_of(inline, "other"))
+    assert (await refusal(node, TOKENS, token_of(waiting, "vault"))).endswith(
         'error validating audience "vault": persistentvolumeclaim "gone" not found'
     )
 
@@ -187,11 +187,11 @@ async def test_a_node_evicts_and_deletes_its_own_pods_only(
     def eviction(name: str) -> dict[str, Any]:
         return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
 
-    assert await told(node, f"{PODS}/theirs/eviction", eviction("theirs")) == (
+    assert await refusal(node, f"{PODS}/theirs/eviction", eviction("theirs")) == (
         'pods "theirs" is forbidden: node n1 can only evict pods with spec.nodeName set to itself'
     )
-    assert await told(node, f"{PODS}/gone/eviction", eviction("gone")) == 'pod "gone" not found'
-    assert await told(node, f"{PODS}/own/eviction", eviction("own")) == ""
+    assert await refusal(node, f"{PODS}/gone/eviction", eviction("gone")) == 'pod "gone" not found'
+    assert await refusal(node, f"{PODS}/own/eviction", eviction("own")) == ""
     refused = (await node.delete(f"{PODS}/theirs")).json()["message"]
     assert "can only delete pods with spec.nodeName set to itself" in refused
 
@@ -206,14 +206,14 @@ async def test_a_node_with_every_right_is_a_node_nevertheless(
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}},
     }
 
-    assert (await told(root, f"{PODS}/own/binding", binding)).endswith(
+    assert (await refusal(root, f"{PODS}/own/binding", binding)).endswith(
         "unexpected pod subresource \"binding\", only 'status' and 'eviction' are allowed"
     )
-    assert (await told(root, f"{CORE}/persistentvolumeclaims", claim)).endswith(
+    assert (await refusal(root, f"{CORE}/persistentvolumeclaims", claim)).endswith(
         'persistentvolumeclaims "c" is forbidden: may only update PVC status'
     )
-    assert "can only create mirror pods" in await told(root, PODS, pod("new", "n1"))
-    assert await told(root, f"{CORE}/configmaps", {"metadata": {"name": "free"}}) == ""
+    assert "can only create mirror pods" in await refusal(root, PODS, pod("new", "n1"))
+    assert await refusal(root, f"{CORE}/configmaps", {"metadata": {"name": "free"}}) == ""
 
 
 async def test_a_mirror_pod_refers_to_nothing(
@@ -228,7 +228,7 @@ async def test_a_mirror_pod_refers_to_nothing(
             "annotations": {"kubernetes.io/config.mirror": "x"},
             "ownerReferences": [owner],
         }
-        refused = await told(node, f"{PODS}?dryRun=All", mirror)
+        refused = await refusal(node, f"{PODS}?dryRun=All", mirror)
         return refused.partition("can not create pods that reference ")[2]
 
     template = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}
@@ -251,19 +251,19 @@ async def test_a_node_asks_for_certificates_of_itself_only(node: httpx.AsyncClie
     async def asked(common_name: str, signer: str) -> str:
         pem = request_pem(common_name, ["system:nodes"])
         body = signing_request("r", pem, f"kubernetes.io/{signer}")
-        return await told(node, f"{REQUESTS}?dryRun=All", body)
+        return await refusal(node, f"{REQUESTS}?dryRun=All", body)
 
-    refusal = (
+    wrong_name = (
         'certificatesigningrequests.certificates.k8s.io "r" is forbidden: can only create a node '
         "CSR with CN=system:node:n1"
     )
     for signer in (client, serving):
         assert await asked("system:node:n1", signer) == ""
         for other in ("system:node:n2", "system:node:n10", "n1", ""):
-            assert await asked(other, signer) == refusal
+            assert await asked(other, signer) == wrong_name
     assert await asked("somebody", "kube-apiserver-client") == ""
     garbage = signing_request("r", b"x", f"kubernetes.io/{client}")
-    assert (await told(node, REQUESTS, garbage)).endswith(
+    assert (await refusal(node, REQUESTS, garbage)).endswith(
         "unable to parse csr: PEM block type must be CERTIFICATE REQUEST"
     )
 
@@ -289,7 +289,7 @@ async def test_a_node_asks_for_certificates_of_its_pods_from_signers_they_name(
             "stubPKCS10Request": "eA==",
             **changes,
         }
-        refused = await told(node, POD_CERTIFICATES, {"metadata": {"name": "r"}, "spec": spec})
+        refused = await refusal(node, POD_CERTIFICATES, {"metadata": {"name": "r"}, "spec": spec})
         return refused.removeprefix('podcertificaterequests.certificates.k8s.io "r" is forbidden: ')
 
     assert await asked(nodeName="n2") == (
@@ -318,8 +318,8 @@ async def test_a_node_publishes_slices_of_its_own_devices_only(
         spec = {"driver": "d.example", "nodeName": owner, "pool": pool}
         return {"metadata": {"name": name}, "spec": spec}
 
-    assert (await told(node, SLICES, of("n2", "a"))).endswith(
+    assert (await refusal(node, SLICES, of("n2", "a"))).endswith(
         "can only create ResourceSlice with the same NodeName as the requesting node"
     )
-    assert await told(node, SLICES, of("n1", "a")) == ""
+    assert await refusal(node, SLICES, of("n1", "a")) == ""
     assert (await node.delete(f"{SLICES}/a")).status_code == 200

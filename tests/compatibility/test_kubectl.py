@@ -173,7 +173,7 @@ def test_scale_and_rollout_status(kubectl: Kubectl) -> None:
     assert "successfully rolled out" in kubectl("rollout", "status", "deploy/web", "--timeout=60s")
 
 
-def test_describe_tells_about_an_object_and_its_events(kubectl: Kubectl, namespace: str) -> None:
+def test_describe_prints_an_object_and_its_events(kubectl: Kubectl, namespace: str) -> None:
     kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
 
     text = kubectl("describe", "deploy", "web")

@@ -71,12 +71,12 @@ def test_an_approved_request_becomes_a_login(
     certificate.write_bytes(base64.b64decode(issued))
     key.write_bytes(private_key())
     empty.touch()
-    told = kubectl(
+    printed = kubectl(
         "auth", "whoami", "-o", "json", "--kubeconfig", str(empty), "--server", cluster.url,
         "--certificate-authority", str(cluster.ca_file),
         "--client-certificate", str(certificate), "--client-key", str(key),
     )  # fmt: skip
-    user = json.loads(told)["status"]["userInfo"]
+    user = json.loads(printed)["status"]["userInfo"]
     assert (user["username"], user["groups"]) == ("ann", ["dev", "system:authenticated"])
 
 

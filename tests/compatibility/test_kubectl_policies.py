@@ -34,7 +34,7 @@ spec:
 """
 
 
-def test_a_violated_policy_is_shown_in_its_words(
+def test_a_violated_policy_is_reported_in_its_words(
     run_kubectl: Callable[..., str], server: RunningServer, namespace: str
 ) -> None:
     policy = POLICY.replace("NAMESPACE", namespace)

@@ -75,14 +75,14 @@ async def test_teams_do_what_they_like_in_their_namespace_and_nothing_elsewhere(
             )
         ),
     ):
-        told = [await shell.run(line) for line in lines[first:]]
+        answers = [await shell.run(line) for line in lines[first:]]
         roles = client.resource("clusterroles.rbac.authorization.k8s.io")
         await roles.wait_for("edit", lambda role: bool(role and role.to_dict().get("rules")))
         own = await shell.run("kubectl create configmap c --from-literal a=b -n shop")
         other = await shell.run("kubectl get secrets -n bank")
 
-    created = [each for each in told if "created" in each]
-    assert len(created) == 4, told
-    assert told[-1].startswith("no"), told
+    created = [each for each in answers if "created" in each]
+    assert len(created) == 4, answers
+    assert answers[-1].startswith("no"), answers
     assert own == "configmap/c created\n"
     assert 'User "ann" cannot list resource "secrets"' in other

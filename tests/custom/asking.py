@@ -40,5 +40,5 @@ async def until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def conditions(client: Client, name: str) -> dict[str, tuple[str, str, str]]:
     """Status, reason and message by type."""
-    told = (await definitions(client).get(name)).to_dict()["status"].get("conditions") or ()
-    return {one["type"]: (one["status"], one["reason"], one["message"]) for one in told}
+    found = (await definitions(client).get(name)).to_dict()["status"].get("conditions") or ()
+    return {one["type"]: (one["status"], one["reason"], one["message"]) for one in found}

@@ -57,7 +57,7 @@ async def test_a_protected_group_needs_an_approval(
 
 
 @pytest.mark.parametrize(
-    ("approved", "told"),
+    ("approved", "condition"),
     [
         (
             "https://example.com/pull/1",
@@ -69,12 +69,12 @@ async def test_a_protected_group_needs_an_approval(
         ),
     ],
 )
-async def test_an_approval_is_told_as_a_condition(
-    client: Client, approved: str, told: tuple[str, str, str]
+async def test_an_approval_is_reported_as_a_condition(
+    client: Client, approved: str, condition: tuple[str, str, str]
 ) -> None:
     await define(client, protected(approved))
 
-    assert (await conditions(client, f"widgets.{_GROUP}"))[_CONFORMANT] == told
+    assert (await conditions(client, f"widgets.{_GROUP}"))[_CONFORMANT] == condition
 
 
 async def test_an_approval_may_be_given_later_but_not_taken_back(client: Client) -> None:
@@ -108,9 +108,9 @@ async def test_names_are_given_when_their_holder_goes(client: Client) -> None:
         return "NamesAccepted" in await conditions(client, "doodads.example.com")
 
     await until(is_refused)
-    told = await conditions(client, "doodads.example.com")
-    assert told["NamesAccepted"] == ("False", "ShortNamesConflict", '"wd" is already in use')
-    assert told["Established"] == ("False", "NotAccepted", "not all names are accepted")
+    condition = await conditions(client, "doodads.example.com")
+    assert condition["NamesAccepted"] == ("False", "ShortNamesConflict", '"wd" is already in use')
+    assert condition["Established"] == ("False", "NotAccepted", "not all names are accepted")
 
     await definitions(client).delete(WIDGETS)
     await definitions(client).wait_for(

@@ -120,8 +120,8 @@ TROUBLE = """
                 return number
 
     @kopf.on.create("example.com", "v1", "cases")
-    def told(body, **_):
-        kopf.info(body, reason="Told", message="a case was made")
+    def announce(body, **_):
+        kopf.info(body, reason="Announced", message="a case was made")
 """
 
 
@@ -134,8 +134,8 @@ def test_an_operator_tries_again_works_in_parts_and_posts_events(
         made(run_kubectl, "Case", "a", size=2)
         until(run_kubectl, "case/a", ".status.tried", "2")
         until(run_kubectl, "case/a", ".status.parts/part1", "1")
-        told = ("get", "events", "--field-selector=reason=Told", "-o", "name")
-        eventually(lambda: bool(run_kubectl(*told)), "the event is posted")
+        query = ("get", "events", "--field-selector=reason=Announced", "-o", "name")
+        eventually(lambda: bool(run_kubectl(*query)), "the event is posted")
 
 
 FILTERS = """

@@ -19,7 +19,7 @@ _CONDITIONS = {
 }
 
 
-def told(separate_server: RunningServer, *arguments: str, stdin: str | None = None) -> str:
+def output_of(separate_server: RunningServer, *arguments: str, stdin: str | None = None) -> str:
     """What kubectl says on its error output, whether it fails or not."""
     done = subprocess.run(
         ["kubectl", *arguments],
@@ -111,7 +111,7 @@ def test_json_and_merge_patches_are_taken_and_strategic_ones_refused(
     run_kubectl("patch", "chair", "a", "--type=merge", "-p", '{"spec":{"bulbs":3}}')
     operations = '[{"op":"add","path":"/spec/color","value":"blue"}]'
     run_kubectl("patch", "chair", "a", "--type=json", "-p", operations)
-    refused = told(separate_server, "patch", "chair", "a", "--type=strategic", "-p", "{}")
+    refused = output_of(separate_server, "patch", "chair", "a", "--type=strategic", "-p", "{}")
 
     assert run_kubectl("get", "chair", "a", "-o", "jsonpath={.spec}") == (
         '{"bulbs":3,"color":"blue"}'
@@ -152,9 +152,9 @@ def test_a_deprecated_version_warns(separate_server: RunningServer, run_kubectl:
     body = definition(version(spec={"bulbs": INTEGER}), worded, old, plural="forks", kind="Fork")
     established(run_kubectl, body)
 
-    warned = told(separate_server, "get", "forks.v1alpha1.example.com")
-    in_words = told(separate_server, "get", "forks.v1beta1.example.com")
-    quiet = told(separate_server, "get", "forks.v1.example.com")
+    warned = output_of(separate_server, "get", "forks.v1alpha1.example.com")
+    in_words = output_of(separate_server, "get", "forks.v1beta1.example.com")
+    quiet = output_of(separate_server, "get", "forks.v1.example.com")
 
     use = "Warning: example.com/v1alpha1 Fork is deprecated; use example.com/v1 Fork"
     assert use in warned
@@ -162,15 +162,15 @@ def test_a_deprecated_version_warns(separate_server: RunningServer, run_kubectl:
     assert "Warning" not in quiet
 
 
-def test_what_is_wrong_is_told_at_the_terminal(
+def test_what_is_wrong_is_reported_at_the_terminal(
     separate_server: RunningServer, run_kubectl: Kubectl
 ) -> None:
     established(run_kubectl, lamp("pans", "Pan"))
     wrong = instance("Pan", "a", bulbs=10, color="green")
     unknown = instance("Pan", "a", colour="red")
 
-    refused = told(separate_server, "create", "-f", "-", stdin=text_of(wrong))
-    strict = told(separate_server, "create", "-f", "-", stdin=text_of(unknown))
+    refused = output_of(separate_server, "create", "-f", "-", stdin=text_of(wrong))
+    strict = output_of(separate_server, "create", "-f", "-", stdin=text_of(unknown))
 
     assert 'spec.color: Unsupported value: "green": supported values: "red", "blue"' in refused
     assert "spec.bulbs in body should be less than or equal to 9" in refused
@@ -213,7 +213,7 @@ def test_deleting_the_definition_takes_the_instances_and_the_kind(
 
     run_kubectl("delete", "crd", "ropes.example.com", PATIENCE)
 
-    gone = told(separate_server, "get", "ropes")
+    gone = output_of(separate_server, "get", "ropes")
     # What it says depends on how long ago it asked which kinds there are.
     assert "the server could not find the requested resource" in gone or "resource type" in gone
     established(run_kubectl, body)
@@ -231,7 +231,7 @@ def test_definition_and_instances_may_come_in_one_file(run_kubectl: Kubectl) -> 
     assert again.count("unchanged") == 3
 
 
-def test_versions_that_a_webhook_converts_are_applied_and_shown(run_kubectl: Kubectl) -> None:
+def test_versions_that_a_webhook_converts_are_applied_and_rendered(run_kubectl: Kubectl) -> None:
     size = {"type": "object", "properties": {"size": INTEGER}}
     column = {"name": "Size", "type": "integer"}
     with conversion_server() as hook:
@@ -251,14 +251,14 @@ def test_versions_that_a_webhook_converts_are_applied_and_shown(run_kubectl: Kub
         run_kubectl("apply", "-f", "-", stdin=text_of(old, new))
         run_kubectl("apply", "--server-side", "-f", "-", stdin=text_of(
             instance("Box", "c", "example.com/v2", dimensions={"size": 3})))  # fmt: skip
-        shown = {
+        printed = {
             asked: [row.split() for row in run_kubectl("get", asked, "--no-headers").splitlines()]
             for asked in ("boxes.v1.example.com", "boxes.v2.example.com")
         }
         one = run_kubectl("get", "boxes.v1.example.com", "b", "-o", "jsonpath={.spec}")
         run_kubectl("delete", "crd", "boxes.example.com", PATIENCE)
 
-    assert set(map(str, shown.values())) == {"[['a', '1'], ['b', '2'], ['c', '3']]"}
+    assert set(map(str, printed.values())) == {"[['a', '1'], ['b', '2'], ['c', '3']]"}
     assert one == '{"size":2}'
 
 

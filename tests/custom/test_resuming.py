@@ -35,7 +35,9 @@ async def config(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
         yield ServerConfig(etcd=tuple(etcd.endpoints), tls=False)
 
 
-async def told(client: Client, after: str, count: int, *, of: str = "v1") -> list[tuple[str, str]]:
+async def events_after(
+    client: Client, after: str, count: int, *, of: str = "v1"
+) -> list[tuple[str, str]]:
     """The next events after a resource version."""
     seen: list[tuple[str, str]] = []
     async with asyncio.timeout(PATIENCE_S):
@@ -69,7 +71,7 @@ async def test_a_watch_resumes_after_a_restart_in_every_version(config: ServerCo
         after = await story(client)
 
     async with running_server(config) as server, server.client() as client:
-        resumed = {name: await told(client, after, 4, of=name) for name in ("v1", "v2")}
+        resumed = {name: await events_after(client, after, 4, of=name) for name in ("v1", "v2")}
         listed = [found.metadata.name for found in (await widgets(client).list_all()).items]
 
     assert resumed == {"v1": EXPECTED, "v2": EXPECTED}
@@ -84,7 +86,7 @@ async def test_a_watch_resumes_when_its_kind_gets_selectable_fields(tmp_path: Pa
 
         await redefine(client, definition(V1, {**V2, "selectableFields": [SIZE]}))
         await define(client, ELSEWHERE)  # the definitions are worked on in order
-        resumed = await told(client, after, 4)
+        resumed = await events_after(client, after, 4)
 
     assert resumed == EXPECTED
 
@@ -100,7 +102,7 @@ async def test_a_compacted_etcd_lets_watches_resume_from_what_is_left() -> None:
             after = await story(client)
 
         async with running_server(config) as server, server.client() as client:
-            resumed = await told(client, after, 4)
+            resumed = await events_after(client, after, 4)
 
     assert resumed == EXPECTED
 

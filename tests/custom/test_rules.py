@@ -26,9 +26,9 @@ async def server() -> AsyncIterator[RunningServer]:
 def ruled(*rules: str | dict[str, Any], **spec: Any) -> dict[str, Any]:
     """A definition whose spec has rules."""
     made = version(spec=spec, status={"n": INTEGER}, subresources={"status": {}})
-    told = [{"rule": one} if isinstance(one, str) else one for one in rules]
+    validations = [{"rule": one} if isinstance(one, str) else one for one in rules]
     fields = made["schema"]["openAPIV3Schema"]["properties"]
-    fields["spec"]["x-kubernetes-validations"] = told
+    fields["spec"]["x-kubernetes-validations"] = validations
     return definition(made)
 
 
@@ -45,11 +45,11 @@ async def test_a_rule_about_a_field_that_is_not_there_is_refused(server: Running
     )
 
 
-async def test_rules_judge_objects_with_all_causes(server: RunningServer) -> None:
+async def test_rules_validate_objects_with_all_causes(server: RunningServer) -> None:
     by_code = {"rule": "self.low > 0", "reason": "FieldValueForbidden", "fieldPath": ".low"}
-    told = {"rule": "self.low <= self.high", "messageExpression": "'low is ' + string(self.low)"}
+    rule = {"rule": "self.low <= self.high", "messageExpression": "'low is ' + string(self.low)"}
     async with server.client() as client:
-        await define(client, ruled(told, by_code, low=INTEGER, high=INTEGER))
+        await define(client, ruled(rule, by_code, low=INTEGER, high=INTEGER))
         await widgets(client).create(widget("fine", spec={"low": 1, "high": 2}))
         with pytest.raises(Invalid) as refused:
             await widgets(client).create(widget("wrong", spec={"low": 0, "high": -1}))
@@ -146,7 +146,9 @@ async def test_a_rule_that_spends_its_budget_holds_up_nobody_else(
         assert (await costly).name == "costly"
 
 
-async def test_what_is_judged_aside_is_refused_with_its_causes(server: RunningServer) -> None:
+async def test_what_is_validated_in_a_thread_is_refused_with_its_causes(
+    server: RunningServer,
+) -> None:
     many = {"type": "array", "maxItems": 1000, "items": INTEGER}
     async with server.client() as client:
         await define(client, ruled("self.l.all(x, self.l.all(y, x + y < 300))", l=many))

@@ -124,8 +124,8 @@ async def test_names_taken_through_one_are_taken_for_the_other(
     )
 
     async def is_refused() -> bool:
-        told = await conditions(here, "belts.example.com")
-        return told.get("NamesAccepted", ("",))[0] == "False"
+        found = await conditions(here, "belts.example.com")
+        return found.get("NamesAccepted", ("",))[0] == "False"
 
     await until(is_refused)
     await definitions(here).delete("bolts.example.com")

@@ -173,7 +173,7 @@ async def test_a_server_serves_after_a_restart_what_was_defined_before(tmp_path:
     assert found.to_dict()["spec"] == {"size": 1}
 
 
-async def test_openapi_tells_the_type_and_metadata_of_what_is_embedded(client: Client) -> None:
+async def test_openapi_reports_the_type_and_metadata_of_what_is_embedded(client: Client) -> None:
     free = {"x-kubernetes-preserve-unknown-fields": True}
     inside = {"type": "object", "x-kubernetes-embedded-resource": True, **free}
     await define(client, definition(version(spec={"parts": {"type": "array", "items": inside}})))
@@ -186,7 +186,7 @@ async def test_openapi_tells_the_type_and_metadata_of_what_is_embedded(client: C
     assert part["required"] == ["kind", "apiVersion"]
 
 
-async def test_openapi_tells_the_schema_and_forgets_it(client: Client) -> None:
+async def test_openapi_reports_the_schema_and_forgets_it(client: Client) -> None:
     await define(client, definition(version(spec={"size": INTEGER})))
 
     document = orjson.loads(await client.get_raw("/openapi/v3/apis/example.com/v1"))

@@ -94,7 +94,7 @@ async def test_a_definition_that_is_broken_does_not_keep_the_others_from_being_s
     assert _GEARS in said
 
 
-async def test_a_stored_schema_that_is_not_structural_is_told_as_a_condition(
+async def test_a_stored_schema_that_is_not_structural_is_reported_as_a_condition(
     tmp_path: Path,
 ) -> None:
     config = ServerConfig(data_dir=tmp_path)
@@ -106,13 +106,13 @@ async def test_a_stored_schema_that_is_not_structural_is_told_as_a_condition(
 
     async with running_server(config) as server, server.client() as client:
 
-        async def is_told() -> bool:
+        async def is_reported() -> bool:
             return "NonStructuralSchema" in await conditions(client, _GEARS)
 
-        await until(is_told)
-        told = (await conditions(client, _GEARS))["NonStructuralSchema"]
+        await until(is_reported)
+        condition = (await conditions(client, _GEARS))["NonStructuralSchema"]
 
-    assert told == (
+    assert condition == (
         "True",
         "Violations",
         "[spec.preserveUnknownFields: Invalid value: true: must be false, "

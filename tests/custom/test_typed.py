@@ -137,8 +137,10 @@ def test_the_example_operator_runs(
             '"metadata": {"name": "orders"}, "spec": {"engine": "postgres"}}'
         ))  # fmt: skip
         run_kubectl("wait", "db/orders", "--for=jsonpath={.status.phase}=Ready", PATIENCE)
-        shown = run_kubectl("get", "configmap", "orders-address", "-o", "jsonpath={.data.address}")
+        printed = run_kubectl(
+            "get", "configmap", "orders-address", "-o", "jsonpath={.data.address}"
+        )
     finally:
         operator.terminate()
         operator.wait(PATIENCE_S)
-    assert shown == "postgres://orders.default"
+    assert printed == "postgres://orders.default"

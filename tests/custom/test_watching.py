@@ -35,8 +35,8 @@ async def websocket(
 
 
 async def event(socket: aiohttp.ClientWebSocketResponse) -> tuple[str, dict[str, Any]]:
-    told = orjson.loads(await socket.receive_str())
-    return told["type"], told["object"]
+    frame = orjson.loads(await socket.receive_str())
+    return frame["type"], frame["object"]
 
 
 async def test_every_change_is_a_message(server: RunningServer, client: Client) -> None:
@@ -113,11 +113,11 @@ async def test_a_watch_resumes_where_a_changed_definition_ended_it(
         assert await reading == b""
         await widgets(client).patch("a", {"spec": {"size": 2}})
         async with widgets(client).watch(resource_version=made.resource_version) as events:
-            async for told in events:
-                if told.type != "BOOKMARK":
+            async for change in events:
+                if change.type != "BOOKMARK":
                     break
 
-    assert (told.type, told.object["spec"]["size"]) == ("MODIFIED", 2)
+    assert (change.type, change.object["spec"]["size"]) == ("MODIFIED", 2)
 
 
 async def test_a_watch_of_a_removed_definition_ends(server: RunningServer, client: Client) -> None:

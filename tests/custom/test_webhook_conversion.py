@@ -1,4 +1,4 @@
-"""Versions that a webhook converts: stored as written, shown as asked for."""
+"""Versions that a webhook converts: stored as written, rendered as asked for."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ async def test_objects_stay_in_the_version_they_were_written_in(
 
     listed = await widgets(client, "v2").list()
 
-    told = (await definitions(client).get("widgets.example.com")).to_dict()["status"]
-    assert told["storedVersions"] == ["v1", "v2"]
+    status = (await definitions(client).get("widgets.example.com")).to_dict()["status"]
+    assert status["storedVersions"] == ["v1", "v2"]
     assert hook.converted == [(_V2, 1)]
     specs = {item.name: item.to_dict()["spec"] for item in listed.items}
     assert specs == {"new": {"dimensions": {"size": 2}}, "old": {"dimensions": {"size": 1}}}
@@ -240,16 +240,18 @@ async def test_a_service_is_called_by_its_name_inside_the_cluster(
     assert found.to_dict()["spec"] == {"dimensions": {"size": 1}}
 
 
-async def test_a_service_that_is_not_there_is_told(client: Client, hook: ConversionServer) -> None:
+async def test_a_service_that_is_not_there_is_reported(
+    client: Client, hook: ConversionServer
+) -> None:
     service = {"name": "converter", "namespace": "default", "path": "/convert"}
     await define(client, both(hook.conversion(service=service)))
     await widgets(client, "v1").create(widget("a", spec={"size": 1}))
 
-    with pytest.raises(ApiError) as told:
+    with pytest.raises(ApiError) as refused:
         await widgets(client, "v2").get("a")
 
     asked = "https://converter.default.svc:443/convert?timeout=30s"
-    assert told.value.message == f'{_FOR}failed: Post "{asked}": service "converter" not found'
+    assert refused.value.message == f'{_FOR}failed: Post "{asked}": service "converter" not found'
 
 
 async def test_deleting_needs_no_webhook(client: Client, hook: ConversionServer) -> None:
@@ -270,14 +272,14 @@ async def test_a_watch_whose_object_cannot_be_converted_says_so_and_ends(
     await define(client, both(hook.conversion()))
     hook.code = 500
 
-    with pytest.raises(ApiError) as told:
+    with pytest.raises(ApiError) as refused:
         async with asyncio.timeout(PATIENCE_S), widgets(client, "v2").watch() as events:
             await widgets(client, "v1").create(widget("a", spec={"size": 1}))
             async for event in events:
                 assert event.type == "BOOKMARK"
 
-    assert told.value.code == 500
-    assert "conversion webhook for example.com/v1, Kind=Widget failed" in told.value.message
+    assert refused.value.code == 500
+    assert "conversion webhook for example.com/v1, Kind=Widget failed" in refused.value.message
 
 
 def other_uid(review: dict[str, Any]) -> dict[str, Any]:
@@ -329,17 +331,17 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-async def test_a_bad_answer_is_told_as_kubernetes_tells_it(
+async def test_a_bad_answer_is_reported_as_kubernetes_does(
     client: Client, hook: ConversionServer, what: str
 ) -> None:
     await define(client, both(hook.conversion()))
     await widgets(client, "v1").create(widget("a", spec={"size": 1}))
     hook.answer, message = WRONG[what]
 
-    with pytest.raises(ApiError) as told:
+    with pytest.raises(ApiError) as refused:
         await widgets(client, "v2").get("a")
 
-    assert (told.value.code, told.value.message) == (500, message)
+    assert (refused.value.code, refused.value.message) == (500, message)
     hook.answer = answer
     assert (await widgets(client, "v2").get("a")).name == "a"
 
@@ -349,11 +351,11 @@ async def test_another_uid_is_not_the_answer(client: Client, hook: ConversionSer
     await widgets(client, "v1").create(widget("a", spec={"size": 1}))
     hook.answer = other_uid
 
-    with pytest.raises(ApiError) as told:
+    with pytest.raises(ApiError) as refused:
         await widgets(client, "v2").get("a")
 
     asked = hook.calls[0]["request"]["uid"]
-    assert told.value.message == f'{_FOR}failed: expected response.uid="{asked}", got "other"'
+    assert refused.value.message == f'{_FOR}failed: expected response.uid="{asked}", got "other"'
 
 
 async def test_only_labels_and_annotations_change_of_metadata(
@@ -379,7 +381,7 @@ async def test_only_labels_and_annotations_change_of_metadata(
     assert "finalizers" not in meta
 
 
-async def test_an_unknown_authority_and_a_dead_port_are_told(
+async def test_an_unknown_authority_and_a_dead_port_are_reported(
     client: Client, hook: ConversionServer
 ) -> None:
     with conversion_server() as other:
@@ -414,11 +416,11 @@ async def test_a_webhook_that_says_nothing_is_given_half_a_minute(hook: Conversi
             await clock.advance(29)
             assert not asking.done()
             await clock.advance(2)
-            with pytest.raises(ApiError) as told:
+            with pytest.raises(ApiError) as refused:
                 await asking
 
     asked = f'Post "{hook.url}?timeout=30s"'
-    assert told.value.message == f"{_FOR}failed: {asked}: context deadline exceeded"
+    assert refused.value.message == f"{_FOR}failed: {asked}: context deadline exceeded"
 
 
 async def test_status_and_scale_work_in_the_version_of_the_request(
@@ -434,16 +436,16 @@ async def test_status_and_scale_work_in_the_version_of_the_request(
     second = widgets(client, "v2")
     await second.create(widget("a", api_version=_V2, spec={"dimensions": {"size": 2}}))
 
-    shown = await second.patch_status("a", {"status": {"phase": "Up"}})
+    patched = await second.patch_status("a", {"status": {"phase": "Up"}})
     await second.set_scale("a", 5)
 
     found = (await widgets(client, "v1").get("a")).to_dict()
-    assert shown.to_dict()["spec"] == {"dimensions": {"size": 2}}
+    assert patched.to_dict()["spec"] == {"dimensions": {"size": 2}}
     assert found["status"] == {"phase": "Up"}
     assert found["spec"] == {"size": 5}
 
 
-async def test_a_value_is_judged_by_the_schema_of_the_request(
+async def test_a_value_is_validated_by_the_schema_of_the_request(
     client: Client, hook: ConversionServer
 ) -> None:
     await define(client, both(hook.conversion()))

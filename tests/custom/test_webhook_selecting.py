@@ -1,4 +1,4 @@
-"""Selectors on versions that a webhook converts: judged on what is shown, in lists and watches."""
+"""Selectors on versions that a webhook converts: they select converted objects."""
 
 from __future__ import annotations
 

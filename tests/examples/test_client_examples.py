@@ -82,7 +82,7 @@ async def running(cluster: Cluster, example: str, *arguments: str) -> AsyncItera
         await program.end()
 
 
-async def test_the_informer_tells_of_pods_coming_changing_and_going(cluster: Cluster) -> None:
+async def test_the_informer_notifies_of_pods_coming_changing_and_going(cluster: Cluster) -> None:
     pods = cluster.client.core_v1.pods("default")
     spec = {"containers": [{"name": "c", "image": "i"}]}
     async with running(cluster, "informer.py") as program:
@@ -126,9 +126,9 @@ async def test_a_second_operator_takes_over_when_the_first_ends(cluster: Cluster
         await deployments.create({"metadata": {"name": "second"}, "spec": spec})
         await second.says("unpaused default/second")
         async with cluster.client.core_v1.events("default").watch() as events:
-            told = await anext(events)
+            event = await anext(events)
 
-    assert told.object["reason"] == "Unpaused"
+    assert event.object["reason"] == "Unpaused"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

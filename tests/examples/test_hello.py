@@ -22,7 +22,7 @@ def test_hello_answers_with_its_config_map(tmp_path: Path) -> None:
         admin = kubectl_of(cluster)
         admin("create", "namespace", "team")
         admin("create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann", "-n", "team")
-        admin.tells("pods", "get", "clusterrole", "edit", "-o", "yaml")
+        admin.prints("pods", "get", "clusterrole", "edit", "-o", "yaml")
         kubectl = kubectl_as(admin, "ann", namespace="team")
         kubectl("apply", "-f", str(HELLO))
         kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
@@ -34,5 +34,5 @@ def test_hello_answers_with_its_config_map(tmp_path: Path) -> None:
         ]
 
         assert answers == [b"hello from a config map\n"] * 2
-        kubectl.tells("GET /", "logs", "deployment/hello")
+        kubectl.prints("GET /", "logs", "deployment/hello")
         assert "index.html" in kubectl("exec", "deployment/hello", "--", "ls", "srv")

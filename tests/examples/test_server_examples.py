@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 WITHOUT_ACCOUNTS = ("--disable-admission-plugins", "ServiceAccount")
 
 
-def test_a_server_embedded_in_a_program_tells_it_of_its_own_write() -> None:
+def test_a_server_embedded_in_a_program_notifies_it_of_its_own_write() -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / "embedded_server.py")],
         capture_output=True,

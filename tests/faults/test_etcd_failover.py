@@ -97,7 +97,7 @@ class Load:
 
 
 async def check(load: Load) -> None:
-    """Every acknowledged write is there, and the watch told each write once, in order."""
+    """Every acknowledged write is there, and the watch sent each write once, in order."""
     page = await load.storage.list(PREFIX)
     stored = {item.key: item for item in page.items}
     for key, last in load.acknowledged.items():

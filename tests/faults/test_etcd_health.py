@@ -43,8 +43,8 @@ async def test_a_lost_majority_is_seen_and_so_is_its_return() -> None:
                 await asyncio.gather(cluster.restart(0), cluster.restart(1))
                 await becomes(storage, Healthy)
 
-    told = [entry["event"] for entry in logs if entry["event"].startswith("storage")]
-    assert told == ["storage does not answer", "storage works again"]
+    logged = [entry["event"] for entry in logs if entry["event"].startswith("storage")]
+    assert logged == ["storage does not answer", "storage works again"]
 
 
 async def test_a_full_etcd_is_seen_until_its_alarm_is_disarmed() -> None:
@@ -69,7 +69,7 @@ async def test_a_full_etcd_is_seen_until_its_alarm_is_disarmed() -> None:
         assert await storage.create("/registry/things/after", VALUE)
 
 
-def test_alarms_are_told_apart() -> None:
+def test_alarms_are_distinguished() -> None:
     assert isinstance(probe.condition(()), Healthy)
     assert isinstance(probe.condition(("memberID:1 alarm:NOSPACE ",)), Full)
     corrupt = probe.condition(("memberID:1 alarm:CORRUPT ",))

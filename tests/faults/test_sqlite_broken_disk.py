@@ -1,4 +1,4 @@
-"""A disk that fails, a file that is taken away: seen at once, told once, and nothing is lost."""
+"""A disk that fails, a file that is taken away: seen at once, logged once, and nothing is lost."""
 
 from __future__ import annotations
 

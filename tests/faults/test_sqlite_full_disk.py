@@ -145,7 +145,7 @@ async def test_updates_alone_fill_a_disk_and_compaction_frees_it(
     assert storage.compacted_revision == revision
 
 
-async def test_a_full_disk_is_told_once_however_many_writes_it_refuses(
+async def test_a_full_disk_is_reported_once_however_many_writes_it_refuses(
     storage: SqliteStorage,
 ) -> None:
     with capture_logs() as logs:

@@ -137,10 +137,10 @@ class Server:
         limit = min(limit, PAGE) if limit else 0
         objects = sorted(self.states[at].items())
         rest = [(key, obj) for key, obj in objects if key >= start]
-        shown = rest[:limit] if limit else rest
+        page = rest[:limit] if limit else rest
         following = rest[limit][0] if limit and len(rest) > limit else ""
         token = f"{at}:{following}" if following else ""
-        return ObjectList([obj for _, obj in shown], str(at), token)
+        return ObjectList([obj for _, obj in page], str(at), token)
 
     def _reach(self) -> None:
         if self.refusals:
@@ -248,23 +248,31 @@ class Witness:
         self.complaints: list[str] = []
         self.heard = 0
 
-    def __call__(self, told: Notification) -> None:
+    def __call__(self, notification: Notification) -> None:
         self.heard += 1
-        key, before = told.object.key, self.seen.get(told.object.key)
-        if told.old is None and before is not None:
+        key, before = notification.object.key, self.seen.get(notification.object.key)
+        if notification.old is None and before is not None:
             self.complaints.append(f"{key} added although known")
-        if told.new is None and before is None:
+        if notification.new is None and before is None:
             self.complaints.append(f"{key} deleted although unknown")
-        if told.old is not None and told.new is not None and before is not told.old:
-            self.complaints.append(f"{key} updated from {told.old}, but {before} was last heard of")
-        if before is not None and int(told.object.resource_version) < int(before.resource_version):
-            self.complaints.append(f"{key} went back from {before} to {told.object}")
-        if told.final_state_known and not self._existed(told.object):
-            self.complaints.append(f"{told.object} never existed")
-        if told.new is None:
+        if (
+            notification.old is not None
+            and notification.new is not None
+            and before is not notification.old
+        ):
+            self.complaints.append(
+                f"{key} updated from {notification.old}, but {before} was last heard of"
+            )
+        if before is not None and int(notification.object.resource_version) < int(
+            before.resource_version
+        ):
+            self.complaints.append(f"{key} went back from {before} to {notification.object}")
+        if notification.final_state_known and not self._existed(notification.object):
+            self.complaints.append(f"{notification.object} never existed")
+        if notification.new is None:
             self.seen.pop(key, None)
         else:
-            self.seen[key] = told.new
+            self.seen[key] = notification.new
 
     def _existed(self, obj: KubeObject) -> bool:
         event = next((e for r, e in self.server.events if str(r) == obj.resource_version), None)

@@ -1,4 +1,4 @@
-"""What a watcher should be told, worked out from the writes alone: the judge of the promises."""
+"""What a watcher should receive, computed from the writes alone: what promises are held against."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Model:
         )
 
     def events(self, after: int, wants: Wanted) -> Iterator[Expected]:
-        """What a watch after a revision is told, to the end."""
+        """What a watch after a revision receives, to the end."""
         state = self._all(after)
         for revision, key, new in self.writes:
             if revision <= after:

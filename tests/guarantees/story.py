@@ -222,7 +222,7 @@ class Stream:
 
     @property
     def changes(self) -> list[Expected]:
-        """What it was told of changes."""
+        """The changes it received."""
         return [Expected(e.type, e.key, e.revision) for e in self.later if e.type != "BOOKMARK"]
 
     @property
@@ -248,7 +248,7 @@ class Stream:
 
     def __repr__(self) -> str:
         start = "the start" if self.after is None else f"after {self.after}"
-        return f"<Stream of {self.select.asked} from {start}: {self.watch.told}>"
+        return f"<Stream of {self.select.asked} from {start}: {self.watch.lines}>"
 
 
 @dataclass

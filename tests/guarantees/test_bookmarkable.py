@@ -8,20 +8,20 @@ from tests.guarantees.story import Pass, Step, Store, Story, for_all_stories
 _MINUTES: list[Step] = [Pass(61.0), Pass(61.0)]
 
 
-def test_everything_up_to_a_bookmark_was_told_before_it(store: Store) -> None:
+def test_everything_up_to_a_bookmark_was_sent_before_it(store: Store) -> None:
     def check(story: Story) -> None:
         for stream in story.streams:
             after = stream.began_after
             if after is None or stream.error:
                 continue
             expected = list(story.model.events(after, stream.select.wants))
-            told = 0
+            received = 0
             for event in stream.later:
                 if event.type != "BOOKMARK":
-                    told += 1
+                    received += 1
                     continue
                 owed = [change for change in expected if change.revision <= event.revision]
-                assert told >= len(owed), f"{event} came before {owed[told:]}"
+                assert received >= len(owed), f"{event} came before {owed[received:]}"
 
     for_all_stories(store, check, ending=_MINUTES)
 

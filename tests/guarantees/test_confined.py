@@ -91,7 +91,7 @@ async def test_a_revoked_right_ends_before_its_event_is_seen(
                 await mine.list()
 
 
-async def test_who_cannot_be_judged_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_cannot_be_authorized_is_not_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guarantee: no one in where they do not belong"""
 
     def broken(rbac: Rbac, action: Action) -> Verdict:
@@ -174,7 +174,7 @@ async def test_a_token_ends_with_what_it_is_bound_to(server: RunningServer, admi
     assert third == ["nobody", "nobody"]
 
 
-async def test_no_credential_is_told_to_anybody(
+async def test_no_credential_is_revealed_to_anybody(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Guarantee: no one in where they do not belong"""
@@ -183,7 +183,7 @@ async def test_no_credential_is_told_to_anybody(
     policy.write_text(POLICY)
     audit = AuditOptions(policy_file=policy, log_path=log)
     config = ServerConfig(data_dir=tmp_path / "data", tls=True, audit=audit)
-    told: list[str] = []
+    texts: list[str] = []
     async with running_server(config) as server, server.client() as admin:
         accounts = admin.core_v1.serviceaccounts("default")
         await accounts.create({"metadata": {"name": "robot"}})
@@ -196,20 +196,25 @@ async def test_no_credential_is_told_to_anybody(
             for client in (robot, wrong):
                 with pytest.raises(ApiError) as refused:
                     await client.core_v1.secrets("default").list()
-                told += [str(refused.value), repr(refused.value), repr(client), repr(client.config)]
+                texts += [
+                    str(refused.value),
+                    repr(refused.value),
+                    repr(client),
+                    repr(client.config),
+                ]
             with pytest.raises(ApiError) as refused:
                 await robot.get_raw(f"/api/v1/nodes?access_token={made}")
-            told.append(str(refused.value))
+            texts.append(str(refused.value))
         files = server.api.credentials.tls
         assert files is not None
         keys = [pair.read().key.decode() for pair in (files.authority, files.admin, files.server)]
         values = (server, server.api, server.api.config, server.api.credentials)
-        told += [repr(value) for value in (*values, server.api.credentials.login())]
+        texts += [repr(value) for value in (*values, server.api.credentials.login())]
         secrets = [server.token, made, made.rpartition(".")[2], *(key[60:120] for key in keys)]
-    told += [log.read_text(), caplog.text]
+    texts += [log.read_text(), caplog.text]
 
     assert all(len(secret) > 30 for secret in secrets)
-    found = [secret for secret in secrets if any(secret in text for text in told)]
+    found = [secret for secret in secrets if any(secret in text for text in texts)]
     assert found == []
 
 

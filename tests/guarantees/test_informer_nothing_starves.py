@@ -42,9 +42,9 @@ async def test_a_slow_handler_gets_everything_in_the_end() -> None:
     world = World(streams_lists=True)
     heard: list[str] = []
 
-    async def slow(told: Notification) -> None:
+    async def slow(notification: Notification) -> None:
         await world.clock.sleep(1)
-        heard.append(told.object.resource_version)
+        heard.append(notification.object.resource_version)
 
     world.informer.add_handler(on_notification=slow)
     async with world.running():

@@ -6,17 +6,17 @@ from tests.guarantees.model import SELECTIONS
 from tests.guarantees.story import Store, Story, for_all_stories
 
 
-def test_every_stream_tells_every_change_that_matches(store: Store) -> None:
+def test_every_stream_sends_every_change_that_matches(store: Store) -> None:
     def check(story: Story) -> None:
         for stream in story.streams:
             after = stream.began_after
             if after is None or stream.error:
                 continue
             expected = list(story.model.events(after, stream.select.wants))
-            told = stream.changes
-            assert told == expected[: len(told)], stream
+            received = stream.changes
+            assert received == expected[: len(received)], stream
             if not stream.watch.is_closed():
-                assert told == expected, f"{stream} was not told all of {expected}"
+                assert received == expected, f"{stream} did not receive all of {expected}"
 
     for_all_stories(store, check)
 

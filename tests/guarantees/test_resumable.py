@@ -12,11 +12,11 @@ def test_a_chain_of_resumed_streams_is_one_stream(store: Store) -> None:
             after = chain[0].began_after
             if after is None:
                 continue
-            told = [change for part in chain for change in part.changes]
+            received = [change for part in chain for change in part.changes]
             expected = list(story.model.events(after, stream.select.wants))
-            assert told == expected[: len(told)], chain
+            assert received == expected[: len(received)], chain
             if not stream.watch.is_closed():
-                assert told == expected, chain
+                assert received == expected, chain
 
     for_all_stories(store, check)
 

@@ -23,8 +23,8 @@ def test_a_resumed_stream_repeats_nothing(store: Store) -> None:
         for stream in story.streams:
             seen, before = {change.revision for change in stream.changes}, stream.resumes
             while before is not None:
-                told = {change.revision for change in before.changes}
-                assert not seen & told, f"{stream} repeats {before}"
+                known = {change.revision for change in before.changes}
+                assert not seen & known, f"{stream} repeats {before}"
                 before = before.resumes
 
     for_all_stories(store, check)

@@ -99,7 +99,7 @@ async def test_a_malformed_body_is_a_bad_request_and_stores_nothing(
     await assert_alive(server)
 
 
-async def test_a_wrong_number_beside_something_deep_is_told_as_ever(server: ApiServer) -> None:
+async def test_a_wrong_number_beside_something_deep_is_reported_as_ever(server: ApiServer) -> None:
     deep = b"[" * 9_000 + b"]" * 9_000
     body = b'{"metadata":{"name":"a","generation":1.5},"x":%b}' % deep
 

@@ -1,4 +1,4 @@
-"""Nesting has an end everywhere, and whoever goes beyond is told so: never an error of ours."""
+"""Nesting has an end everywhere, and whoever goes beyond is refused: never an error of ours."""
 
 from __future__ import annotations
 

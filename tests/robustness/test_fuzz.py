@@ -209,7 +209,7 @@ def bent_samples(draw: st.DrawFn) -> tuple[str, Json]:
 
 @examples(200)
 @given(sample=bent_samples(), query=st.sampled_from(["", "&fieldValidation=Strict"]))
-def test_an_object_with_something_else_inside_is_judged(
+def test_an_object_with_something_else_inside_is_validated(
     served: Served, sample: tuple[str, Json], query: str
 ) -> None:
     path, obj = sample
@@ -229,7 +229,7 @@ async def test_every_sample_is_fine_before_it_is_bent(server: ApiServer) -> None
 )
 @examples(50)
 @given(sample=bent_samples(), loose=json_values)
-def test_a_random_patch_is_judged(
+def test_a_random_patch_is_validated(
     served: Served, kind: str, sample: tuple[str, Json], loose: Any
 ) -> None:
     path, obj = sample

@@ -84,7 +84,7 @@ async def test_who_sends_bodies_slowly_holds_up_nobody(server: ApiServer) -> Non
     await reach(lambda: shared.waiting.used == 0)
 
 
-async def test_a_user_with_too_many_requests_is_told_to_come_back_and_others_are_served(
+async def test_a_user_with_too_many_requests_is_asked_to_come_back_and_others_are_served(
     server: ApiServer,
 ) -> None:
     """Fifty at work and fifty in each queue would need as many sockets: here it is one and one."""
@@ -133,7 +133,7 @@ async def test_lists_and_gets_of_a_future_revision_hold_up_nobody() -> None:
         await reach(lambda: shared.waiting.used == 0)
 
 
-async def test_a_user_whose_bodies_take_too_much_memory_is_told_to_come_back(
+async def test_a_user_whose_bodies_take_too_much_memory_is_asked_to_come_back(
     server: ApiServer,
 ) -> None:
     bodies = limits(server).bodies = Share(400_000)
@@ -158,7 +158,7 @@ async def test_probes_never_wait(server: ApiServer) -> None:
         assert (await ask(server, "GET", path)).code == 200  # administrators are exempt
 
 
-async def test_who_is_not_authenticated_is_told_so_before_any_waiting(server: ApiServer) -> None:
+async def test_who_is_not_authenticated_is_refused_before_any_waiting(server: ApiServer) -> None:
     close(level(server))
 
     answer = await ask(server, "GET", CONFIG_MAPS, None, [("Authorization", "Bearer wrong")])

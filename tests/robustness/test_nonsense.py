@@ -52,7 +52,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("what", FAULTS)
-async def test_of_very_many_faults_the_first_are_told(server: ApiServer, what: str) -> None:
+async def test_of_very_many_faults_the_first_are_reported(server: ApiServer, what: str) -> None:
     path, body = FAULTS[what]
 
     answer = await ask(server, "POST", path, body)
@@ -64,7 +64,7 @@ async def test_of_very_many_faults_the_first_are_told(server: ApiServer, what: s
     await assert_alive(server)
 
 
-async def test_faults_that_quote_everything_are_told_once_or_twice(server: ApiServer) -> None:
+async def test_faults_that_quote_everything_are_reported_once_or_twice(server: ApiServer) -> None:
     """Each would quote all owners: 20,000 times two megabytes."""
     owners = [{**CONTROLLER, "name": str(n), "uid": str(n)} for n in range(20_000)]
 
@@ -79,7 +79,7 @@ DOUBLED = [f'"x{n}":1,"x{n}":1' for n in range(MANY)]
 
 
 @pytest.mark.parametrize("fields", [UNKNOWN, DOUBLED], ids=["unknown", "doubled"])
-async def test_of_very_many_strange_fields_the_first_are_told(
+async def test_of_very_many_strange_fields_the_first_are_reported(
     server: ApiServer, fields: list[str]
 ) -> None:
     body = ('{"metadata":{"name":"a"},' + ",".join(fields) + "}").encode()
@@ -94,7 +94,9 @@ async def test_of_very_many_strange_fields_the_first_are_told(
     assert ' field \\"x' in taken.headers["warning"]
 
 
-async def test_as_many_faults_as_are_told_are_told_without_a_last_word(server: ApiServer) -> None:
+async def test_as_many_faults_as_are_reported_are_listed_without_a_last_word(
+    server: ApiServer,
+) -> None:
     fields = ",".join(UNKNOWN[:FAULTS_MAX])
     body = ('{"metadata":{"name":"a"},' + fields + "}").encode()
 
@@ -103,15 +105,15 @@ async def test_as_many_faults_as_are_told_are_told_without_a_last_word(server: A
     assert answer.message.endswith(f'unknown field "x{FAULTS_MAX - 1}"')
 
 
-async def test_a_long_object_is_judged_beside_the_loop(
+async def test_a_long_object_is_validated_beside_the_loop(
     server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
-    judge = metadata_rules.violations
+    violations = metadata_rules.violations
 
     def watched(*args: Any) -> list[FieldError]:
         threads.append(threading.current_thread())
-        return judge(*args)
+        return violations(*args)
 
     monkeypatch.setattr(metadata_rules, "violations", watched)
     for size in (1, 30_000):
@@ -127,14 +129,14 @@ def test_three_megabytes_are_parsed_beside_the_loop(media: Media) -> None:
     assert is_long(bytes(3 * 1024 * 1024), media)
 
 
-def test_pods_with_many_spread_constraints_are_judged_in_linear_time() -> None:
-    def judge(size: int) -> None:
+def test_pods_with_many_spread_constraints_are_validated_in_linear_time() -> None:
+    def validate(size: int) -> None:
         constraint = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
         spread = [{**constraint, "topologyKey": f"k{n}"} for n in range(size)]
         spec = {"containers": [CONTAINER], "topologySpreadConstraints": spread}
         assert errors("v1", "Pod", spec=spec) == []
 
-    assert not grows_with_its_square(judge, 500)
+    assert not grows_with_its_square(validate, 500)
 
 
 def test_duplicate_owners_are_found_in_linear_time() -> None:
@@ -158,10 +160,10 @@ def test_pods_with_many_ports_of_one_number_are_warned_of_in_linear_time(
     assert len(warned(2000)) <= FAULTS_MAX
 
 
-def test_many_addresses_of_a_pod_are_judged_in_linear_time() -> None:
-    def judged(count: int) -> list[FieldError]:
+def test_many_addresses_of_a_pod_are_validated_in_linear_time() -> None:
+    def validated(count: int) -> list[FieldError]:
         addresses = [{"ip": f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}"} for n in range(count)]
         pod = {"spec": {}, "status": {"podIP": "10.0.0.0", "podIPs": addresses}}
         return validate_status(pod, {"spec": {}, "status": {}})
 
-    assert not grows_with_its_square(judged, 500)
+    assert not grows_with_its_square(validated, 500)

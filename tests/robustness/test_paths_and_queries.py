@@ -112,7 +112,7 @@ LIST_OPTIONS = {
 
 
 @pytest.mark.parametrize("what", LIST_OPTIONS)
-async def test_a_list_option_is_judged_as_kubernetes_does(server: ApiServer, what: str) -> None:
+async def test_a_list_option_is_validated_as_kubernetes_does(server: ApiServer, what: str) -> None:
     query, code = LIST_OPTIONS[what]
 
     answer = await ask(server, "GET", f"{CONFIG_MAPS}?{query}")

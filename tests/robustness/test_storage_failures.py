@@ -110,7 +110,7 @@ async def broken_server(fault: Fault) -> AsyncIterator[ApiServer]:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-async def test_a_failed_write_is_told_and_changes_nothing(
+async def test_a_failed_write_is_reported_and_changes_nothing(
     broken_server: ApiServer,
     fault: Fault,
     failure: StorageError,

@@ -23,6 +23,7 @@ VAGUE_WORDS = {
     "told", "tells", "judge", "judged", "judgement", "shown", "shows", "moment", "former",
     "standing", "stranger", "strangers", "fences", "laborious", "whatever",
 }  # fmt: skip
+VAGUE_IN_TESTS = {"told", "tells", "judge", "judged", "shown", "fences"}
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +66,15 @@ def test_names_use_the_words_of_the_field(trees: Trees) -> None:
                 vague.append(f"{path}:{node.lineno} {node.name}")
 
     assert not vague, f"say what these do in the field's own words: {vague}"
+
+
+def test_tests_are_named_in_the_same_words() -> None:
+    vague = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and words(node.name) & VAGUE_IN_TESTS
+    ]
+
+    assert not vague, f"say what is promised in the field's own words: {vague}"

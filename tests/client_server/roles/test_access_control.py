@@ -108,11 +108,11 @@ async def test_nobody_grants_what_they_do_not_hold(
     missing = await ann.post(f"{IN_DEFAULT}/rolebindings", json=binding("b", "nope"))
     held = await ann.post(f"{IN_DEFAULT}/rolebindings", json=binding("b", "r"))
 
-    told = (
+    message = (
         'user "ann" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not '
         'currently held:\n{APIGroups:[""], Resources:["configmaps"], Verbs:["delete"]}'
     )
-    assert created.json()["message"].endswith(told)
+    assert created.json()["message"].endswith(message)
     assert 'Verbs:["*"]' in bound.json()["message"]
     assert (missing.status_code, held.status_code) == (404, 201)
 

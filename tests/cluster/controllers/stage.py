@@ -20,7 +20,7 @@ from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.app import ApiServer
 from tests.following import TIMEOUT_S, Change, changes_since, wait_for_list
 
-FENCES = "kube-system"  # where no test has pods of its own
+MARKERS = "kube-system"  # where no test has pods of its own
 
 
 @dataclass(slots=True)
@@ -53,14 +53,14 @@ class Stage:
     async def begin_history(self) -> dict[str, KubeObject]:
         """History begins with the pods as they are now, which are returned by name."""
         self.start = await self.client.core_v1.pods.list()
-        return {pod.name: pod for pod in self.start.items if pod.namespace != FENCES}
+        return {pod.name: pod for pod in self.start.items if pod.namespace != MARKERS}
 
     async def history(self) -> list[Change]:
         """Every change of a pod since then, in the order of the server, up to this call."""
-        body = {**template({}), "metadata": {"generateName": "fence-"}}
-        fence = await self.client.core_v1.pods(FENCES).create(body)
-        changes = await changes_since(self.client.core_v1.pods, self.start, fence.resource_version)
-        return [one for one in changes if all(pod.namespace != FENCES for pod in one if pod)]
+        body = {**template({}), "metadata": {"generateName": "marker-"}}
+        marker = await self.client.core_v1.pods(MARKERS).create(body)
+        changes = await changes_since(self.client.core_v1.pods, self.start, marker.resource_version)
+        return [one for one in changes if all(pod.namespace != MARKERS for pod in one if pod)]
 
     async def play(self, pod: KubeObject) -> None:
         """Let a new pod run and be ready, and a deleted one go."""
@@ -144,6 +144,6 @@ def connected(server: ApiServer) -> Client:
     return Client(ClientConfig(host=server.url, auth=auth, rate_limit=None, cache_dir=None))
 
 
-def told_status(obj: KubeObject | None) -> Any:
+def status_of(obj: KubeObject | None) -> Any:
     """The status, empty if there is none yet."""
     return (obj.status if obj is not None else None) or {}

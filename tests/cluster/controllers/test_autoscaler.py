@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.object import KubeObject
-from tests.cluster.controllers.stage import Stage, deployment, told_status
+from tests.cluster.controllers.stage import Stage, deployment, status_of
 
 CONTROLLERS = ("horizontalpodautoscaler", "deployment", "replicaset")
 METRICS_API = {
@@ -44,7 +44,7 @@ def autoscaler(**spec: Any) -> dict[str, Any]:
 
 def says(kind: str, reason: str) -> Any:
     def holds(obj: KubeObject | None) -> bool:
-        found = told_status(obj).get("conditions") or ()
+        found = status_of(obj).get("conditions") or ()
         return any((one.type, one.reason) == (kind, reason) for one in found)
 
     return holds
@@ -57,7 +57,7 @@ def web(replicas: int) -> dict[str, Any]:
     return made
 
 
-async def test_without_a_metrics_api_the_bounds_are_kept_and_the_lack_is_told(
+async def test_without_a_metrics_api_the_bounds_are_kept_and_the_lack_is_reported(
     stage: Stage,
 ) -> None:
     scalers = stage.client.autoscaling_v2.horizontalpodautoscalers("default")
@@ -78,7 +78,7 @@ async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
     await definitions.create(METRICS_API)
     await definitions.wait_for("pods.metrics.k8s.io", "condition=Established", timeout_s=60)
     await deployments.create(web(2))
-    await stage.wait(deployments, "web", lambda it: told_status(it).get("availableReplicas") == 2)
+    await stage.wait(deployments, "web", lambda it: status_of(it).get("availableReplicas") == 2)
     metrics = stage.client.resource(api_version="metrics.k8s.io/v1beta1", kind="PodMetrics")
     for pod in await stage.active(app="web"):
         metadata = {"name": pod.name, "labels": dict(pod.labels)}
@@ -88,15 +88,15 @@ async def test_load_makes_a_deployment_grow(stage: Stage) -> None:
     await scalers.create(autoscaler())
 
     # First what its next round writes over.
-    notification = await stage.wait(scalers, "web", says("AbleToScale", "SucceededRescale"))
+    scaled = await stage.wait(scalers, "web", says("AbleToScale", "SucceededRescale"))
     await stage.wait(deployments, "web", lambda it: it and it.spec.replicas == 4)
-    assert notification is not None
-    shown = notification.status.currentMetrics[0].resource.current
-    assert (shown.averageUtilization, shown.averageValue) == (160, "160m")
-    assert notification.status.desiredReplicas == 4
+    assert scaled is not None
+    current = scaled.status.currentMetrics[0].resource.current
+    assert (current.averageUtilization, current.averageValue) == (160, "160m")
+    assert scaled.status.desiredReplicas == 4
 
 
-async def test_a_target_that_does_not_exist_is_told(stage: Stage) -> None:
+async def test_a_target_that_does_not_exist_is_reported(stage: Stage) -> None:
     scalers = stage.client.autoscaling_v2.horizontalpodautoscalers("default")
 
     await scalers.create(autoscaler())

@@ -92,7 +92,7 @@ async def outcome(client: Client, name: str) -> KubeObject:
 
 
 async def who_is(client: Client, certificate: str) -> dict[str, Any]:
-    """Whom the server sees if this certificate is shown."""
+    """Whom the server sees if this certificate is presented."""
     tls = replace(
         client.config.tls, cert_data=base64.b64decode(certificate), key_data=private_key()
     )

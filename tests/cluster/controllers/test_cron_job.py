@@ -8,7 +8,7 @@ from typing import Any
 from proreus.aio.clock import SystemClock
 from proreus.api.values.timestamp import format_time, parse_time
 from proreus.client.ownership import controller_reference
-from tests.cluster.controllers.stage import Stage, finished, template, told_status
+from tests.cluster.controllers.stage import Stage, finished, status_of, template
 from tests.following import wait_for_list
 
 CONTROLLERS = ("cronjob", "job", "job-orphans", "garbage-collector")
@@ -50,7 +50,7 @@ async def test_a_missed_moment_is_made_up_for_once(stage: Stage) -> None:
 
     await let_pass(stage, 300)
 
-    done = await stage.wait(api, "tick", lambda it: told_status(it).get("lastSuccessfulTime"))
+    done = await stage.wait(api, "tick", lambda it: status_of(it).get("lastSuccessfulTime"))
     assert done is not None
     (job,) = (await stage.client.batch_v1.jobs("default").list()).items
     assert job["metadata"]["ownerReferences"][0].name == "tick"
@@ -64,11 +64,11 @@ async def test_a_suspended_cron_job_starts_nothing_until_it_is_resumed(stage: St
 
     await api.patch("tick", {"spec": {"suspend": False}})
 
-    await stage.wait(api, "tick", lambda it: told_status(it).get("active"))
+    await stage.wait(api, "tick", lambda it: status_of(it).get("active"))
 
 
 def active(count: int) -> Any:
-    return lambda it: len(told_status(it).get("active") or ()) == count
+    return lambda it: len(status_of(it).get("active") or ()) == count
 
 
 async def resume_beside_a_running_job(stage: Stage, policy: str) -> None:
@@ -79,7 +79,7 @@ async def resume_beside_a_running_job(stage: Stage, policy: str) -> None:
     spec = {"template": template({}, restartPolicy="Never")}
     await jobs.create({"metadata": metadata, "spec": spec})
     await stage.wait(api, "tick", active(1))
-    await stage.wait(jobs, "tick-earlier", lambda it: told_status(it).get("ready") == 1)
+    await stage.wait(jobs, "tick-earlier", lambda it: status_of(it).get("ready") == 1)
     await let_pass(stage, 300)
     await api.patch("tick", {"spec": {"suspend": False}})
 
@@ -88,8 +88,8 @@ async def test_forbid_waits_for_the_job_that_runs(stage: Stage) -> None:
     api, events = stage.client.batch_v1.cronjobs("default"), stage.client.core_v1.events("default")
     await resume_beside_a_running_job(stage, "Forbid")
 
-    async with asyncio.timeout(60), events.watch() as notification:
-        async for event in notification:
+    async with asyncio.timeout(60), events.watch() as watched:
+        async for event in watched:
             if event.object.reason == "JobAlreadyActive":
                 break
     names = [job.name for job in (await stage.client.batch_v1.jobs("default").list()).items]
@@ -100,7 +100,7 @@ async def test_forbid_waits_for_the_job_that_runs(stage: Stage) -> None:
     await stage.wait(
         api,
         "tick",
-        lambda it: active(1)(it) and told_status(it).active[0].name != "tick-earlier",
+        lambda it: active(1)(it) and status_of(it).active[0].name != "tick-earlier",
     )
 
 
@@ -112,7 +112,7 @@ async def test_replace_stops_the_job_that_runs(stage: Stage) -> None:
         jobs, lambda found: len(found) == 1 and found[0].name != "tick-earlier"
     )
     await stage.wait(
-        api, "tick", lambda it: [one.name for one in told_status(it)["active"]] == [job.name]
+        api, "tick", lambda it: [one.name for one in status_of(it)["active"]] == [job.name]
     )
 
 
@@ -129,7 +129,7 @@ async def test_jobs_beyond_the_history_go(stage: Stage) -> None:
     await api.create(cron_job(successfulJobsHistoryLimit=0))
     await let_pass(stage, 90)
 
-    done = await stage.wait(api, "tick", lambda it: told_status(it).get("lastSuccessfulTime"))
+    done = await stage.wait(api, "tick", lambda it: status_of(it).get("lastSuccessfulTime"))
     assert done is not None
     minute = int(parse_time(done.status.lastScheduleTime)) // 60
     await jobs.wait_deleted(f"tick-{minute}", timeout_s=60)
@@ -146,5 +146,5 @@ async def test_a_moment_that_is_too_long_ago_is_given_up(stage: Stage) -> None:
     done = await stage.wait(api, "tick", active(1))
     assert done is not None
     (job,) = (await stage.client.batch_v1.jobs("default").list()).items
-    shown = job.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"]
-    assert shown.endswith("-01-01T00:00:00+01:00")
+    annotation = job.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"]
+    assert annotation.endswith("-01-01T00:00:00+01:00")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.object import KubeObject
-from tests.cluster.controllers.stage import Stage, finished, template, told_status
+from tests.cluster.controllers.stage import Stage, finished, status_of, template
 
 CONTROLLERS = ("daemonset", "node-lifecycle")
 
@@ -33,7 +33,7 @@ async def add_node(stage: Stage, name: str, **spec: Any) -> None:
 
 def has(desired: int, updated: int) -> Any:
     def holds(obj: KubeObject | None) -> bool:
-        status = told_status(obj)
+        status = status_of(obj)
         return bool(
             obj
             and status.get("observedGeneration") == obj.metadata.generation
@@ -96,13 +96,13 @@ async def test_a_tainted_node_keeps_its_pod_or_loses_it_as_the_taint_says(stage:
 
     await nodes.patch("n1", {"spec": {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}})
     kept = await stage.wait(
-        sets, "agent", lambda it: told_status(it).get("desiredNumberScheduled") == 1
+        sets, "agent", lambda it: status_of(it).get("desiredNumberScheduled") == 1
     )
     assert kept is not None
     assert kept.status.numberMisscheduled == 1
 
     await nodes.patch("n1", {"spec": {"taints": [{"key": "gpu", "effect": "NoExecute"}]}})
-    await stage.wait(sets, "agent", lambda it: told_status(it).get("numberMisscheduled") == 0)
+    await stage.wait(sets, "agent", lambda it: status_of(it).get("numberMisscheduled") == 0)
 
 
 async def test_with_surge_no_node_is_ever_without_a_ready_pod(stage: Stage) -> None:
@@ -125,7 +125,7 @@ async def test_with_surge_no_node_is_ever_without_a_ready_pod(stage: Stage) -> N
 
 
 def _is_up(pod: KubeObject | None) -> int:
-    found = (told_status(pod).get("conditions") or ()) if pod is not None else ()
+    found = (status_of(pod).get("conditions") or ()) if pod is not None else ()
     is_ready = any((one.type, one.status) == ("Ready", "True") for one in found)
     return int(is_ready and pod is not None and not pod.metadata.deletionTimestamp)
 
@@ -183,8 +183,8 @@ async def test_conditions_that_others_wrote_stay(stage: Stage) -> None:
     await sets.create(daemon_set())
     await stage.wait(sets, "agent", has(1, 1))
 
-    notification = {"type": "Audited", "status": "True", "reason": "Test", "message": "by hand"}
-    await sets.patch_status("agent", {"status": {"conditions": [notification]}})
+    condition = {"type": "Audited", "status": "True", "reason": "Test", "message": "by hand"}
+    await sets.patch_status("agent", {"status": {"conditions": [condition]}})
     await add_node(stage, "n2")
 
     found = await stage.wait(sets, "agent", has(2, 2))

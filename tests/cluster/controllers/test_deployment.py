@@ -8,14 +8,14 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.client.resources.resource_client import ResourceClient
-from tests.cluster.controllers.stage import Stage, deployment, running, told_status
+from tests.cluster.controllers.stage import Stage, deployment, running, status_of
 from tests.following import Change, wait_for_list
 
 CONTROLLERS = ("replicaset", "deployment")
 
 
 def is_rolled_out(obj: KubeObject | None) -> bool:
-    """As ``kubectl rollout status`` judges."""
+    """As ``kubectl rollout status`` decides."""
     if obj is None:
         return False
     status, wanted = obj.status or {}, obj.spec.replicas
@@ -67,7 +67,7 @@ async def test_a_deployment_becomes_a_replica_set_and_its_pods(stage: Stage) -> 
 
 async def _complete(stage: Stage) -> KubeObject:
     def holds(obj: KubeObject | None) -> bool:
-        found = told_status(obj).get("conditions") or ()
+        found = status_of(obj).get("conditions") or ()
         return any(one["reason"] == "NewReplicaSetAvailable" for one in found)
 
     done = await stage.wait(_deployments(stage), "web", holds)
@@ -79,7 +79,7 @@ async def _complete(stage: Stage) -> KubeObject:
     ("surge", "unavailable", "least", "most"),
     [(1, 0, 12, 13), (0, 2, 10, 12), ("25%", "25%", 9, 15)],
 )
-async def test_a_rolling_update_keeps_its_fences_at_every_moment(
+async def test_a_rolling_update_keeps_its_bounds_at_all_times(
     stage: Stage, surge: int | str, unavailable: int | str, least: int, most: int
 ) -> None:
     rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
@@ -172,7 +172,7 @@ async def test_a_paused_deployment_scales_but_does_not_roll(stage: Stage) -> Non
     await _deployments(stage).set_scale("web", 4)
 
     def is_scaled(obj: KubeObject | None) -> bool:
-        status = told_status(obj)
+        status = status_of(obj)
         return bool(status.get("availableReplicas") == 4 and not status.get("updatedReplicas"))
 
     await stage.wait(_deployments(stage), "web", is_scaled)
@@ -201,7 +201,7 @@ async def test_a_rollout_that_gets_nowhere_is_reported(stage: Stage) -> None:
     await _deployments(stage).create(deployment("web", 1, progressDeadlineSeconds=1))
 
     def is_stuck(obj: KubeObject | None) -> bool:
-        found = told_status(obj).get("conditions") or ()
+        found = status_of(obj).get("conditions") or ()
         return any(one["reason"] == "ProgressDeadlineExceeded" for one in found)
 
     await stage.wait(_deployments(stage), "web", is_stuck)
@@ -211,7 +211,7 @@ async def test_a_rollout_that_gets_nowhere_is_reported(stage: Stage) -> None:
     await _complete(stage)
 
 
-async def test_every_scaling_is_told_in_an_event(stage: Stage) -> None:
+async def test_every_scaling_is_reported_in_an_event(stage: Stage) -> None:
     await _deployments(stage).create(deployment("web", 2))
     await rolled_out(stage, "web")
 

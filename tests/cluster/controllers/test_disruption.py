@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cluster.controllers.stage import Stage, deployment, told_status
+from tests.cluster.controllers.stage import Stage, deployment, status_of
 
 CONTROLLERS = ("disruption", "replicaset", "deployment")
 
@@ -18,7 +18,7 @@ def budget(**spec: Any) -> dict[str, Any]:
 
 def allows(count: int, *, healthy: int) -> Any:
     def holds(obj: Any) -> bool:
-        status = told_status(obj)
+        status = status_of(obj)
         return bool(
             obj
             and status.get("observedGeneration") == obj.metadata.generation

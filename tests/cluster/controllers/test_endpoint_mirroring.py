@@ -28,10 +28,10 @@ Wanted = tuple[str, int, list[str]]
 async def wait_mirrored(stage: Stage, *wanted: Wanted) -> list[KubeObject]:
     """Until the slices of the Service have these families, ports and addresses."""
     slices = stage.client.discovery_v1.endpointslices("default")
-    return await wait_for_list(slices, lambda found: sorted(map(shown, found)) == sorted(wanted))
+    return await wait_for_list(slices, lambda found: sorted(map(summary, found)) == sorted(wanted))
 
 
-def shown(one: KubeObject) -> Wanted:
+def summary(one: KubeObject) -> Wanted:
     addresses = [address for it in one["endpoints"] or () for address in it["addresses"]]
     return one["addressType"], one["ports"][0]["port"], addresses
 

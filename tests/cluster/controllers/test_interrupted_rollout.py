@@ -1,4 +1,4 @@
-"""A rollout during which the controllers die again and again converges, inside its fences."""
+"""A rollout during which the controllers die again and again converges, inside its bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from proreus.api.object import KubeObject
 from proreus.cluster.controllers import CONTROLLERS as ALL
 from proreus.cluster.controllers import run_controllers
 from proreus.cluster.pod_status import is_ready
-from tests.cluster.controllers.stage import Stage, deployment, told_status
+from tests.cluster.controllers.stage import Stage, deployment, status_of
 
 CONTROLLERS: tuple[str, ...] = ()
 REPLICAS, LEAST, MOST = 16, 14, 18
@@ -18,7 +18,7 @@ REPLICAS, LEAST, MOST = 16, 14, 18
 
 def updated(count: int) -> Callable[[KubeObject | None], bool]:
     def holds(obj: KubeObject | None) -> bool:
-        status = told_status(obj)
+        status = status_of(obj)
         return bool(
             status.get("updatedReplicas", 0) >= count
             and status.get("observedGeneration") == (obj and obj.metadata.generation)
@@ -34,7 +34,7 @@ async def test_a_rollout_survives_the_death_of_its_controllers(stage: Stage) -> 
     await deployments.create(deployment("web", REPLICAS, strategy=strategy))
     async with background(run_controllers(stage.client, SystemClock(), controllers=some)):
         await stage.wait(
-            deployments, "web", lambda it: told_status(it).get("availableReplicas") == REPLICAS
+            deployments, "web", lambda it: status_of(it).get("availableReplicas") == REPLICAS
         )
     state = await stage.begin_history()
     image = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "web:2"}]
@@ -46,8 +46,8 @@ async def test_a_rollout_survives_the_death_of_its_controllers(stage: Stage) -> 
             if goal == REPLICAS:
                 await stage.wait(
                     deployments, "web",
-                    lambda it: told_status(it).get("replicas") == REPLICAS
-                    and told_status(it).get("availableReplicas") == REPLICAS,
+                    lambda it: status_of(it).get("replicas") == REPLICAS
+                    and status_of(it).get("availableReplicas") == REPLICAS,
                 )  # fmt: skip
 
     for old, new in await stage.history():

@@ -10,7 +10,7 @@ from proreus.api.object import KubeObject
 from proreus.cluster.controllers import CONTROLLERS as ALL
 from proreus.cluster.controllers import run_controllers
 from proreus.cluster.pod_status import is_ready
-from tests.cluster.controllers.stage import Stage, template, told_status
+from tests.cluster.controllers.stage import Stage, status_of, template
 
 CONTROLLERS: tuple[str, ...] = ()
 
@@ -19,7 +19,7 @@ def reached(**least: int) -> Callable[[KubeObject | None], bool]:
     """These fields of a status that is up to date have at least these numbers."""
 
     def holds(obj: KubeObject | None) -> bool:
-        status = told_status(obj)
+        status = status_of(obj)
         is_new = status.get("observedGeneration") in (None, obj and obj.metadata.generation)
         return is_new and all(status.get(field, 0) >= n for field, n in least.items())
 
@@ -38,7 +38,7 @@ async def test_every_completion_of_a_job_is_counted_once(stage: Stage) -> None:
             await stage.wait(jobs, "sum", reached(succeeded=goal))
 
     async with background(run_controllers(stage.client, SystemClock(), controllers=some)):
-        done = await stage.wait(jobs, "sum", lambda it: told_status(it).get("completionTime"))
+        done = await stage.wait(jobs, "sum", lambda it: status_of(it).get("completionTime"))
     assert done is not None
     assert (done.status.succeeded, done.status.failed) == (24, None)
     left = (await pods.list()).items

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.object import KubeObject
-from tests.cluster.controllers.stage import Stage, finished, template, told_status
+from tests.cluster.controllers.stage import Stage, finished, status_of, template
 from tests.following import wait_for_list
 
 CONTROLLERS = ("job", "job-orphans", "garbage-collector")
@@ -21,7 +21,7 @@ def job(name: str, **spec: Any) -> dict[str, Any]:
 
 def has(kind: str) -> Any:
     def holds(obj: KubeObject | None) -> bool:
-        found = told_status(obj).get("conditions") or ()
+        found = status_of(obj).get("conditions") or ()
         return any((one.type, one.status) == (kind, "True") for one in found)
 
     return holds
@@ -44,7 +44,7 @@ async def test_no_more_pods_run_than_parallelism_allows(stage: Stage) -> None:
     jobs = stage.client.batch_v1.jobs("default")
     await jobs.create(job("sum", completions=9, parallelism=3))
 
-    await stage.wait(jobs, "sum", lambda it: told_status(it).get("ready") == 3)
+    await stage.wait(jobs, "sum", lambda it: status_of(it).get("ready") == 3)
 
     assert len((await stage.client.core_v1.pods("default").list()).items) == 3
 
@@ -52,7 +52,7 @@ async def test_no_more_pods_run_than_parallelism_allows(stage: Stage) -> None:
 async def test_a_job_fails_when_its_pods_fail_too_often(stage: Stage) -> None:
     jobs, pods = stage.client.batch_v1.jobs("default"), stage.client.core_v1.pods("default")
     await jobs.create(job("sum", completions=2, parallelism=2, backoffLimit=0))
-    await stage.wait(jobs, "sum", lambda it: told_status(it).get("ready") == 2)
+    await stage.wait(jobs, "sum", lambda it: status_of(it).get("ready") == 2)
     broken = (await pods.list()).items[0]
 
     await pods.patch_status(broken.name, finished("Failed"))
@@ -102,7 +102,7 @@ def reason(done: KubeObject | None, kind: str) -> str:
 
 
 def has_ready(count: int) -> Any:
-    return lambda it: told_status(it).get("ready") == count
+    return lambda it: status_of(it).get("ready") == count
 
 
 async def test_a_pod_is_counted_even_if_it_is_deleted_at_its_end(stage: Stage) -> None:
@@ -133,7 +133,7 @@ async def test_a_pod_that_is_deleted_while_it_runs_has_failed_and_is_replaced(
 
     await pods.wait_deleted(only.name, timeout_s=60)
     again = await stage.wait(
-        jobs, "sum", lambda it: told_status(it).get("failed") == 1 and has_ready(1)(it)
+        jobs, "sum", lambda it: status_of(it).get("failed") == 1 and has_ready(1)(it)
     )
     assert again is not None
 
@@ -173,7 +173,7 @@ async def test_pods_that_are_not_needed_go_without_having_failed(stage: Stage) -
     await stage.wait(jobs, "sum", has_ready(1))
     await jobs.patch("sum", {"spec": {"suspend": True}})
     idle = await stage.wait(
-        jobs, "sum", lambda it: has("Suspended")(it) and not told_status(it).get("terminating")
+        jobs, "sum", lambda it: has("Suspended")(it) and not status_of(it).get("terminating")
     )
 
     assert idle is not None
@@ -274,7 +274,7 @@ async def test_an_orphan_is_adopted_again_and_a_pod_without_its_labels_is_releas
 ) -> None:
     jobs, pods = stage.client.batch_v1.jobs("default"), stage.client.core_v1.pods("default")
     made = await jobs.create(job("sum", completions=4, parallelism=2))
-    await stage.wait(jobs, "sum", lambda it: told_status(it).get("ready") == 2)
+    await stage.wait(jobs, "sum", lambda it: status_of(it).get("ready") == 2)
     taken = (await pods.list()).items[0]
 
     await pods.patch(taken.name, {"metadata": {"ownerReferences": None}})
@@ -306,7 +306,7 @@ async def test_a_pod_that_a_job_adopts_again_still_counts(stage: Stage) -> None:
     """Nobody takes the mark off it by which it is counted."""
     jobs, pods = stage.client.batch_v1.jobs("default"), stage.client.core_v1.pods("default")
     await jobs.create(job("sum", completions=2, parallelism=2))
-    await stage.wait(jobs, "sum", lambda it: told_status(it).get("ready") == 2)
+    await stage.wait(jobs, "sum", lambda it: status_of(it).get("ready") == 2)
 
     for pod in (await pods.list()).items:
         orphaned = await pods.patch(pod.name, {"metadata": {"ownerReferences": None}})

@@ -81,14 +81,14 @@ async def test_a_finalizer_holds_the_namespace_and_is_named_in_a_condition(stage
 
     await namespaces.delete("team")
 
-    def is_told(obj: Any) -> bool:
+    def is_reported(obj: Any) -> bool:
         found = (obj.status or {}).get("conditions") or ()
         return any(
             c.type == "NamespaceFinalizersRemaining" and "example.com/hold in 1" in c.message
             for c in found
         )
 
-    await stage.wait(namespaces, "team", is_told)
+    await stage.wait(namespaces, "team", is_reported)
     await maps.patch("held", {"metadata": {"finalizers": None}})
     with contextlib.suppress(NotFound):  # it may have gone by itself
         await namespaces.patch("team", {"metadata": {"labels": {"touched": "yes"}}})

@@ -14,7 +14,7 @@ from proreus.client.resources.resource_client import ResourceClient
 from proreus.client.rest.client import RestClient
 from proreus.client.rest.request import RestRequest
 from proreus.net.client.transport_error import ConnectionLost
-from tests.cluster.controllers.stage import Stage, template, told_status
+from tests.cluster.controllers.stage import Stage, status_of, template
 from tests.following import wait_for_list
 
 CONTROLLERS = ("replicaset", "replicationcontroller")
@@ -51,7 +51,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 def has_available(count: int) -> Any:
     def holds(obj: KubeObject | None) -> bool:
-        status = told_status(obj)
+        status = status_of(obj)
         return (status.get("replicas"), status.get("availableReplicas", 0)) == (count, count)
 
     return holds
@@ -113,14 +113,14 @@ async def test_a_failed_pod_is_replaced(stage: Stage, kind: Kind) -> None:
     await pods.patch_status(lost.name, {"status": {"phase": "Failed"}})
 
     def is_replaced(found: list[KubeObject]) -> bool:
-        phases = {pod.name: told_status(pod).get("phase") for pod in found}
+        phases = {pod.name: status_of(pod).get("phase") for pod in found}
         return phases.pop(lost.name, "") == "Failed" and list(phases.values()) == ["Running"]
 
     await wait_for_list(pods, is_replaced)
     await stage.wait(sets, "web", has_available(1))
 
 
-async def test_pods_that_are_refused_are_told_in_a_condition_and_an_event(
+async def test_pods_that_are_refused_are_reported_in_a_condition_and_an_event(
     stage: Stage, kind: Kind
 ) -> None:
     sets = kind.api(stage)
@@ -141,7 +141,7 @@ async def test_pods_that_are_refused_are_told_in_a_condition_and_an_event(
 
     await sets.set_scale("web", 0)
 
-    await stage.wait(sets, "web", lambda one: one and not told_status(one).get("conditions"))
+    await stage.wait(sets, "web", lambda one: one and not status_of(one).get("conditions"))
 
 
 async def test_every_label_of_the_selector_counts(stage: Stage, kind: Kind) -> None:
@@ -205,9 +205,9 @@ async def test_an_answer_that_was_lost_costs_no_pod_too_many_or_too_few(
     alive: dict[str, KubeObject] = {}
     least = most = 0
     for old, new in await stage.history():
-        notification = new or old
-        assert notification is not None
-        alive.pop(notification.uid, None)
+        pod = new or old
+        assert pod is not None
+        alive.pop(pod.uid, None)
         if new is not None and not new.metadata.deletionTimestamp:
             alive[new.uid] = new
         most = max(most, len(alive))

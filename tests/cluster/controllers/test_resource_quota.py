@@ -9,7 +9,7 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.api.status import Forbidden
-from tests.cluster.controllers.stage import Stage, finished, template, told_status
+from tests.cluster.controllers.stage import Stage, finished, status_of, template
 
 CONTROLLERS = ("resourcequota",)
 
@@ -22,7 +22,7 @@ def uses(**amounts: str) -> Any:
     """So much; ``_`` stands for the characters that no name in Python has."""
 
     def holds(obj: KubeObject | None) -> bool:
-        used = told_status(obj).get("used") or {}
+        used = status_of(obj).get("used") or {}
         plain = {name.replace("/", "_").replace(".", "_"): v for name, v in used.items()}
         return plain == amounts
 

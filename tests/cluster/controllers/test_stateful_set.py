@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from proreus.api.object import KubeObject
-from tests.cluster.controllers.stage import Stage, finished, running, template, told_status
+from tests.cluster.controllers.stage import Stage, finished, running, status_of, template
 
 CONTROLLERS = ("statefulset", "garbage-collector", "pvc-protection")
 LABELS = {"app": "db"}
@@ -36,7 +36,7 @@ def has(ready: int, *, updated: int | None = None) -> Any:
     """Observed, and so many pods there and ready; of the new revision, or all."""
 
     def holds(obj: KubeObject | None) -> bool:
-        status = told_status(obj)
+        status = status_of(obj)
         return bool(
             obj
             and status.get("observedGeneration") == obj.metadata.generation
@@ -89,7 +89,7 @@ async def test_a_pod_that_is_not_ready_holds_up_the_rest(stage: Stage) -> None:
     sets, pods = stage.client.apps_v1.statefulsets("default"), stage.client.core_v1.pods("default")
     await sets.create(stateful_set(2))
     await stage.wait(pods, "db-0", bool)
-    await stage.wait(sets, "db", lambda it: told_status(it).get("replicas") == 1)
+    await stage.wait(sets, "db", lambda it: status_of(it).get("replicas") == 1)
     assert await pod_names(stage) == ["db-0"]
 
     await pods.patch_status("db-0", running(), type="strategic")
@@ -103,7 +103,7 @@ async def test_in_parallel_nobody_waits(stage: Stage) -> None:
 
     await sets.create(stateful_set(4, podManagementPolicy="Parallel"))
 
-    await stage.wait(sets, "db", lambda it: told_status(it).get("replicas") == 4)
+    await stage.wait(sets, "db", lambda it: status_of(it).get("replicas") == 4)
     assert await pod_names(stage) == ["db-0", "db-1", "db-2", "db-3"]
 
 
@@ -167,7 +167,7 @@ async def test_no_more_pods_are_missing_in_an_update_than_may_be(stage: Stage) -
 
 
 def _is_up(pod: KubeObject | None) -> int:
-    found = (told_status(pod).get("conditions") or ()) if pod is not None else ()
+    found = (status_of(pod).get("conditions") or ()) if pod is not None else ()
     is_ready = any((one.type, one.status) == ("Ready", "True") for one in found)
     return int(is_ready and pod is not None and not pod.metadata.deletionTimestamp)
 
@@ -253,7 +253,7 @@ async def test_a_revision_whose_name_is_taken_gets_another(stage: Stage) -> None
     wish = stateful_set(1)
     elsewhere = stage.client.apps_v1.statefulsets("kube-public")
     await elsewhere.create({**wish, "metadata": {"name": "db"}})
-    first = await stage.wait(elsewhere, "db", lambda it: told_status(it).get("updateRevision"))
+    first = await stage.wait(elsewhere, "db", lambda it: status_of(it).get("updateRevision"))
     assert first is not None
     taken = first.status.updateRevision
     sets = stage.client.apps_v1.statefulsets("default")
@@ -269,7 +269,7 @@ async def test_a_revision_whose_name_is_taken_gets_another(stage: Stage) -> None
     assert (await revisions.get(taken)).data == {"not": "ours"}
 
 
-async def test_what_happens_is_told_in_events(stage: Stage) -> None:
+async def test_what_happens_is_reported_in_events(stage: Stage) -> None:
     sets, events = stage.client.apps_v1.statefulsets("default"), stage.client.core_v1.events
     await sets.create(stateful_set(1, volumeClaimTemplates=[DATA]))
     await stage.wait(sets, "db", has(1))
@@ -278,8 +278,8 @@ async def test_what_happens_is_told_in_events(stage: Stage) -> None:
         "create Pod db-0 in StatefulSet db successful",
     }
 
-    async with asyncio.timeout(60), events("default").watch() as notification:
-        async for event in notification:
+    async with asyncio.timeout(60), events("default").watch() as watched:
+        async for event in watched:
             if event.object.involvedObject.kind == "StatefulSet":
                 wanted.discard(event.object.message)
             if not wanted:
@@ -305,8 +305,8 @@ async def test_conditions_that_others_wrote_stay(stage: Stage) -> None:
     await sets.create(stateful_set(1))
     await stage.wait(sets, "db", has(1))
 
-    notification = {"type": "Audited", "status": "True", "reason": "Test", "message": "by hand"}
-    await sets.patch_status("db", {"status": {"conditions": [notification]}})
+    condition = {"type": "Audited", "status": "True", "reason": "Test", "message": "by hand"}
+    await sets.patch_status("db", {"status": {"conditions": [condition]}})
     await sets.set_scale("db", 2)
 
     found = await stage.wait(sets, "db", has(2))

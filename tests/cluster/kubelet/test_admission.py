@@ -49,7 +49,7 @@ async def ended(client: Client, name: str) -> KubeObject:
     return found
 
 
-async def test_a_rejected_pod_has_failed_with_the_reason_and_an_event_tells_it(
+async def test_a_rejected_pod_has_failed_with_the_reason_and_an_event_reports_it(
     client: Client, node: str
 ) -> None:
     pods = client.core_v1.pods("default")

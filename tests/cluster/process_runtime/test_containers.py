@@ -201,7 +201,7 @@ async def test_a_pod_deleted_by_force_leaves_no_process(stage: Stage) -> None:
 async def test_hooks_run_after_the_start_and_before_the_end(stage: Stage) -> None:
     lifecycle = {
         "postStart": {"exec": {"command": ["sh", "-c", "echo hello > began"]}},
-        "preStop": {"exec": {"command": ["sh", "-c", "echo stopping > told; cp told began keep"]}},
+        "preStop": {"exec": {"command": ["sh", "-c", "echo stopping > hook; cp hook began keep"]}},
     }
     mounts = [{"name": "keep", "mountPath": "/keep"}]
     pod = await stage.run(
@@ -218,7 +218,7 @@ async def test_hooks_run_after_the_start_and_before_the_end(stage: Stage) -> Non
 
     kept = stage.root(pod) / "keep"
     assert (kept / "began").read_text() == "hello\n"
-    assert (kept / "told").read_text() == "stopping\n"
+    assert (kept / "hook").read_text() == "stopping\n"
     await pods.patch("hooked", {"metadata": {"finalizers": None}})
 
 

@@ -126,13 +126,13 @@ def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -
         with forwarded(cluster, "deployment/web", port) as url:
             text, color, pod = read(url).split()
         assert (text, color) == ("hello", "red")
-        shown = kubectl("get", "pods", "-l", "app=web", "-o", "wide")
-        assert shown.count("1/1") == 3
+        printed = kubectl("get", "pods", "-l", "app=web", "-o", "wide")
+        assert printed.count("1/1") == 3
         assert len(containers_of(cluster.process)) == 3
 
         kubectl("patch", "configmap", "site", "-p", '{"data":{"text":"servus"}}')
         show = ("exec", pod, "--", "cat", "etc/site/text")
-        kubectl.tells("servus", *show)
+        kubectl.prints("servus", *show)
 
         kubectl("apply", "-f", "-", stdin=deployment(port, "blue"))
         kubectl("rollout", "status", "deployment/web", "--timeout=60s")

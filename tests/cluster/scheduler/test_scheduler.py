@@ -54,7 +54,7 @@ def nominated(found: KubeObject | None) -> str:
     return str((found.get("status") or {}).get("nominatedNodeName") or "") if found else ""
 
 
-async def told(client: Client, reason: str) -> KubeObject:
+async def event_of(client: Client, reason: str) -> KubeObject:
     """The first event for that reason; events are written when there is time."""
     events = client.core_v1.events("default").watch(field_selector=f"reason={reason}")
     async with asyncio.timeout(60), events as heard:
@@ -115,7 +115,7 @@ async def test_a_pod_without_a_place_says_why_and_is_placed_once_there_is_one(
 
     await add_node(client, "large")
     assert await node_of(client, "big") == "large"
-    assert (await told(client, "FailedScheduling")).involvedObject.name == "big"
+    assert (await event_of(client, "FailedScheduling")).involvedObject.name == "big"
 
 
 @pytest.mark.usefixtures("scheduling")
@@ -184,7 +184,7 @@ async def test_a_more_important_pod_takes_the_room_of_a_lesser_one(client: Clien
     assert await node_of(client, "greater") == "n"
     assert not is_placed(await pods.get("late"))
 
-    event = await told(client, "Preempted")
+    event = await event_of(client, "Preempted")
     assert event.message == f"Preempted by pod {waiting.uid} on node n"
 
 

@@ -63,9 +63,9 @@ async def test_a_terminal_has_a_size(stage: Stage) -> None:
         output = aiter(running)
         await anext(output)
         await running.resize(100, 30)
-        shown = b"".join([piece.payload async for piece in output])
+        printed = b"".join([piece.payload async for piece in output])
 
-    assert b"30 100" in shown
+    assert b"30 100" in printed
 
 
 async def test_what_cannot_be_run_is_an_error(stage: Stage) -> None:

@@ -135,7 +135,7 @@ async def test_files_are_copied_both_ways(stage: Stage, kubectl: Kubectl, tmp_pa
 
 
 @pytest.mark.skipif(not Path(OLD).exists(), reason="no kubectl that only knows SPDY")
-async def test_a_client_that_knows_only_spdy_is_told_what_to_do(
+async def test_a_client_that_knows_only_spdy_learns_what_to_do(
     stage: Stage, environment: dict[str, str]
 ) -> None:
     await stage.pod()

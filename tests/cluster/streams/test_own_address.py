@@ -24,7 +24,7 @@ def own_port(stage: Stage) -> int:
     return int(stage.server.url.rpartition(":")[2])
 
 
-def told(answer: httpx.Response) -> tuple[int, str, str]:
+def status_of(answer: httpx.Response) -> tuple[int, str, str]:
     status: dict[str, Any] = answer.json()
     return status["code"], status.get("reason", ""), status["message"]
 
@@ -38,7 +38,7 @@ async def test_a_node_at_the_api_server_s_own_address_is_refused(
         await stage.point_node_to(own_port(stage), host)
         proxied = await http.get(SECRETS)
         log = await http.get("/api/v1/namespaces/default/pods/web/log")
-        said[host] = (told(proxied), told(log))
+        said[host] = (status_of(proxied), status_of(log))
 
     refused = (400, "BadRequest", "address not allowed")
     assert said == dict.fromkeys(OWN, (refused, refused))
@@ -70,7 +70,7 @@ async def test_a_node_address_that_is_no_host_is_a_bad_request(
         await stage.point_node_to(stage.kubelet.port, host)
         proxied = await http.get(f"{PROXY}/healthz")
         log = await http.get("/api/v1/namespaces/default/pods/web/log")
-        said[host] = (told(proxied), told(log))
+        said[host] = (status_of(proxied), status_of(log))
 
     for host, answers in said.items():
         refused = (400, "BadRequest", f'node {NODE} has an invalid address "{host}"')
@@ -80,7 +80,7 @@ async def test_a_node_address_that_is_no_host_is_a_bad_request(
 async def test_a_port_that_is_none_is_a_bad_request(stage: Stage, http: httpx.AsyncClient) -> None:
     for port in (-1, 65536):
         await stage.point_node_to(port)
-        answer = told(await http.get(f"{PROXY}/healthz"))
+        answer = status_of(await http.get(f"{PROXY}/healthz"))
 
         assert answer == (400, "BadRequest", f"node {NODE} has an invalid port {port}")
 

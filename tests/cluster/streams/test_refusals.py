@@ -118,7 +118,7 @@ def status(answer: httpx.Response) -> tuple[int, str, str]:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "expected"),
     [
         ("/exec?command=ls", (400, "BadRequest", "Upgrade request required")),
         ("/attach", (400, "BadRequest", "Upgrade request required")),
@@ -144,13 +144,13 @@ def status(answer: httpx.Response) -> tuple[int, str, str]:
     ],
 )
 async def test_the_api_server_says_what_is_wrong(
-    stage: Stage, http: httpx.AsyncClient, path: str, told: tuple[int, str, str]
+    stage: Stage, http: httpx.AsyncClient, path: str, expected: tuple[int, str, str]
 ) -> None:
     await stage.pod()
 
-    assert status(await http.get(POD + path)) == told
+    assert status(await http.get(POD + path)) == expected
     if not path.startswith("/log"):
-        assert status(await http.post(POD + path)) == told
+        assert status(await http.post(POD + path)) == expected
 
 
 @pytest.mark.parametrize("path", ["/exec?command=ls", "/attach", "/portforward"])

@@ -43,7 +43,7 @@ class Kubectl:
             assert time.monotonic() < give_up, waited
         return said
 
-    def tells(self, text: str, *arguments: str) -> str:
+    def prints(self, text: str, *arguments: str) -> str:
         """What it prints once the text is in it: events are written when there is time."""
         return self.until(lambda said: text in said, *arguments)
 

@@ -1,4 +1,4 @@
-"""A cluster whose parts are watched: each acts as who it is, and is never told that it may not.
+"""A cluster whose parts are watched: each acts as who it is, and is never refused.
 
 The server's audit log says so. It is read when the cluster ends, so that every test that uses such
 a cluster proves it for what it does.

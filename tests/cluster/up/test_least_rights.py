@@ -26,11 +26,11 @@ def admin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
         for node in ("node/node-1", "node/node-2"):
             kubectl("wait", "--for=create", node, "--timeout=60s")
         # Roles that are aggregated of others are so by a controller.
-        kubectl.tells("pods", "get", "clusterrole", "edit", "-o", "yaml")
+        kubectl.prints("pods", "get", "clusterrole", "edit", "-o", "yaml")
         yield kubectl
 
 
-def test_the_story_of_the_readme_is_told_by_a_user_who_may_edit_one_namespace(
+def test_the_story_of_the_readme_works_for_a_user_who_may_edit_one_namespace(
     admin: Kubectl,
 ) -> None:
     admin("create", "namespace", "team")
@@ -39,13 +39,13 @@ def test_the_story_of_the_readme_is_told_by_a_user_who_may_edit_one_namespace(
 
     ann("create", "deployment", "web", "--image=nginx", "--replicas=3")
     ann("rollout", "status", "deployment/web", "--timeout=60s")
-    shown = ann("get", "deployments,replicasets,pods", "-o", "wide")
+    printed = ann("get", "deployments,replicasets,pods", "-o", "wide")
     ann("set", "image", "deployment/web", "nginx=nginx:1.27")
     ann("rollout", "status", "deployment/web", "--timeout=60s")
     ann("scale", "deployment", "web", "--replicas=5")
     ann("wait", "--for=jsonpath={.status.readyReplicas}=5", "deployment/web", "--timeout=60s")
 
-    assert shown.count("pod/web-") == 3
+    assert printed.count("pod/web-") == 3
     assert 'cannot list resource "pods" in API group "" in the namespace "default"' in (
         ann.refused("get", "pods", "-n", "default")
     )

@@ -1,4 +1,4 @@
-"""The story that a cluster is for, told with kubectl: deploy, update, undo, expose, delete."""
+"""What a cluster is for, with kubectl: deploy, update, undo, expose, delete."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_deployment_is_updated_and_undone(kubectl: Kubectl) -> None:
 
     kubectl("set", "image", "deployment/web", "web=web:2")
     rolled_out(kubectl, "web")
-    kubectl.tells("web:2", "get", "pods", "-l", "app=web", "-o", "yaml")
+    kubectl.prints("web:2", "get", "pods", "-l", "app=web", "-o", "yaml")
     history = kubectl("rollout", "history", "deployment/web")
     kubectl("rollout", "undo", "deployment/web")
     rolled_out(kubectl, "web")
@@ -66,7 +66,7 @@ def test_a_deployment_is_updated_and_undone(kubectl: Kubectl) -> None:
     kubectl("wait", "--for=jsonpath={.status.replicas}=3", "deployment/web", "--timeout=60s")
     assert images(kubectl, "app=web") <= {"web:1", "web:2"}
     assert len(names(kubectl, "replicasets", "app=web")) == 3
-    kubectl.tells("Scaled up replica set web-", "describe", "deployment", "web")
+    kubectl.prints("Scaled up replica set web-", "describe", "deployment", "web")
 
 
 def test_a_paused_deployment_waits_to_be_resumed(kubectl: Kubectl) -> None:
@@ -174,5 +174,5 @@ def test_a_more_important_pod_takes_the_place_of_a_lesser_one(kubectl: Kubectl) 
     kubectl("run", "greater", "--image=i", f"--overrides={vital}")
     kubectl("wait", "--for=condition=Ready", "pod/greater", "--timeout=60s")
 
-    kubectl.tells("Preempted", "get", "events")
+    kubectl.prints("Preempted", "get", "events")
     assert len([n for n in range(3) if f"lesser-{n}" in kubectl("get", "pods", "-o", "name")]) == 2

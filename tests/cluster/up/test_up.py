@@ -34,10 +34,10 @@ def test_a_pod_is_scheduled_runs_and_ends_gracefully(kubectl: Kubectl) -> None:
     kubectl("run", "web", "--image=nginx")
     kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 
-    shown = kubectl("get", "pod", "web", "-o", "wide")
-    assert "1/1" in shown
-    assert "Running" in shown
-    assert "node-" in shown
+    printed = kubectl("get", "pod", "web", "-o", "wide")
+    assert "1/1" in printed
+    assert "Running" in printed
+    assert "node-" in printed
 
     assert "web" in kubectl("delete", "pod", "web", "--timeout=60s")
     assert kubectl("get", "pods", "-o", "name") == ""
@@ -50,9 +50,9 @@ def test_a_pod_that_fits_nowhere_says_so(kubectl: Kubectl) -> None:
     kubectl("run", "picky", "--image=nginx", f"--overrides={overrides}")
     kubectl("wait", "--for=condition=PodScheduled=False", "pod/picky", "--timeout=60s")
 
-    kubectl.tells("FailedScheduling", "describe", "pod", "picky")
+    kubectl.prints("FailedScheduling", "describe", "pod", "picky")
     why = "2 node(s) didn't match Pod's node affinity/selector"
-    kubectl.tells(why, "describe", "pod", "picky")
+    kubectl.prints(why, "describe", "pod", "picky")
 
     kubectl("label", "node", "node-1", "disk=gold")
     kubectl("wait", "--for=condition=Ready", "pod/picky", "--timeout=60s")

@@ -163,9 +163,9 @@ def test_jobs_complete_fail_and_go_with_their_pods(kubectl: Kubectl, tmp_path: P
     kubectl("wait", "--for=condition=failed", "job/broken", "job/hopeless", "--timeout=60s")
 
     assert "Completed Indexes:  0-3" in kubectl("describe", "job", "parts")
-    kubectl.tells("SuccessfulCreate", "describe", "job", "parts")
-    kubectl.tells("PodFailurePolicy", "describe", "job", "broken")
-    kubectl.tells("BackoffLimitExceeded", "describe", "job", "hopeless")
+    kubectl.prints("SuccessfulCreate", "describe", "job", "parts")
+    kubectl.prints("PodFailurePolicy", "describe", "job", "broken")
+    kubectl.prints("BackoffLimitExceeded", "describe", "job", "hopeless")
 
     kubectl("create", "job", "now", "--from=cronjob/tick")
     kubectl("wait", "--for=delete", "job/now", "--timeout=60s")
@@ -181,7 +181,7 @@ def uses(kubectl: Kubectl, pods: int) -> None:
     kubectl("wait", used, "quota/few", "-n", "small", "--timeout=60s")
 
 
-def test_a_quota_limits_a_deployment_and_tells_why(kubectl: Kubectl) -> None:
+def test_a_quota_limits_a_deployment_and_reports_why(kubectl: Kubectl) -> None:
     kubectl("create", "namespace", "small")
     kubectl("create", "quota", "few", "--hard=pods=2,count/deployments.apps=1", "-n", "small")
     uses(kubectl, 0)
@@ -193,7 +193,7 @@ def test_a_quota_limits_a_deployment_and_tells_why(kubectl: Kubectl) -> None:
         "wait", "--for=condition=ReplicaFailure", "deployment/web", "-n", "small", "--timeout=60s"
     )
     refused = "exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2"
-    kubectl.tells(refused, "describe", "rs", "-n", "small")
+    kubectl.prints(refused, "describe", "rs", "-n", "small")
 
     kubectl("scale", "deployment/web", "--replicas=1", "-n", "small")
     uses(kubectl, 1)
@@ -218,7 +218,7 @@ def test_a_cron_job_starts_jobs_by_itself(kubectl: Kubectl, tmp_path: Path) -> N
 
     kubectl("wait", "--for=jsonpath={.status.lastSuccessfulTime}", "cj/pulse", "--timeout=60s")
 
-    kubectl.tells("SuccessfulCreate", "describe", "cronjob", "pulse")
+    kubectl.prints("SuccessfulCreate", "describe", "cronjob", "pulse")
     kubectl("delete", "cronjob", "pulse", "--timeout=60s")
 
 
@@ -239,14 +239,14 @@ def test_a_node_is_drained_within_the_budget_of_its_pods(kubectl: Kubectl) -> No
     kubectl("delete", "deployment/calm", "pdb/calm", "--timeout=60s")
 
 
-def test_an_autoscaler_keeps_its_bounds_and_tells_that_it_knows_no_load(kubectl: Kubectl) -> None:
+def test_an_autoscaler_keeps_its_bounds_and_reports_that_it_knows_no_load(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "busy", "--image=web")
     kubectl("autoscale", "deployment", "busy", "--min=2", "--max=5", "--cpu-percent=50")
 
     kubectl("wait", "--for=jsonpath={.spec.replicas}=2", "deployment/busy", "--timeout=60s")
     kubectl("wait", "--for=condition=AbleToScale", "hpa/busy", "--timeout=60s")
 
-    kubectl.tells("SuccessfulRescale", "describe", "hpa", "busy")
+    kubectl.prints("SuccessfulRescale", "describe", "hpa", "busy")
     kubectl("delete", "hpa/busy", "deployment/busy", "--timeout=60s")
 
 
@@ -277,7 +277,7 @@ def test_a_replication_controller_is_scaled_exposed_budgeted_and_orphaned(
     addresses = "jsonpath={.subsets[0].addresses[*].ip}"
     kubectl.until(lambda said: len(said.split()) == 3, "get", "endpoints/old", "-o", addresses)
     assert "3 desired" in kubectl("describe", "rc/old")
-    kubectl.tells("Created pod: old-", "describe", "rc/old")
+    kubectl.prints("Created pod: old-", "describe", "rc/old")
 
     kubectl("autoscale", "rc/old", "--max=1", "--cpu-percent=50")
     kubectl("wait", "--for=jsonpath={.spec.replicas}=1", "rc/old", "--timeout=60s")

@@ -114,9 +114,9 @@ class History(RuleBasedStateMachine):
             for name, (written, value) in sorted(self.state(revision).items())
             if name >= start
         ]
-        shown = wanted[:limit] if limit else wanted
-        assert [(item.key, item.value, item.revision) for item in page.items] == shown
-        assert (page.revision, page.remaining) == (revision, len(wanted) - len(shown))
+        expected = wanted[:limit] if limit else wanted
+        assert [(item.key, item.value, item.revision) for item in page.items] == expected
+        assert (page.revision, page.remaining) == (revision, len(wanted) - len(expected))
         assert page.has_more == bool(page.remaining)
 
     @rule(back=st.integers(0, 8))

@@ -36,7 +36,7 @@ async def reach(storage: Storage, watch: AsyncIterator[ChangeBatch], revision: i
                 return seen
 
 
-async def test_a_watch_tells_creation_change_and_deletion(storage: Storage, place: str) -> None:
+async def test_a_watch_reports_creation_change_and_deletion(storage: Storage, place: str) -> None:
     """Guarantee: reliable"""
     key = place + "a"
     async with storage.watch(place, after=await storage.current_revision()) as watch:
@@ -54,7 +54,7 @@ async def test_a_watch_tells_creation_change_and_deletion(storage: Storage, plac
     ]
 
 
-async def test_a_watch_is_told_the_same_if_the_writer_had_the_old_value_at_hand(
+async def test_a_watch_receives_the_same_if_the_writer_had_the_old_value_at_hand(
     storage: Storage, place: str
 ) -> None:
     key = place + "a"
@@ -72,7 +72,7 @@ async def test_a_watch_is_told_the_same_if_the_writer_had_the_old_value_at_hand(
     ]
 
 
-async def test_a_watch_from_the_past_tells_what_followed(storage: Storage, place: str) -> None:
+async def test_a_watch_from_the_past_reports_what_followed(storage: Storage, place: str) -> None:
     """Guarantee: resumable"""
     key = place + "a"
     one = await storage.create(key, b"1")
@@ -169,7 +169,7 @@ async def test_a_watch_from_the_future_waits_for_it(storage: Storage, place: str
     assert [change.revision for change in changes] == [current + 3, current + 4]
 
 
-async def test_progress_is_told_on_request(storage: Storage, place: str) -> None:
+async def test_progress_is_sent_on_request(storage: Storage, place: str) -> None:
     """Guarantee: bookmarkable"""
     async with storage.watch(place + "quiet/", after=await storage.current_revision()) as watch:
         written = await storage.create(place + "loud/a", b"x")

@@ -30,7 +30,7 @@ async def test_a_missing_key_reads_as_none(storage: Storage, place: str) -> None
     assert await storage.get(place + "a") is None
 
 
-async def test_creating_an_existing_key_tells_what_is_there(storage: Storage, place: str) -> None:
+async def test_creating_an_existing_key_reports_what_is_there(storage: Storage, place: str) -> None:
     revision = await storage.create(place + "a", b"one")
 
     with pytest.raises(KeyExists) as raised:
@@ -60,7 +60,7 @@ async def test_an_update_replaces_the_value_it_expects(storage: Storage, place: 
     assert await storage.get(place + "a") == StoredValue(place + "a", b"two", updated)
 
 
-async def test_an_update_of_a_stale_revision_tells_what_is_there(
+async def test_an_update_of_a_stale_revision_reports_what_is_there(
     storage: Storage, place: str
 ) -> None:
     created = await storage.create(place + "a", b"one")
@@ -276,7 +276,7 @@ async def test_a_store_describes_itself_in_a_sentence(storage: Storage) -> None:
     assert "revision" in repr(storage)
 
 
-async def test_what_is_told_to_be_newest_is_what_a_read_returns(
+async def test_what_is_known_to_be_newest_is_what_a_read_returns(
     storage: Storage, place: str
 ) -> None:
     first = await storage.create(place + "a", b"1")

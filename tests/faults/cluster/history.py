@@ -1,9 +1,9 @@
 """What a rolling update promises, checked on the history of its pods, event by event. Pure.
 
-A history is what a watch told, in its order. After every event of it must hold: no more pods than
+A history is what a watch sent, in its order. After every event of it must hold: no more pods than
 ``replicas + surge`` that are not on their way out, no fewer than ``replicas - unavailable`` that
-are available, every pod controlled by one of the Deployment's own ReplicaSets, nothing told twice
-and nothing that was gone told again.
+are available, every pod controlled by one of the Deployment's own ReplicaSets, nothing sent twice
+and nothing that was gone sent again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GONE = "DELETED"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PodEvent:
     """One event of a watch."""
 
     type: str
@@ -59,39 +59,39 @@ def owner_of(pod: KubeObject) -> str:
 
 
 def violations(
-    before: Iterable[KubeObject], history: Iterable[Told], promise: Promise
+    before: Iterable[KubeObject], history: Iterable[PodEvent], promise: Promise
 ) -> list[str]:
     """Every broken promise, with the version at which it was. ``before``: the pods at the start."""
     return list(_violations({pod.uid: pod for pod in before}, history, promise))
 
 
-def final_state(before: Iterable[KubeObject], history: Iterable[Told]) -> dict[str, KubeObject]:
+def final_state(before: Iterable[KubeObject], history: Iterable[PodEvent]) -> dict[str, KubeObject]:
     """Name → pod, as the history leaves it."""
     state = {pod.name: pod for pod in before}
-    for told in history:
-        if told.type == GONE:
-            state.pop(told.pod.name, None)
+    for event in history:
+        if event.type == GONE:
+            state.pop(event.pod.name, None)
         else:
-            state[told.pod.name] = told.pod
+            state[event.pod.name] = event.pod
     return state
 
 
 def _violations(
-    state: dict[str, KubeObject], history: Iterable[Told], promise: Promise
+    state: dict[str, KubeObject], history: Iterable[PodEvent], promise: Promise
 ) -> Iterator[str]:
     gone: set[str] = set()
     last = max((int(pod.resource_version) for pod in state.values()), default=0)
-    for told in history:
-        pod, version = told.pod, int(told.pod.resource_version)
-        at = f"at {version}, {told.type} {pod.name}"
+    for event in history:
+        pod, version = event.pod, int(event.pod.resource_version)
+        at = f"at {version}, {event.type} {pod.name}"
         if version <= last:
-            yield f"{at}: told after {last}"
+            yield f"{at}: sent after {last}"
         last = max(version, last)
         if pod.uid in gone:
             yield f"{at}: was gone already"
-        if (told.type == "ADDED") == (pod.uid in state):
+        if (event.type == "ADDED") == (pod.uid in state):
             yield f"{at}: {'known already' if pod.uid in state else 'not known before'}"
-        if told.type == GONE:
+        if event.type == GONE:
             state.pop(pod.uid, None)
             gone.add(pod.uid)
         else:

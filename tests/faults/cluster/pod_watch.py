@@ -10,7 +10,7 @@ from proreus.api.object import KubeObject
 from proreus.api.status import ServiceUnavailable, TooManyRequests
 from proreus.client import Client
 from proreus.net.client.transport_error import TransportError
-from tests.faults.cluster.history import Told
+from tests.faults.cluster.history import PodEvent
 
 TIMEOUT_S = 60
 _AGAIN_S = 0.05
@@ -24,7 +24,7 @@ class PodWatch:
         self._changed = asyncio.Condition()
         self._version = ""
         self.before: list[KubeObject] = []
-        self.history: list[Told] = []
+        self.history: list[PodEvent] = []
         self.resumed = 0
 
     async def begin(self) -> None:
@@ -47,7 +47,7 @@ class PodWatch:
         async with self._pods.watch(resource_version=self._version, timeout_s=600) as events:
             async for event in events:
                 if event.type != "BOOKMARK":
-                    self.history.append(Told(event.type, event.object))
+                    self.history.append(PodEvent(event.type, event.object))
                 self._version = event.object.resource_version
                 async with self._changed:
                     self._changed.notify_all()

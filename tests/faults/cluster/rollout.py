@@ -34,13 +34,13 @@ def points(name: str, count: int) -> list[int]:
 def deployment(replicas: int = REPLICAS) -> dict[str, Any]:
     labels = {"app": "web"}
     container = {"name": "main", "image": OLD}
-    fences = {"maxSurge": SURGE, "maxUnavailable": UNAVAILABLE}
+    bounds = {"maxSurge": SURGE, "maxUnavailable": UNAVAILABLE}
     return {
         "metadata": {"name": "web"},
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": labels},
-            "strategy": {"rollingUpdate": fences},
+            "strategy": {"rollingUpdate": bounds},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
     }
@@ -83,7 +83,7 @@ class Rollout:
 
     async def _check(self) -> None:
         pods = await self._client.core_v1.pods(self._namespace).list()
-        await self.watch.wait(lambda: self._told() == {p.name: p.uid for p in pods})
+        await self.watch.wait(lambda: self._reported() == {p.name: p.uid for p in pods})
         replica_sets = list(await self._client.apps_v1.replicasets(self._namespace).list())
         promise = Promise(REPLICAS, SURGE, UNAVAILABLE, {one.uid for one in replica_sets})
 
@@ -94,14 +94,14 @@ class Rollout:
         assert {image(pod) for pod in pods} == {NEW}
         assert len({pod.status.podIP for pod in pods}) == REPLICAS
 
-    def _told(self) -> dict[str, str]:
+    def _reported(self) -> dict[str, str]:
         state = final_state(self.watch.before, self.watch.history)
         return {name: pod.uid for name, pod in state.items()}
 
     def _has_ready(self, number: int) -> bool:
         """So many new pods have been ready so far, those that are gone again included."""
-        told = (told.pod for told in self.watch.history)
-        return len({pod.uid for pod in told if is_ready(pod) and image(pod) == NEW}) >= number
+        pods = (event.pod for event in self.watch.history)
+        return len({pod.uid for pod in pods if is_ready(pod) and image(pod) == NEW}) >= number
 
     def _is_over(self) -> bool:
         state = final_state(self.watch.before, self.watch.history).values()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from proreus.api.object import KubeObject
-from tests.faults.cluster.history import Promise, Told, final_state, violations
+from tests.faults.cluster.history import PodEvent, Promise, final_state, violations
 
 PROMISE = Promise(replicas=3, surge=1, unavailable=1, owners={"old", "new"})
 
@@ -16,7 +16,7 @@ class Story:
 
     def __init__(self) -> None:
         self._versions: Iterator[int] = count(1)
-        self.told: list[Told] = []
+        self.events: list[PodEvent] = []
         self.before = [self.pod(f"old-{n}", "old", ready=True) for n in range(3)]
 
     def pod(
@@ -34,19 +34,19 @@ class Story:
         return KubeObject.from_dict({"metadata": metadata, "status": status})
 
     def add(self, name: str, owner: str = "new") -> None:
-        self.told.append(Told("ADDED", self.pod(name, owner)))
+        self.events.append(PodEvent("ADDED", self.pod(name, owner)))
 
     def ready(self, name: str, owner: str = "new") -> None:
-        self.told.append(Told("MODIFIED", self.pod(name, owner, ready=True)))
+        self.events.append(PodEvent("MODIFIED", self.pod(name, owner, ready=True)))
 
     def going(self, name: str, owner: str = "old") -> None:
-        self.told.append(Told("MODIFIED", self.pod(name, owner, ready=True, going=True)))
+        self.events.append(PodEvent("MODIFIED", self.pod(name, owner, ready=True, going=True)))
 
     def gone(self, name: str, owner: str = "old") -> None:
-        self.told.append(Told("DELETED", self.pod(name, owner, going=True)))
+        self.events.append(PodEvent("DELETED", self.pod(name, owner, going=True)))
 
     def violations(self) -> list[str]:
-        return violations(self.before, self.told, PROMISE)
+        return violations(self.before, self.events, PROMISE)
 
 
 def test_a_rollout_one_by_one_breaks_nothing() -> None:
@@ -58,7 +58,7 @@ def test_a_rollout_one_by_one_breaks_nothing() -> None:
         story.gone(f"old-{number}")
 
     assert story.violations() == []
-    assert set(final_state(story.before, story.told)) == {"new-0", "new-1", "new-2"}
+    assert set(final_state(story.before, story.events)) == {"new-0", "new-1", "new-2"}
 
 
 def test_a_pod_too_many_is_seen() -> None:
@@ -89,7 +89,7 @@ def test_a_pod_too_few_is_seen_when_its_deletion_begins() -> None:
 def test_a_pod_that_stops_being_ready_is_not_available() -> None:
     story = Story()
     for name in ("old-0", "old-1"):
-        story.told.append(Told("MODIFIED", story.pod(name, "old", ready=False)))
+        story.events.append(PodEvent("MODIFIED", story.pod(name, "old", ready=False)))
 
     assert story.violations() == ["at 5, MODIFIED old-1: 1 available, at least 2 promised"]
 
@@ -97,12 +97,14 @@ def test_a_pod_that_stops_being_ready_is_not_available() -> None:
 def test_a_finished_pod_neither_counts_nor_serves() -> None:
     story = Story()
     for name in ("old-0", "old-1"):
-        story.told.append(Told("MODIFIED", story.pod(name, "old", ready=True, phase="Failed")))
+        story.events.append(
+            PodEvent("MODIFIED", story.pod(name, "old", ready=True, phase="Failed"))
+        )
 
     assert story.violations() == ["at 5, MODIFIED old-1: 1 available, at least 2 promised"]
 
 
-def test_a_violation_that_lasts_is_told_for_every_event() -> None:
+def test_a_violation_that_lasts_is_reported_for_every_event() -> None:
     story = Story()
     for number in range(3):
         story.add(f"new-{number}")
@@ -114,7 +116,7 @@ def test_a_pod_of_somebody_else_or_of_nobody_is_seen() -> None:
     story = Story()
     story.add("new-0", owner="stranger")
     orphan = {"name": "new-0", "uid": "new-0", "resourceVersion": "9"}
-    story.told.append(Told("MODIFIED", KubeObject.from_dict({"metadata": orphan})))
+    story.events.append(PodEvent("MODIFIED", KubeObject.from_dict({"metadata": orphan})))
 
     assert story.violations() == [
         "at 4, ADDED new-0: controlled by stranger",
@@ -125,10 +127,10 @@ def test_a_pod_of_somebody_else_or_of_nobody_is_seen() -> None:
 def test_a_history_that_repeats_itself_is_seen() -> None:
     story = Story()
     story.add("new-0")
-    story.told.append(story.told[0])
+    story.events.append(story.events[0])
 
     assert story.violations() == [
-        "at 4, ADDED new-0: told after 4",
+        "at 4, ADDED new-0: sent after 4",
         "at 4, ADDED new-0: known already",
     ]
 

@@ -1,4 +1,4 @@
-"""Kill any part, or the API server, during a rolling update: it converges inside its fences."""
+"""Kill any part, or the API server, during a rolling update: it converges inside its bounds."""
 
 from __future__ import annotations
 

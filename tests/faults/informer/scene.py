@@ -43,18 +43,24 @@ class Witness:
         self.seen: dict[str, KubeObject] = {}
         self.complaints: list[str] = []
 
-    def __call__(self, told: Notification) -> None:
-        key, before = told.object.key, self.seen.get(told.object.key)
-        if (told.old is None) != (before is None):
-            self.complaints.append(f"{key}: {told.change} although {before} was known")
-        if told.old is not None and told.new is not None and told.old is not before:
-            self.complaints.append(f"{key}: updated from {told.old}, not from {before}")
-        if before is not None and int(told.object.resource_version) < int(before.resource_version):
-            self.complaints.append(f"{key}: from {before} back to {told.object}")
-        if told.new is None:
+    def __call__(self, notification: Notification) -> None:
+        key, before = notification.object.key, self.seen.get(notification.object.key)
+        if (notification.old is None) != (before is None):
+            self.complaints.append(f"{key}: {notification.change} although {before} was known")
+        if (
+            notification.old is not None
+            and notification.new is not None
+            and notification.old is not before
+        ):
+            self.complaints.append(f"{key}: updated from {notification.old}, not from {before}")
+        if before is not None and int(notification.object.resource_version) < int(
+            before.resource_version
+        ):
+            self.complaints.append(f"{key}: from {before} back to {notification.object}")
+        if notification.new is None:
             self.seen.pop(key, None)
         else:
-            self.seen[key] = told.new
+            self.seen[key] = notification.new
 
 
 class Scene:

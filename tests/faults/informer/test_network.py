@@ -46,7 +46,7 @@ async def test_a_black_hole_is_found_by_its_silence(stage: Scene) -> None:
 
 
 async def test_a_half_open_connection_is_found_by_its_silence(stage: Scene) -> None:
-    """Guarantee: alive or loud. The server is gone, the client was not told."""
+    """Guarantee: alive or loud. The server is gone, the client does not know."""
     stage.proxy.half_open()
     await stage.churn()
     await stage.wait_cause("silent")

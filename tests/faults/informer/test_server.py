@@ -36,7 +36,7 @@ async def test_a_server_that_restarted_and_forgot_the_history_in_between(
     assert "expired" in stage.causes
 
 
-async def test_a_server_that_restarted_and_remembers_what_was_not_told(stage: Scene) -> None:
+async def test_a_server_that_restarted_and_remembers_what_was_not_sent(stage: Scene) -> None:
     """Guarantee: resumable"""
     await stage.proxy.refuse()
     stage.proxy.cut()

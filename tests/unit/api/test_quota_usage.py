@@ -98,7 +98,7 @@ def test_a_claim_uses_storage_of_its_class() -> None:
         ("count/widgets.example.com", "widgets.example.com"),
     ],
 )
-def test_a_name_tells_whose_objects_it_counts(name: str, expected: str) -> None:
+def test_a_name_reports_whose_objects_it_counts(name: str, expected: str) -> None:
     assert str(counted_by(name)) == expected
 
 

@@ -19,9 +19,9 @@ from proreus.server.config import ConfigInvalid, ServerConfig
 
 
 def said(config: ServerConfig) -> str:
-    with pytest.raises(click.ClickException) as told, reported_in_one_line(config):
+    with pytest.raises(click.ClickException) as refused, reported_in_one_line(config):
         asyncio.run(_start_and_end(config))
-    return told.value.message
+    return refused.value.message
 
 
 @pytest.mark.parametrize(

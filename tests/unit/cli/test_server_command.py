@@ -162,7 +162,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("command", ["server", "up"])
-def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path, command: str) -> None:
+def test_a_port_that_is_taken_is_reported_in_one_line(tmp_path: Path, command: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = subprocess.run(

@@ -30,7 +30,7 @@ REFUSED = ConnectionRefused("https://x", "refused")
 
 
 class MemoryEvents:
-    """The events resource: keeps what is written, fails as told."""
+    """The events resource: keeps what is written, fails on demand."""
 
     def __init__(self) -> None:
         self.stored: dict[str, dict[str, Any]] = {}
@@ -61,7 +61,7 @@ class MemoryEvents:
             raise self.failures.pop(0)
 
     @property
-    def told(self) -> list[tuple[str, int]]:
+    def recorded(self) -> list[tuple[str, int]]:
         return [(event["message"], event["count"]) for event in self.stored.values()]
 
 
@@ -156,7 +156,7 @@ async def test_a_counted_event_that_the_server_forgot_is_written_anew(bench: Ben
         bench.recorder.event(POD, "Normal", "Pulled", "image is here")
         await bench.clock.settle()
 
-    assert bench.events.told == [("image is here", 2)]
+    assert bench.events.recorded == [("image is here", 2)]
 
 
 async def test_many_similar_events_are_combined(bench: Bench) -> None:
@@ -164,8 +164,8 @@ async def test_many_similar_events_are_combined(bench: Bench) -> None:
         bench.recorder.event(POD, "Normal", "Probe", f"took {n} ms")
     await bench.clock.settle(500)
 
-    combined = [(m, n) for m, n in bench.events.told if m.startswith("(combined from similar")]
-    assert len(bench.events.told) == 10, "nine of their own and one for the rest"
+    combined = [(m, n) for m, n in bench.events.recorded if m.startswith("(combined from similar")]
+    assert len(bench.events.recorded) == 10, "nine of their own and one for the rest"
     assert combined == [("(combined from similar events): took 14 ms", 6)]
 
 
@@ -240,7 +240,7 @@ async def test_what_waits_at_the_end_is_still_written() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert bench.events.told == [("bye", 1)]
+    assert bench.events.recorded == [("bye", 1)]
 
 
 async def test_an_unknown_type_is_refused_at_once(bench: Bench) -> None:
@@ -310,8 +310,8 @@ async def test_events_of_one_object_are_written_in_their_order() -> None:
         await clock.settle()
 
     for name in ("a", "b", "c"):
-        told = [line for line in events.order if line.startswith(name)]
-        assert told == [f"{name} step {number}" for number in range(5)]
+        recorded = [line for line in events.order if line.startswith(name)]
+        assert recorded == [f"{name} step {number}" for number in range(5)]
 
 
 async def test_the_end_waits_only_a_moment_for_a_server_that_does_not_answer() -> None:

@@ -50,7 +50,7 @@ async def test_a_queue_of_messages_holds_up_its_connection_and_lets_it_go_on() -
     assert {message.data for message in messages} == {b"data"}
 
 
-async def test_a_session_can_be_told_not_to_repeat_requests() -> None:
+async def test_a_session_can_be_asked_not_to_repeat_requests() -> None:
     async with aiohttp.ClientSession() as session:
         assert session._retry_connection is True
 

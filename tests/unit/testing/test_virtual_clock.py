@@ -1,4 +1,4 @@
-"""Time that moves only when told."""
+"""Time that moves only when it is advanced."""
 
 from __future__ import annotations
 

@@ -552,7 +552,7 @@ def test_kubectl_still_conflicts_with_what_others_changed_since() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "shown"),
+    ("body", "rendered"),
     [
         ({"apiVersion": "v2", "kind": "ConfigMap"}, "/v2, Kind=ConfigMap"),
         ({"apiVersion": "apps/v1", "kind": "ConfigMap"}, "apps/v1, Kind=ConfigMap"),
@@ -562,11 +562,11 @@ def test_kubectl_still_conflicts_with_what_others_changed_since() -> None:
         ([], "/, Kind="),
     ],
 )
-def test_a_body_of_another_kind_is_refused(body: Any, shown: str) -> None:
+def test_a_body_of_another_kind_is_refused(body: Any, rendered: str) -> None:
     with pytest.raises(MalformedPatch) as caught:
         check_applied(body, CONFIG_MAP)
 
-    assert str(caught.value) == f"invalid object type: {shown}"
+    assert str(caught.value) == f"invalid object type: {rendered}"
 
 
 def test_a_body_may_not_bring_its_own_owners() -> None:

@@ -133,7 +133,7 @@ def test_any_text_is_either_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a/", f"k={'-' * 64}"])
-def test_all_that_is_wrong_with_one_key_or_value_is_told_in_one_sentence(text: str) -> None:
+def test_all_that_is_wrong_with_one_key_or_value_is_reported_in_one_sentence(text: str) -> None:
     with pytest.raises(SelectorError) as refused:
         LabelSelector.parse(text)
 

@@ -1,4 +1,4 @@
-"""Names are judged by Kubernetes' grammars, in its words."""
+"""Names are validated by Kubernetes' grammars, in its words."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ _NAME_PART = (
         (names.wildcard_subdomain, "*.example.com", []),
     ],
 )
-def test_a_name_is_judged(rule: Callable[[str], list[str]], text: str, problems: list[str]) -> None:
+def test_a_name_is_validated(
+    rule: Callable[[str], list[str]], text: str, problems: list[str]
+) -> None:
     assert rule(text) == problems
 
 
@@ -73,7 +75,7 @@ def test_a_label_is_good_wherever_a_subdomain_or_value_is(label: str) -> None:
 
 
 @given(st.text(max_size=80))
-def test_any_text_is_judged_without_failing(text: str) -> None:
+def test_any_text_is_validated_without_failing(text: str) -> None:
     for rule in (names.dns_label, names.dns_subdomain, names.qualified_name, names.label_value,
                  names.config_key, names.port_name, names.ip_address, names.cidr):  # fmt: skip
         assert isinstance(rule(text), list)

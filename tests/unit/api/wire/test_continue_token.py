@@ -54,7 +54,7 @@ def test_unpinned_goes_on_at_the_same_key_in_the_newest_state() -> None:
         (token(v="meta.k8s.io/v1", rv=-1, start="/a/"), "continue key is not valid: /a/"),
     ],
 )
-def test_a_bad_token_is_told_in_kubernetes_words(bad: str, why: str) -> None:
+def test_a_bad_token_is_reported_in_kubernetes_words(bad: str, why: str) -> None:
     with pytest.raises(ContinueError, match="continue key is not valid") as truncated:
         ContinueToken.decode(bad)
 
@@ -83,7 +83,7 @@ def test_no_text_does_more_than_be_refused(text: str) -> None:
                                      "string"),
     ],
 )  # fmt: skip
-def test_a_token_that_is_no_json_is_told_as_go_tells_it(body: bytes, message: str) -> None:
+def test_a_token_that_is_no_json_is_reported_as_go_does(body: bytes, message: str) -> None:
     with pytest.raises(ContinueError) as caught:
         ContinueToken.decode(base64.urlsafe_b64encode(body).rstrip(b"=").decode())
 

@@ -1,4 +1,4 @@
-"""PodLogOptions: read from a query, judged, and spelled for a kubelet."""
+"""PodLogOptions: read from a query, validated, and spelled for a kubelet."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_nothing_asked_for_is_everything() -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_told(query: str, said: str) -> None:
+def test_what_makes_no_sense_is_reported(query: str, said: str) -> None:
     assert join(decode_log_options(parse_query(query)).violations()) == said
 
 

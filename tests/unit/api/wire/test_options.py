@@ -47,7 +47,7 @@ def test_an_integer_that_is_none_is_a_bad_request(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["abc", "-1", "1.5", " 1", str(2**64), "9" * 5000])
-def test_a_version_that_is_no_number_is_told_with_gos_words(text: str) -> None:
+def test_a_version_that_is_no_number_is_reported_with_gos_words(text: str) -> None:
     with pytest.raises(RevisionError, match=r"strconv\.ParseUint: parsing"):
         parse_resource_version(text)
 
@@ -77,14 +77,14 @@ def test_which_combinations_are_refused(query: str, fields: list[str]) -> None:
     assert [violation.field for violation in listed(query).violations()] == fields
 
 
-def test_bad_integers_are_told_before_bad_selectors() -> None:
+def test_bad_integers_are_reported_before_bad_selectors() -> None:
     with pytest.raises(BadRequest, match="ParseInt"):
         listed("limit=x&labelSelector=a%20b")
     with pytest.raises(BadRequest, match="unable to parse requirement"):
         listed("labelSelector=a%20b&fieldSelector=c")
 
 
-def test_bad_write_options_are_all_told() -> None:
+def test_bad_write_options_are_all_reported() -> None:
     query = parse_query("dryRun=x&fieldValidation=y&fieldManager=%01")
 
     found = decode_write_options(query, "CreateOptions").violations()

@@ -33,6 +33,6 @@ def test_no_item_shows_it(obj: dict[str, object], version: str, revision: int) -
 
     item = splice.item_from_stored(value, revision)
 
-    shown = splice.decode_item(item)["metadata"]
-    assert shown["resourceVersion"] == str(revision)
-    assert "storedVersion" not in shown
+    metadata = splice.decode_item(item)["metadata"]
+    assert metadata["resourceVersion"] == str(revision)
+    assert "storedVersion" not in metadata

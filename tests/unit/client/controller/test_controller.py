@@ -91,7 +91,7 @@ class World:
 
 
 class Worker:
-    """A reconcile function that notes its requests and answers as told."""
+    """A reconcile function that notes its requests and answers as it is set to."""
 
     def __init__(self, *answers: Result | Exception | None) -> None:
         self.answers = list(answers)
@@ -134,7 +134,7 @@ async def test_a_controller_runs_once_and_refuses_to_run_again() -> None:
         assert worker.keys == ["default/a"]
 
 
-async def test_changes_of_owned_objects_concern_their_owner_told_by_uid() -> None:
+async def test_changes_of_owned_objects_concern_their_owner_found_by_uid() -> None:
     world, worker = World(), Worker()
     owner = thing("Widget", "a", 1)
     primary = world.informer("widgets", owner)
@@ -194,7 +194,7 @@ async def test_a_predicate_that_raises_is_logged_and_the_change_is_reconciled(
     assert "user code failed: role=predicate failures=2" in caplog.text
 
 
-async def test_keys_that_can_be_told_of_one_state_only_are_reconciled() -> None:
+async def test_keys_that_are_known_of_one_state_only_are_reconciled() -> None:
     def users(config: KubeObject) -> Iterable[str]:
         return [f"default/{name}" for name in config["users"]]
 

@@ -63,7 +63,7 @@ def test_what_the_state_of_a_cluster_brings_is_a_line_without_a_traceback(error:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_bug_is_shown_with_its_traceback_once(error: Exception) -> None:
+def test_a_bug_is_logged_with_its_traceback_once(error: Exception) -> None:
     log = FailureLog()
     assert log.failed("default/a", raised(error), 0.005) == BUG
     assert log.failed("default/b", raised(error), 0.005) == BUG_AGAIN
@@ -79,9 +79,9 @@ def test_a_key_that_keeps_failing_is_logged_again_when_its_delay_has_doubled() -
     log, error = FailureLog(), NotFound("not found")
     delays = [5.0, 6.0, 9.9, 10.0, 19.0, 20.0, 20.0]
 
-    told = [log.failed("default/a", error, delay) is not None for delay in delays]
+    is_logged = [log.failed("default/a", error, delay) is not None for delay in delays]
 
-    assert told == [True, False, False, True, False, True, False]
+    assert is_logged == [True, False, False, True, False, True, False]
 
 
 def test_another_failure_and_one_after_a_success_are_news() -> None:

@@ -143,7 +143,7 @@ async def test_expired_credentials_are_fetched_again(tmp_path: Path) -> None:
     assert (await source.current()).authorization == "Bearer token-2"
 
 
-async def test_a_plugin_may_be_told_of_the_cluster(tmp_path: Path) -> None:
+async def test_a_plugin_may_learn_of_the_cluster(tmp_path: Path) -> None:
     settings = plugin(tmp_path, provide_cluster=True)
     source = ExecPlugin(settings, ClientConfig("https://h"), VirtualClock())
 

@@ -40,8 +40,8 @@ class NamingServer(ScriptedServer):
         self.names: list[str] = []
 
     async def step(self, received: Received, connection: Connection) -> None:
-        shown = connection.writer.get_extra_info("peercert")
-        subject = dict(part[0] for part in (shown or {}).get("subject", ()))
+        certificate = connection.writer.get_extra_info("peercert")
+        subject = dict(part[0] for part in (certificate or {}).get("subject", ()))
         self.names.append(subject.get("commonName", ""))
         await answer(200, b"{}")(received, connection)
 
@@ -99,7 +99,7 @@ async def test_the_certificate_may_be_for_another_name_if_that_is_said() -> None
             await rest.send(GET)
 
 
-async def test_a_renewed_certificate_is_shown_on_new_connections(tmp_path: Path) -> None:
+async def test_a_renewed_certificate_is_presented_on_new_connections(tmp_path: Path) -> None:
     ca, clock = trustme.CA(), VirtualClock()
     cert, key = tmp_path / "tls.crt", tmp_path / "tls.key"
 

@@ -86,7 +86,7 @@ async def test_a_handler_need_not_listen_to_every_kind_of_change() -> None:
         assert [handler.failure_count for handler in handlers] == [0, 0, 0]
 
 
-async def test_the_cache_is_updated_before_a_handler_is_told() -> None:
+async def test_the_cache_is_updated_before_a_handler_is_notified() -> None:
     found: list[str] = []
     bench = informer_of(page(version=7), Stream(added("a", 8)))
     bench.informer.add_handler(
@@ -129,7 +129,7 @@ async def test_deleted_and_made_again_while_disconnected_is_one_update_with_two_
 
 
 async def test_a_relist_that_changes_nothing_is_silent() -> None:
-    """client.md §14 case 30: client-go may repeat unchanged objects; here nothing is told."""
+    """client.md §14 case 30: client-go may repeat unchanged objects; here nobody is notified."""
     diary = Diary()
     bench = informer_of(
         page(pod("a", 3), version=7), Stream().fail(EXPIRED), page(pod("a", 3), version=9)
@@ -302,7 +302,7 @@ async def test_reminders_do_not_pile_up_before_a_slow_handler() -> None:
         release.set()
 
 
-async def test_status_tells_how_the_watch_is_and_why_it_was_reopened() -> None:
+async def test_status_reports_how_the_watch_is_and_why_it_was_reopened() -> None:
     """Guarantee: alive or loud."""
     first = Stream(modified("a", 8), bookmark(20))
     bench = informer_of(page(pod("a", 3), version=7), first)

@@ -83,7 +83,9 @@ async def test_no_handler_sees_what_the_transform_dropped_of_any_state() -> None
         transform=drop_fields("data"),
     )
     seen: list[KubeObject | None] = []
-    bench.informer.add_handler(on_notification=lambda told: seen.extend((told.old, told.new)))
+    bench.informer.add_handler(
+        on_notification=lambda notification: seen.extend((notification.old, notification.new))
+    )
     async with running(bench):
         stream.send(WatchEvent("MODIFIED", secret("a", 2)), WatchEvent("DELETED", secret("a", 3)))
         stream.fail(Expired("too old"))  # b is deleted unseen

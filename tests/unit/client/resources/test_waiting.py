@@ -112,7 +112,7 @@ async def test_deletion_and_creation_can_be_waited_for() -> None:
         await client.core_v1.pods.wait_deleted("p", uid="old")
 
 
-async def test_the_deadline_tells_the_last_state() -> None:
+async def test_the_deadline_reports_the_last_state() -> None:
     clock = VirtualClock()
     async with (
         ScriptedServer([listed(pod()), hang()]).running() as server,
@@ -148,7 +148,7 @@ async def test_a_server_that_closes_every_watch_at_once_is_asked_ever_more_seldo
     assert max(clock.slept) >= 30, "the pauses grow to their limit"
 
 
-async def test_the_deadline_tells_why_the_object_could_not_be_looked_at(
+async def test_the_deadline_reports_why_the_object_could_not_be_looked_at(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = VirtualClock()

@@ -1,4 +1,4 @@
-"""How autoscalers decide: what metrics ask for, how fast they are followed, what is told."""
+"""How autoscalers decide: what metrics ask for, how fast they are followed, what is reported."""
 
 from __future__ import annotations
 

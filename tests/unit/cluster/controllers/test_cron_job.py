@@ -44,7 +44,7 @@ def cron_job(schedule: str, last: str = "", **spec: Any) -> KubeObject:
     )
 
 
-def shown(found: Due) -> tuple[str, int, float | None]:
+def summary(found: Due) -> tuple[str, int, float | None]:
     scheduled = "" if found.scheduled is None else format_time(found.scheduled)
     return scheduled, found.missed, found.next_s
 
@@ -54,12 +54,12 @@ def shown(found: Due) -> tuple[str, int, float | None]:
 
 def test_the_next_moment_is_waited_for() -> None:
     wish = cron_job("*/5 * * * *", "2026-03-10T12:00:00Z")
-    assert shown(due(wish, NOW)) == ("", 0, 270)
+    assert summary(due(wish, NOW)) == ("", 0, 270)
 
 
 def test_of_missed_moments_the_latest_is_due() -> None:
     wish = cron_job("*/5 * * * *", "2026-03-10T11:40:00Z")
-    assert shown(due(wish, NOW)) == ("2026-03-10T12:00:00Z", 4, 270)
+    assert summary(due(wish, NOW)) == ("2026-03-10T12:00:00Z", 4, 270)
 
 
 def test_a_new_cron_job_does_not_make_up_for_the_time_before_it() -> None:
@@ -71,7 +71,7 @@ def test_a_missed_moment_is_lost_after_the_deadline() -> None:
     wish = cron_job("0 * * * *", "2026-03-10T10:00:00Z", startingDeadlineSeconds=10)
     assert due(wish, NOW).scheduled is None
     patient = cron_job("0 * * * *", "2026-03-10T10:00:00Z", startingDeadlineSeconds=60)
-    assert shown(due(patient, NOW)) == ("2026-03-10T12:00:00Z", 1, 3570)
+    assert summary(due(patient, NOW)) == ("2026-03-10T12:00:00Z", 1, 3570)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_after_years_of_absence_the_latest_moment_is_still_found(
 
 def test_an_interval_goes_on_from_its_last_moment() -> None:
     wish = cron_job("@every 60s", "2026-03-10T11:59:50Z")
-    assert shown(due(wish, NOW)) == ("", 0, 20)
+    assert summary(due(wish, NOW)) == ("", 0, 20)
 
 
 def test_a_schedule_may_be_that_of_another_place() -> None:
@@ -196,11 +196,11 @@ def test_the_status_names_running_jobs_and_the_last_success() -> None:
     assert status["lastSuccessfulTime"] == format_time(NOW - 10)
 
 
-def test_jobs_that_ended_or_vanished_are_told_once() -> None:
+def test_jobs_that_ended_or_vanished_are_reported_once() -> None:
     content = cron_job("* * * * *").to_dict()
     content["status"] = {"active": [{"name": n, "uid": n} for n in ("a", "b", "c")]}
-    notification = job_events(KubeObject.from_dict(content), [job("a", "Failed"), job("b")])
-    assert [(one.reason, one.message) for one in notification] == [
+    events = job_events(KubeObject.from_dict(content), [job("a", "Failed"), job("b")])
+    assert [(one.reason, one.message) for one in events] == [
         ("SawCompletedJob", "Saw completed job: a, condition: Failed"),
         ("MissingJob", "Active job went missing: c"),
     ]

@@ -159,7 +159,7 @@ def node(labels: dict[str, str], *taints: tuple[str, str]) -> KubeObject:
     ],
     ids=["fits", "label missing", "tainted", "evicting", "tolerated"],
 )
-def test_a_node_is_judged_by_its_labels_and_taints(found: KubeObject, expected: Fit) -> None:
+def test_a_node_is_evaluated_by_its_labels_and_taints(found: KubeObject, expected: Fit) -> None:
     assert node_fit(daemon_set(pod={"nodeSelector": {"disk": "fast"}}))(found) == expected
 
 

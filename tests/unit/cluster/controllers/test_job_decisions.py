@@ -18,12 +18,12 @@ from proreus.cluster.controllers.job.state import observe
 from tests.unit.cluster.controllers.jobs import NOW, indexed, job, pod
 
 
-def judged(wish: KubeObject, *pods: KubeObject) -> JobOutcome | None:
+def outcome_of(wish: KubeObject, *pods: KubeObject) -> JobOutcome | None:
     return observe(wish, pods, NOW).outcome
 
 
 def reason(wish: KubeObject, *pods: KubeObject) -> str:
-    found = judged(wish, *pods)
+    found = outcome_of(wish, *pods)
     return found.reason if found is not None else ""
 
 
@@ -155,7 +155,7 @@ def on_condition(action: str, kind: str) -> dict[str, Any]:
 )
 def test_some_failures_end_the_job_at_once(rule: dict[str, Any], message: str) -> None:
     wish = job(completions=1, podFailurePolicy={"rules": [rule]})
-    found = judged(wish, pod("a", "Failed", code=42, condition="ConfigIssue"))
+    found = outcome_of(wish, pod("a", "Failed", code=42, condition="ConfigIssue"))
     assert found == JobOutcome(False, "PodFailurePolicy", message)
 
 
@@ -170,7 +170,7 @@ def test_some_failures_end_the_job_at_once(rule: dict[str, Any], message: str) -
 )
 def test_a_rule_that_does_not_match_decides_nothing(rule: dict[str, Any]) -> None:
     wish = job(completions=1, podFailurePolicy={"rules": [rule]})
-    assert judged(wish, pod("a", "Failed", code=42)) is None
+    assert outcome_of(wish, pod("a", "Failed", code=42)) is None
 
 
 def test_ignored_failures_do_not_count() -> None:

@@ -102,7 +102,7 @@ def test_a_resumed_job_begins_its_time_anew() -> None:
     assert resumed["conditions"][0]["status"] == "False"
 
 
-def test_a_pod_of_an_index_is_told_which_one_it_is() -> None:
+def test_a_pod_of_an_index_learns_which_one_it_is() -> None:
     template: dict[str, Any] = {"metadata": {}, "spec": {"containers": [{"name": "main"}]}}
     made = pod_of(indexed(3, template=template, backoffLimitPerIndex=1), Start(2, failures=1))
 
@@ -113,8 +113,8 @@ def test_a_pod_of_an_index_is_told_which_one_it_is() -> None:
         "batch.kubernetes.io/job-index-failure-count": "1",
     }
     assert made["spec"]["hostname"] == "sum-2"
-    (notification,) = made["spec"]["containers"][0]["env"]
-    assert notification["name"] == "JOB_COMPLETION_INDEX"
+    (variable,) = made["spec"]["containers"][0]["env"]
+    assert variable["name"] == "JOB_COMPLETION_INDEX"
 
 
 @given(

@@ -67,7 +67,7 @@ def test_an_amount_that_is_right_keeps_its_spelling() -> None:
     assert status_of(wish, counted, may_fall=True)["used"] == {"requests.cpu": "1000m"}
 
 
-def test_what_is_no_longer_limited_is_no_longer_told() -> None:
+def test_what_is_no_longer_limited_is_no_longer_reported() -> None:
     content = quota({"pods": "5"}, {"pods": "1", "secrets": "7"})
     assert status_of(content, count(content, {}), may_fall=True)["used"] == {"pods": "0"}
 

@@ -1,4 +1,4 @@
-"""The steps of a rollout, decided without a loop: for any sizes they end, inside the fences."""
+"""The steps of a rollout, decided without a loop: for any sizes they end, inside the bounds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_no_more_pods_are_unavailable_than_there_are() -> None:
     st.integers(1, 40), st.integers(0, 10), st.integers(0, 10),
     st.lists(st.integers(0, 100), min_size=1, max_size=200),
 )  # fmt: skip
-def test_every_rollout_stays_inside_its_fences_and_ends(
+def test_every_rollout_stays_inside_its_bounds_and_ends(
     replicas: int, surge: int, unavailable: int, luck: list[int]
 ) -> None:
     limits = rollout_limits(deployment(replicas, surge, unavailable))

@@ -60,7 +60,7 @@ async def test_a_token_is_renewed_before_it_expires() -> None:
     assert later != first
 
 
-async def test_who_may_not_ask_for_tokens_is_told_so_and_nothing_is_sent() -> None:
+async def test_who_may_not_ask_for_tokens_is_refused_and_nothing_is_sent() -> None:
     async with (
         running_server() as server,
         server.client_as("ann") as ann,

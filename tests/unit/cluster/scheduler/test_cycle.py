@@ -1,4 +1,4 @@
-"""Where a pod goes, and what it is told when it goes nowhere."""
+"""Where a pod goes, and what is reported when it goes nowhere."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_chunks_are_put_together_however_they_are_cut(
 
 
 @given(body=st.binary(max_size=60), places=_PLACES)
-def test_a_body_of_a_told_length_ends_there_however_it_is_cut(
+def test_a_body_of_a_declared_length_ends_there_however_it_is_cut(
     body: bytes, places: list[int]
 ) -> None:
     assert taken(Sized(len(body)), cut(body + NEXT, places)) == (body, NEXT)

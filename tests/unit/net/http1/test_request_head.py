@@ -45,7 +45,7 @@ def test_headers_that_came_before_are_known_behind_another_line() -> None:
     assert heads.find(b"DELETE /b HTTP/1.0\r\n" + HEADERS) is None
 
 
-def test_a_body_of_another_length_is_told_behind_known_headers() -> None:
+def test_a_body_of_another_length_is_reported_behind_known_headers() -> None:
     heads = Heads()
     for length in (5, 12, 0, 7):
         data = b"PUT /a HTTP/1.1\r\nContent-Length: %d\r\n" % length + HEADERS
@@ -163,7 +163,7 @@ def test_what_is_odd_but_a_request_is_read(what: str) -> None:
         (b"1.0", b"Connection: x\r\n", True),
     ],
 )
-def test_it_is_told_whether_the_connection_goes_on(
+def test_it_is_reported_whether_the_connection_goes_on(
     version: bytes, connection: bytes, is_last: bool
 ) -> None:
     heads, data = Heads(), b"GET / HTTP/" + version + b"\r\n" + connection + HEADERS
@@ -171,7 +171,7 @@ def test_it_is_told_whether_the_connection_goes_on(
     assert [heads.read(data, len(data)).should_close for _ in range(2)] == [is_last] * 2
 
 
-def test_chunks_and_upgrades_are_told() -> None:
+def test_chunks_and_upgrades_are_reported() -> None:
     chunked = read(b"PUT / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n" + HEADERS)
     upgrade = b"Upgrade: foo\r\nConnection: keep-alive, Upgrade\r\n"
 
@@ -200,8 +200,8 @@ _VALUES = st.one_of(
 def test_another_parser_says_the_same_of_what_is_a_request(
     line: bytes, headers: list[tuple[str, str]], has_host: bool
 ) -> None:
-    told = "".join(f"{name}: {value}\r\n" for name, value in headers).encode()
-    data = line + told + (HEADERS if has_host else b"\r\n")
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers).encode()
+    data = line + lines + (HEADERS if has_host else b"\r\n")
     assume(b"\r\n\r\n" in data)
     end = data.index(b"\r\n\r\n") + 4
     heads = Heads()

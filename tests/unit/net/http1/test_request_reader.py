@@ -1,7 +1,7 @@
 """The same bytes are the same requests, however they are cut and whatever the server remembers.
 
 Headers that came before are found by their bytes, others are parsed; a request that arrives alone
-takes a shorter way than one that arrives in pieces. ``corpus`` has streams that once told such ways
+takes a shorter way than one that arrives in pieces. ``corpus`` has streams that once set such ways
 apart, here or in other servers. A new finding is added there as a file.
 """
 

@@ -36,7 +36,7 @@ class Recorder(asyncio.Protocol):
         self.received = bytearray()
         self.lost: asyncio.Event = asyncio.Event()
         self.made = asyncio.Event()
-        self.told: list[str] = []
+        self.calls: list[str] = []
         self.react: Callable[[bytes], None] = lambda data: None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -48,13 +48,13 @@ class Recorder(asyncio.Protocol):
         self.react(data)
 
     def pause_writing(self) -> None:
-        self.told.append("pause")
+        self.calls.append("pause")
 
     def resume_writing(self) -> None:
-        self.told.append("resume")
+        self.calls.append("resume")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.told.append("lost")
+        self.calls.append("lost")
         self.lost.set()
 
 
@@ -106,7 +106,7 @@ async def test_what_is_written_before_a_close_still_arrives(authority: trustme.C
         assert await asyncio.to_thread(read_all, peer) == payload
         peer.close()
         await recorder.lost.wait()
-    assert recorder.told[-1] == "lost"
+    assert recorder.calls[-1] == "lost"
 
 
 async def test_a_reader_that_does_not_read_pauses_the_writer_until_it_does(
@@ -115,7 +115,7 @@ async def test_a_reader_that_does_not_read_pauses_the_writer_until_it_does(
     async with connected(authority) as (recorder, peer):
         transport = sender(recorder)
         transport.write(bytes(LARGE))
-        assert recorder.told == ["pause"]
+        assert recorder.calls == ["pause"]
         assert 0 < transport.get_write_buffer_size() < LARGE
         transport.write(b"end")
         transport.close()
@@ -124,7 +124,7 @@ async def test_a_reader_that_does_not_read_pauses_the_writer_until_it_does(
 
         assert len(found) == LARGE + 3
         assert found.endswith(b"end")
-        assert "resume" in recorder.told
+        assert "resume" in recorder.calls
 
 
 async def test_nothing_arrives_after_an_abort(authority: trustme.CA) -> None:
@@ -137,7 +137,7 @@ async def test_nothing_arrives_after_an_abort(authority: trustme.CA) -> None:
         found = await asyncio.to_thread(lambda: _until_broken(peer))
 
     assert len(found) < LARGE
-    assert recorder.told.count("lost") == 1
+    assert recorder.calls.count("lost") == 1
 
 
 def _until_broken(peer: ssl.SSLSocket) -> bytes:
@@ -180,14 +180,14 @@ async def test_a_paused_transport_reads_nothing(authority: trustme.CA) -> None:
         assert recorder.received == b"hello"
 
 
-async def test_a_client_that_vanishes_is_told_once(authority: trustme.CA) -> None:
+async def test_a_client_that_vanishes_is_reported_once(authority: trustme.CA) -> None:
     async with connected(authority) as (recorder, peer):
         peer.close()
 
         await recorder.lost.wait()
         sender(recorder).close()
         sender(recorder).abort()
-    assert recorder.told == ["lost"]
+    assert recorder.calls == ["lost"]
 
 
 async def test_noise_instead_of_a_handshake_reaches_no_protocol(authority: trustme.CA) -> None:
@@ -205,7 +205,7 @@ async def test_noise_instead_of_a_handshake_reaches_no_protocol(authority: trust
     await listener.wait_closed()
 
     assert recorder.transport is None
-    assert recorder.told == []
+    assert recorder.calls == []
 
 
 async def test_clients_that_are_gone_before_they_are_accepted_leave_no_trace(
@@ -314,7 +314,7 @@ async def test_of_too_many_clients_that_say_nothing_the_oldest_are_dropped(
     assert dropped == silent[:12]
 
 
-async def test_a_want_of_descriptors_is_told_once_and_then_that_it_is_over(
+async def test_a_want_of_descriptors_is_reported_once_and_then_that_it_is_over(
     listener: TlsListener, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)

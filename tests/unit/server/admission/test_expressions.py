@@ -57,7 +57,7 @@ def test_one_that_does_not_hold_decides_whatever_happened_to_the_others() -> Non
     assert decided("object.spec == 1", "false", "true") == Excluded("c1")
 
 
-def test_errors_are_told_together() -> None:
+def test_errors_are_reported_together() -> None:
     lost = "expression 'object.spec == 1' resulted in error: no such key: spec"
 
     assert decided("object.spec == 1", "true") == Undecided(lost, 1)

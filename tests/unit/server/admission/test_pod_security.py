@@ -177,7 +177,7 @@ def test_nothing_is_enforced_silently(labels: dict[str, str]) -> None:
     assert policy.allows_everything == all(level == LEVELS[0] for level in labels.values())
 
 
-def test_only_updates_that_change_images_or_containers_are_judged_again() -> None:
+def test_only_updates_that_change_images_or_containers_are_validated_again() -> None:
     def pod(image: str = "i", **more: Any) -> dict[str, Any]:
         return {"metadata": {}, "spec": {"containers": [{"name": "c", "image": image}], **more}}
 

@@ -150,14 +150,14 @@ def test_an_event_can_be_a_line_of_text() -> None:
     made.set_response_code(201)
     last = legacy_line(made.encode(Stage.RESPONSE_COMPLETE, 1.0))
 
-    told = (
+    line = (
         '1970-01-01T00:00:00.000000Z AUDIT: id="7" stage="%s" ip="10.0.0.9" method="create" '
         'user="ann" groups="\\"devs\\",\\"ops\\"" as="%s" asgroups="%s" '
         'user-agent="<unknown>" namespace="default" '
         'uri="/api/v1/namespaces/default/configmaps" response="%s"'
     )
-    assert first.decode() == told % ("RequestReceived", "<self>", "<lookup>", "<deferred>")
-    assert last.decode() == told % ("ResponseComplete", "bob", '\\"a\\"', "201")
+    assert first.decode() == line % ("RequestReceived", "<self>", "<lookup>", "<deferred>")
+    assert last.decode() == line % ("ResponseComplete", "bob", '\\"a\\"', "201")
 
 
 def test_the_log_gathers_events_only_for_a_moment() -> None:

@@ -239,9 +239,9 @@ async def test_attempts_are_counted_under_kubernetes_names() -> None:
 
 
 def test_credentials_do_not_show_in_a_repr() -> None:
-    shown = repr(Credentials("Bearer secret", headers=[("Authorization", "Bearer secret")]))
+    rendered = repr(Credentials("Bearer secret", headers=[("Authorization", "Bearer secret")]))
 
-    assert "secret" not in shown
+    assert "secret" not in rendered
 
 
 def test_a_tokens_file_names_users_and_groups(tmp_path: Path) -> None:

@@ -75,15 +75,15 @@ async def test_a_token_stands_for_its_account(server: RunningServer, client: Cli
 async def test_others_can_check_a_token_by_the_published_key(client: Client) -> None:
     token = await token_of(client, "bob")
 
-    told = await client.rest.get_json(
+    document = await client.rest.get_json(
         RestRequest("get", "GET", "/.well-known/openid-configuration")
     )
     keys = await client.rest.get_json(RestRequest("get", "GET", "/openid/v1/jwks"))
 
     header, claims = (json.decode(_unpacked(part)) for part in token.split(".")[:2])
-    assert told["issuer"] == claims["iss"] == "https://kubernetes.default.svc.cluster.local"
-    assert told["jwks_uri"].endswith("/openid/v1/jwks")
-    assert told["id_token_signing_alg_values_supported"] == [header["alg"]] == ["RS256"]
+    assert document["issuer"] == claims["iss"] == "https://kubernetes.default.svc.cluster.local"
+    assert document["jwks_uri"].endswith("/openid/v1/jwks")
+    assert document["id_token_signing_alg_values_supported"] == [header["alg"]] == ["RS256"]
     assert [key["kid"] for key in keys["keys"]] == [header["kid"]]
     assert _is_signed(token, keys["keys"][0])
 
@@ -122,7 +122,7 @@ async def test_keys_issuers_and_audiences_can_be_given(tmp_path: Path) -> None:
         token = await token_of(client, "bob")
     async with running_server(after) as server, server.client() as client:
         made = await token_of(client, "eve")
-        told = await client.rest.get_json(
+        document = await client.rest.get_json(
             RestRequest("get", "GET", "/.well-known/openid-configuration")
         )
         keys = await client.rest.get_json(RestRequest("get", "GET", "/openid/v1/jwks"))
@@ -133,8 +133,11 @@ async def test_keys_issuers_and_audiences_can_be_given(tmp_path: Path) -> None:
 
     claims = json.decode(_unpacked(made.split(".")[1]))
     assert (claims["iss"], claims["aud"]) == ("https://new", ["https://old", "api"])
-    assert (told["issuer"], told["jwks_uri"]) == ("https://new", "https://keys.example.com/jwks")
-    assert told["id_token_signing_alg_values_supported"] == ["ES256", "ES384"]
+    assert (document["issuer"], document["jwks_uri"]) == (
+        "https://new",
+        "https://keys.example.com/jwks",
+    )
+    assert document["id_token_signing_alg_values_supported"] == ["ES256", "ES384"]
     assert [key["crv"] for key in keys["keys"]] == ["P-256", "P-384"]
     assert said["status"]["error"] == '[invalid bearer token, serviceaccounts "bob" not found]'
 

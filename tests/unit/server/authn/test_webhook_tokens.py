@@ -121,7 +121,7 @@ async def test_answers_count_for_two_minutes_whatever_they_are(world: World) -> 
     assert len(world.webhook.reviews) == 3
 
 
-async def test_an_answer_with_an_error_is_told_and_not_remembered(world: World) -> None:
+async def test_an_answer_with_an_error_is_reported_and_not_remembered(world: World) -> None:
     world.webhook.status = {"authenticated": False, "error": "the directory is closed"}
 
     assert await world.check() == Rejected("the directory is closed")

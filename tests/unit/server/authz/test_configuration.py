@@ -117,7 +117,7 @@ def test_a_condition_that_is_false_outweighs_one_that_fails(webhook: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("authorizers", "told"),
+    ("authorizers", "message"),
     [
         ([], "authorizers: Required value: at least one authorization mode must be defined"),
         ([{"name": "a"}], "authorizers[0].type: Required value"),
@@ -152,15 +152,15 @@ def test_a_condition_that_is_false_outweighs_one_that_fails(webhook: dict[str, A
         ([7], "authorizers[0]: Invalid value: 7: must be an object"),
     ],
 )
-def test_a_wrong_authorizer_is_refused_by_its_field(authorizers: list[Any], told: str) -> None:
+def test_a_wrong_authorizer_is_refused_by_its_field(authorizers: list[Any], message: str) -> None:
     with pytest.raises(ConfigFileInvalid) as refused:
         parse_authorization(document(*authorizers))
 
-    assert str(refused.value).startswith(told)
+    assert str(refused.value).startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"timeout": None}, "timeout: Required value"),
         ({"timeout": "31s"}, 'timeout: Invalid value: "31s": must be > 0s and <= 30s'),
@@ -206,9 +206,9 @@ def test_a_wrong_authorizer_is_refused_by_its_field(authorizers: list[Any], told
     ],
 )
 def test_a_wrong_webhook_is_refused_by_its_field(
-    webhook: dict[str, Any], changes: dict[str, Any], told: str
+    webhook: dict[str, Any], changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigFileInvalid) as refused:
         parse_authorization(document(hook(webhook, **changes)))
 
-    assert str(refused.value).startswith(f"authorizers[0].webhook.{told}")
+    assert str(refused.value).startswith(f"authorizers[0].webhook.{message}")

@@ -77,7 +77,7 @@ async def test_a_constrained_leave_is_for_one_verb_on_one_resource() -> None:
     assert eve == User(ACCOUNT, accounts)
 
 
-async def test_the_refusal_of_the_mode_that_last_succeeded_is_told() -> None:
+async def test_the_refusal_of_the_mode_that_last_succeeded_is_reported() -> None:
     impersonation = ImpersonationCheck(allowing("impersonate users eve"))
 
     with pytest.raises(Denied, match="impersonate-on:user-info:list"):

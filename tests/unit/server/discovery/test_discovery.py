@@ -1,4 +1,4 @@
-"""What is served, as clients are told."""
+"""What is served, as clients discover it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_storage_version_hash_names_the_stored_type(
     assert storage_version_hash(resource) == text
 
 
-def test_api_tells_the_core_version_and_our_address() -> None:
+def test_api_reports_the_core_version_and_our_address() -> None:
     assert UnaggregatedDiscovery(catalog()).api_versions("10.0.0.1:6443").decoded() == {
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -127,10 +127,10 @@ def test_aggregated_discovery_has_the_core_group_apart() -> None:
 def test_custom_resources_say_where_their_kinds_live() -> None:
     served = Catalog([THING])
     (group,) = AggregatedDiscovery(served).groups().decoded()["items"]
-    (told,) = group["versions"][0]["resources"]
+    (listed,) = group["versions"][0]["resources"]
     kind = {"group": "example.com", "version": "v1beta1", "kind": "Thing"}
-    assert told["responseKind"] == kind
-    assert told["subresources"][0]["responseKind"] == kind
+    assert listed["responseKind"] == kind
+    assert listed["subresources"][0]["responseKind"] == kind
 
 
 def test_documents_follow_the_catalog() -> None:
@@ -153,7 +153,7 @@ def test_an_etag_is_a_quoted_hash() -> None:
     assert tag[0] == tag[-1] == '"'
 
 
-def test_versions_are_told_newest_stable_first() -> None:
+def test_versions_are_listed_newest_stable_first() -> None:
     names = ["v1alpha1", "foo", "v2beta1", "v1", "v10", "v2", "v1beta2", "bar", "v2beta10"]
     assert versions_in_order(names) == [
         "v10", "v2", "v1", "v2beta10", "v2beta1", "v1beta2", "v1alpha1", "bar", "foo",
@@ -167,9 +167,9 @@ def test_the_version_is_text_that_clients_can_parse() -> None:
     assert all(isinstance(value, str) for value in version.values())
 
 
-def test_replacing_a_resource_changes_what_is_told() -> None:
+def test_replacing_a_resource_changes_what_is_discovered() -> None:
     served = Catalog([THING])
     legacy = UnaggregatedDiscovery(served)
     served.add(replace(THING, names=replace(THING.names, short_names=("th",))))
-    told = legacy.resources(GroupVersion("example.com", "v1beta1"))
-    assert entry(told, "things")["shortNames"] == ["th"]
+    listed = legacy.resources(GroupVersion("example.com", "v1beta1"))
+    assert entry(listed, "things")["shortNames"] == ["th"]

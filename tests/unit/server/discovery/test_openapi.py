@@ -109,7 +109,7 @@ def test_groups_in_identifiers(group: str, camel: str) -> None:
     assert group_camel(group) == camel
 
 
-def test_defaults_and_enumerations_are_shown() -> None:
+def test_defaults_and_enumerations_are_rendered() -> None:
     schemas = document("api/v1")["components"]["schemas"]
     container = schemas["io.k8s.api.core.v1.Container"]["properties"]
     assert container["name"]["default"] == ""

@@ -69,7 +69,7 @@ def test_failures_are_worded_like_go_s(error: TransportError, said: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "told_as"),
+    ("code", "said", "expected"),
     [
         (400, "no", (400, "BadRequest", "no")),
         (500, "no", (500, "InternalError", "Internal error occurred: no")),
@@ -81,9 +81,9 @@ def test_failures_are_worded_like_go_s(error: TransportError, said: str) -> None
         (401, "Unauthorized", (500, None, "the node's kubelet answered 401: Unauthorized")),
     ],
 )
-def test_a_kubelet_s_refusal_is_told_to_the_user(
-    code: int, said: str, told_as: tuple[int, str | None, str]
+def test_a_kubelet_s_refusal_is_reported_to_the_user(
+    code: int, said: str, expected: tuple[int, str | None, str]
 ) -> None:
     status = error_of(code, said, LOG, "p").status
 
-    assert (status["code"], status.get("reason"), status["message"]) == told_as
+    assert (status["code"], status.get("reason"), status["message"]) == expected

@@ -1,4 +1,4 @@
-"""Accept → what is shown (server.md §8.1, §12)."""
+"""Accept → the representation (server.md §8.1, §12)."""
 
 from __future__ import annotations
 

@@ -36,13 +36,13 @@ async def ask() -> AsyncIterator[Asking]:
         ("configmaps?includeObject=Sofa&watch=1", TABLE, 400),
     ],
 )
-async def test_how_to_show_something_is_judged_when_there_is_something_to_show(
+async def test_how_to_show_something_is_validated_when_there_is_something_to_show(
     ask: Asking, path: str, accept: str, status: int
 ) -> None:
     assert (await ask("GET", path, accept=accept)).status == status
 
 
-async def test_a_write_is_made_though_its_answer_cannot_be_shown(ask: Asking) -> None:
+async def test_a_write_is_made_though_its_answer_cannot_be_rendered(ask: Asking) -> None:
     made = await ask("POST", "pods?includeObject=Sofa", POD, accept=TABLE)
     read = await ask("GET", "pods/p")
     gone = await ask("DELETE", "pods?includeObject=Sofa", accept=TABLE)
@@ -54,7 +54,7 @@ async def test_a_write_is_made_though_its_answer_cannot_be_shown(ask: Asking) ->
 @pytest.mark.parametrize(
     ("accept", "kind"), [(TABLE, "Table"), (METADATA, "PartialObjectMetadata")]
 )
-async def test_what_is_deleted_is_shown_as_asked(ask: Asking, accept: str, kind: str) -> None:
+async def test_what_is_deleted_is_rendered_as_asked(ask: Asking, accept: str, kind: str) -> None:
     await ask("POST", "pods", POD)
 
     gone = await ask("DELETE", "pods/p", accept=accept)
@@ -146,10 +146,10 @@ async def test_discovery_of_all_groups_does_not_look_at_what_it_is_sent(ask: Ask
 
 @pytest.mark.parametrize("path", ["/api/v1/watch?a=b", "/apis/apps/v1/proxy"])
 async def test_a_verb_without_a_resource_is_a_failure(ask: Asking, path: str) -> None:
-    told = await ask("GET", path)
+    answer = await ask("GET", path)
 
-    assert told.status == 500
-    assert told.body.decode() == (
+    assert answer.status == 500
+    assert answer.body.decode() == (
         f'Internal Server Error: "{path}": failed to create RequestInfo: '
         f"unable to determine kind and namespace from url, {path}\n"
     )
@@ -175,15 +175,15 @@ async def test_a_watch_that_wants_lists_ends_at_its_first_event(ask: Asking) -> 
         ("application/yaml", "application/yaml", b"apiVersion: v1"),
     ],
 )
-async def test_a_failure_is_shown_as_itself_in_a_type_that_was_asked_for(
+async def test_a_failure_is_rendered_as_itself_in_a_type_that_was_asked_for(
     ask: Asking, accept: str, kind: str, start: bytes
 ) -> None:
     path = "/api/v1/namespaces/default/configmaps/none"
 
-    told = await over_the_wire(ask.server, "GET", path, headers=[("Accept", accept)])
+    answer = await over_the_wire(ask.server, "GET", path, headers=[("Accept", accept)])
 
-    assert (told.code, told.headers["content-type"]) == (404, kind)
-    assert told.body.startswith(start)
+    assert (answer.code, answer.headers["content-type"]) == (404, kind)
+    assert answer.body.startswith(start)
 
 
 async def test_discovery_passes_over_forms_it_does_not_have(ask: Asking) -> None:
@@ -192,9 +192,9 @@ async def test_discovery_passes_over_forms_it_does_not_have(ask: Asking) -> None
 
 
 @pytest.mark.parametrize(("kind", "status"), [("text/plain", 415), (MERGE, 406)])
-async def test_what_is_sent_is_judged_before_what_is_accepted(
+async def test_what_is_sent_is_checked_before_what_is_accepted(
     ask: Asking, kind: str, status: int
 ) -> None:
-    told = await ask("PATCH", "configmaps/a", b"{}", kind=kind, accept="text/html")
+    answer = await ask("PATCH", "configmaps/a", b"{}", kind=kind, accept="text/html")
 
-    assert told.status == status
+    assert answer.status == status

@@ -13,7 +13,7 @@ PATH = {"verb": "get", "path": "/x"}
 ONE = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 FIELDS = "spec.resourceAttributes.fieldSelector"
 LABELS = "spec.resourceAttributes.labelSelector"
-SHOWN = '{"Path":"/x","Verb":"get"}'
+QUOTED = '{"Path":"/x","Verb":"get"}'
 
 
 def said(spec: dict[str, Any], *, is_self: bool = False, namespace: str = "") -> list[str]:
@@ -26,7 +26,7 @@ def said(spec: dict[str, Any], *, is_self: bool = False, namespace: str = "") ->
         ({"user": "u"}, [f"spec: Invalid value: null: {ONE}"]),
         (
             {"user": "u", "resourceAttributes": GET, "nonResourceAttributes": PATH},
-            [f"spec: Invalid value: {SHOWN}: {ONE}"],
+            [f"spec: Invalid value: {QUOTED}: {ONE}"],
         ),
         (
             {},
@@ -62,7 +62,7 @@ def test_a_review_about_oneself_names_nobody() -> None:
         ),
         (
             {"nonResourceAttributes": PATH},
-            [f"spec.nonResourceAttributes: Invalid value: {SHOWN}: disallowed on this kind of "
+            [f"spec.nonResourceAttributes: Invalid value: {QUOTED}: disallowed on this kind of "
              "request"],
         ),
     ],

@@ -105,7 +105,7 @@ def test_what_a_request_for_custom_objects_means(
 
 
 @pytest.mark.parametrize("path", ["things", "things/a"])
-def test_a_method_without_a_meaning_is_told_as_a_verb_without_a_name(
+def test_a_method_without_a_meaning_is_reported_as_a_verb_without_a_name(
     custom: Router, path: str
 ) -> None:
     target = split(f"/apis/x.io/v1/namespaces/n/{path}")

@@ -133,14 +133,14 @@ def test_bodies_of_one_user_leave_room_for_those_of_others() -> None:
 async def test_what_takes_too_long_is_cancelled_and_knows_why() -> None:
     clock = VirtualClock()
     deadlines = Deadlines(clock)
-    told: list[bool] = []
+    causes: list[bool] = []
 
     async def request(limit_s: float) -> None:
         entry = deadlines.begin(limit_s)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            told.append(deadlines.is_cause(entry))
+            causes.append(deadlines.is_cause(entry))
         finally:
             deadlines.end(entry)
 
@@ -151,6 +151,6 @@ async def test_what_takes_too_long_is_cancelled_and_knows_why() -> None:
         await asyncio.sleep(0)
         await clock.advance(10)
 
-        assert (slow.done(), patient.done(), told) == (True, False, [True])
+        assert (slow.done(), patient.done(), causes) == (True, False, [True])
         look.cancel()
         patient.cancel()

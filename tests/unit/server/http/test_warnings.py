@@ -55,7 +55,7 @@ async def test_every_answer_about_endpoints_says_they_are_deprecated(
     assert (answer.status, answer.headers["Warning"]) == (code, DEPRECATED)
 
 
-async def test_only_who_may_not_ask_is_told_not_to_guess_the_content_type() -> None:
+async def test_only_who_may_not_ask_is_asked_not_to_guess_the_content_type() -> None:
     async with asking() as ask:
         refused = await ask("DELETE", "/api/v1/namespaces/default")
 

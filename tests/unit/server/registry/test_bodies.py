@@ -114,31 +114,33 @@ async def test_a_long_body_can_be_applied(ask: Asking) -> None:
 async def test_options_are_kinds_too_but_not_the_one_wanted(
     ask: Asking, kind: str, version: str, why: str
 ) -> None:
-    told = await ask("POST", "configmaps", {"kind": kind, "apiVersion": version})
+    answer = await ask("POST", "configmaps", {"kind": kind, "apiVersion": version})
 
-    assert told.status == 400
-    assert f"cannot be handled as a ConfigMap: {why}" in told.body["message"]
+    assert answer.status == 400
+    assert f"cannot be handled as a ConfigMap: {why}" in answer.body["message"]
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v2alpha1"])
-async def test_a_version_that_was_once_served_is_told_from_one_that_never_was(
+async def test_a_version_that_was_once_served_differs_from_one_that_never_was(
     ask: Asking, version: str
 ) -> None:
     body = {"kind": "CronJob", "apiVersion": f"batch/{version}", "metadata": {"name": "a"}}
 
-    told = await ask("POST", "/apis/batch/v1/namespaces/default/cronjobs", body)
+    answer = await ask("POST", "/apis/batch/v1/namespaces/default/cronjobs", body)
 
     is_past = version == "v1beta1"
-    assert ("does not match the expected API version (batch/v1)" in told.body["message"]) is is_past
+    assert (
+        "does not match the expected API version (batch/v1)" in answer.body["message"]
+    ) is is_past
 
 
 async def test_the_list_of_a_version_once_served_is_known_as_another_kind(ask: Asking) -> None:
     body = {"kind": "CronJobList", "apiVersion": "batch/v1beta1"}
 
-    told = await ask("POST", "/apis/batch/v1/namespaces/default/cronjobs", body)
+    answer = await ask("POST", "/apis/batch/v1/namespaces/default/cronjobs", body)
 
     why = "converting (v1beta1.CronJobList) to (batch.CronJob): unknown conversion"
-    assert told.body["message"].endswith(why)
+    assert answer.body["message"].endswith(why)
 
 
 async def test_an_eviction_may_be_of_the_version_before(ask: Asking) -> None:

@@ -119,10 +119,10 @@ async def test_an_object_without_a_kind_is_quoted_as_it_was_sent(
 ) -> None:
     sent = json.encode(declaring("b", kind=kind)) + b"\n"
 
-    told = await ask("POST", f"{WIDGETS}?fieldValidation={validation}", sent)
+    answer = await ask("POST", f"{WIDGETS}?fieldValidation={validation}", sent)
 
-    assert told.status == 400
-    assert told.body["message"] == (
+    assert answer.status == 400
+    assert answer.body["message"] == (
         "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in "
         f"'{sent.decode()}' ({sent[:30].decode()} ...)"
     )
@@ -133,10 +133,10 @@ async def test_a_decoder_that_ignores_unknown_fields_names_the_kind_of_the_path(
 ) -> None:
     sent = json.encode(declaring("b", kind=ABSENT))
 
-    told = await ask("POST", f"{WIDGETS}?fieldValidation=Ignore", sent + b"\n")
+    answer = await ask("POST", f"{WIDGETS}?fieldValidation=Ignore", sent + b"\n")
 
-    assert told.status == 400
-    assert told.body["message"] == (
+    assert answer.status == 400
+    assert answer.body["message"] == (
         'Widget in version "v1" cannot be handled as a Widget: '
         f"Object 'Kind' is missing in '{sent.decode()}'"
     )
@@ -192,20 +192,20 @@ async def test_a_patch_cannot_make_an_object_another_type(
     by_merge = await ask("PATCH", f"{WIDGETS}/a", merged, kind=MERGE)
     by_operations = await ask("PATCH", f"{WIDGETS}/a", operations, kind=JSON_PATCH)
 
-    for told in (by_merge, by_operations):
-        assert told.status == code
-        assert message in told.body["message"]
+    for answer in (by_merge, by_operations):
+        assert answer.status == code
+        assert message in answer.body["message"]
     assert (await ask("GET", f"{WIDGETS}/a")).body == live
 
 
 async def test_an_operation_that_sets_the_version_to_null_cannot_be_decoded(ask: Asking) -> None:
     operations = [{"op": "replace", "path": "/apiVersion", "value": None}]
 
-    told = await ask("PATCH", f"{WIDGETS}/a", operations, kind=JSON_PATCH)
+    answer = await ask("PATCH", f"{WIDGETS}/a", operations, kind=JSON_PATCH)
 
-    assert told.status == 422
-    assert told.body["details"]["causes"][0]["field"] == "patch"
-    assert told.body["message"].endswith(NULL)
+    assert answer.status == 422
+    assert answer.body["details"]["causes"][0]["field"] == "patch"
+    assert answer.body["message"].endswith(NULL)
 
 
 async def test_an_update_of_the_status_takes_only_the_status_of_an_object_of_another_kind(
@@ -240,6 +240,6 @@ async def test_apply_refuses_another_type_before_anything_else(
 ) -> None:
     body = declaring("a", **types)
 
-    told = await ask("PATCH", f"{WIDGETS}/a?fieldManager=me", body, kind=APPLY)
+    answer = await ask("PATCH", f"{WIDGETS}/a?fieldManager=me", body, kind=APPLY)
 
-    assert (told.status, told.body["message"]) == (400, f"invalid object type: {found}")
+    assert (answer.status, answer.body["message"]) == (400, f"invalid object type: {found}")

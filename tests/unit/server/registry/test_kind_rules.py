@@ -168,7 +168,7 @@ async def test_two_budgets_for_one_pod_are_a_failure_in_a_created_answer(ask: As
         ("/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", 201),
     ],
 )
-async def test_an_object_that_is_nothing_but_a_name_is_judged(
+async def test_an_object_that_is_nothing_but_a_name_is_validated(
     ask: Asking, path: str, status: int
 ) -> None:
     answered = await ask("POST", path, {"metadata": {"name": "a"}})
@@ -242,7 +242,7 @@ async def test_the_first_precedence_belongs_to_the_exempt_schema(ask: Asking) ->
     assert "only the schema named 'exempt'" in refused.body["message"]
 
 
-async def test_the_name_of_a_driver_is_told_as_it_was_given(ask: Asking) -> None:
+async def test_the_name_of_a_driver_is_reported_as_it_was_given(ask: Asking) -> None:
     path, name = "/apis/storage.k8s.io/v1/volumeattachments", "A" * 64 + "_"
     spec = {"attacher": name, "nodeName": "n", "source": {"persistentVolumeName": "v"}}
 

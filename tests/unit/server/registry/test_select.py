@@ -159,10 +159,10 @@ def test_a_bad_version_of_a_watch_is_the_error_kubernetes_forgot_to_map() -> Non
 def test_unknown_fields_are_refused_in_the_kinds_own_words(
     plural: str, group: str, field: str, words: str
 ) -> None:
-    with pytest.raises(BadRequest, match="field") as told:
+    with pytest.raises(BadRequest, match="field") as refused:
         known_fields(resource(plural, group), FieldSelector.equal(field, "1"))
 
-    assert str(told.value).startswith(words)
+    assert str(refused.value).startswith(words)
 
 
 def test_an_alias_is_called_by_its_name() -> None:

@@ -95,9 +95,9 @@ async def test_status_and_spec_have_their_own_ways_in(ask: Asking) -> None:
 
 
 async def test_a_dry_run_shows_and_stores_nothing(ask: Asking) -> None:
-    shown = await ask("POST", "configmaps?dryRun=All", config_map())
+    answer = await ask("POST", "configmaps?dryRun=All", config_map())
 
-    assert (shown.status, "resourceVersion" in shown.body["metadata"]) == (201, False)
+    assert (answer.status, "resourceVersion" in answer.body["metadata"]) == (201, False)
     assert (await ask("GET", "configmaps/a")).status == 404
 
 

@@ -80,10 +80,10 @@ def test_what_is_empty_becomes_what_go_writes(
     found = checked(kind, given)
 
     for key, value in kept.items():
-        shown = found[key]
+        rendered = found[key]
         if key == "spec":
-            shown = {k: v for k, v in shown.items() if k not in ("containers",) or k in value}
-        assert shown == value
+            rendered = {k: v for k, v in rendered.items() if k not in ("containers",) or k in value}
+        assert rendered == value
 
 
 def test_a_struct_nobody_gave_shows_its_required_fields() -> None:

@@ -62,7 +62,7 @@ async def test_a_lagging_watch_reads_the_past_then_the_log_without_a_gap() -> No
     assert repr(watch) == "<LogWatch of /r/ after 11>"
 
 
-def test_progress_is_told_once_per_request_and_not_before_a_watch_from_the_future() -> None:
+def test_progress_is_sent_once_per_request_and_not_before_a_watch_from_the_future() -> None:
     log = ChangeLog(5)
     present, future = log.open("/r/", 5), log.open("/r/", 9)
 

@@ -99,7 +99,7 @@ def test_a_list_has_all_its_items_in_order(objects: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("view", ALL_VIEWS, ids=repr)
-def test_a_page_tells_how_to_go_on_and_how_much_is_left(view: Any) -> None:
+def test_a_page_reports_how_to_go_on_and_how_much_is_left(view: Any) -> None:
     page = ListResult([A], 9, next_start="ns/b", remaining=4)
     assert decoded(listed_by(view, page, continue_token="more"))["metadata"] == {
         "resourceVersion": "9",
@@ -258,8 +258,8 @@ def test_protobuf_says_what_the_json_view_says() -> None:
     assert protobuf.decode(to_protobuf(whole.object(A))) == decoded(whole.object(A))
     assert protobuf.decode(to_protobuf(whole.document(GONE)))["code"] == 410
     metadata = ProtobufView(MetadataView())
-    shown = MetadataView().object(A)
-    assert protobuf.decode(to_protobuf(shown)) == decoded(shown)
+    rendered = MetadataView().object(A)
+    assert protobuf.decode(to_protobuf(rendered)) == decoded(rendered)
     assert view == ProtobufView(whole)
     assert len({view, metadata, whole}) == 3
 

@@ -1,4 +1,4 @@
-"""When a watch is told how far it is (server.md §4.12)."""
+"""When a watch gets bookmarks (server.md §4.12)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tests.watching import PREFIX, Cluster, RecordingSink, from_start, put, sele
 async def test_a_quiet_watch_gets_none_until_the_revision_has_moved(cluster: Cluster) -> None:
     watch = await cluster.watch(WatchQuery(state=AnyState(), bookmarks=True))
     await cluster.clock.advance(130)
-    assert watch.told == []
+    assert watch.lines == []
 
     revision = await put(cluster.storage, "/registry/other/", "a/x")
     await cluster.clock.advance(125)
 
-    assert watch.told == [f"BOOKMARK {revision}"] * 2
+    assert watch.lines == [f"BOOKMARK {revision}"] * 2
 
 
 async def test_it_comes_about_every_minute_to_those_who_allow_it(cluster: Cluster) -> None:
@@ -27,8 +27,8 @@ async def test_it_comes_about_every_minute_to_those_who_allow_it(cluster: Cluste
 
     await cluster.clock.advance(190)
 
-    assert marked.told == ["BOOKMARK 1 end", *[f"BOOKMARK {revision}"] * 3]
-    assert unmarked.told == []
+    assert marked.lines == ["BOOKMARK 1 end", *[f"BOOKMARK {revision}"] * 3]
+    assert unmarked.lines == []
 
 
 async def test_the_last_one_comes_two_seconds_before_the_deadline(cluster: Cluster) -> None:
@@ -36,13 +36,13 @@ async def test_the_last_one_comes_two_seconds_before_the_deadline(cluster: Clust
     revision = await cluster.write("a/x")
 
     await cluster.clock.advance(27.5)
-    assert watch.told == [f"ADDED a/x {revision}"]
+    assert watch.lines == [f"ADDED a/x {revision}"]
     await cluster.clock.advance(2)
-    assert watch.told == [f"ADDED a/x {revision}", f"BOOKMARK {revision}"]
+    assert watch.lines == [f"ADDED a/x {revision}", f"BOOKMARK {revision}"]
     await cluster.clock.advance(10)
 
     assert watch.is_closed()
-    assert len(watch.told) == 2
+    assert len(watch.lines) == 2
 
 
 def test_a_slot_that_is_missed_gives_none() -> None:
@@ -58,7 +58,7 @@ async def test_watchers_of_one_view_share_its_bytes(cluster: Cluster) -> None:
     await cluster.clock.advance(61)
 
     assert len({id(watch.sink.bursts[-1]) for watch in watches}) == 1
-    assert watches[0].told[-1] == "BOOKMARK 2"
+    assert watches[0].lines[-1] == "BOOKMARK 2"
 
 
 async def test_a_bookmark_that_is_first_in_its_stream_is_made_so(cluster: Cluster) -> None:
@@ -96,4 +96,4 @@ async def test_what_waits_for_the_end_of_the_turn_goes_out_before_it(cluster: Cl
     watch = await cluster.watch(WatchQuery(state=AnyState(), bookmarks=True))
     await cluster.clock.advance(61)
 
-    assert watch.told == ["ADDED a/x 2", "BOOKMARK 2"]
+    assert watch.lines == ["ADDED a/x 2", "BOOKMARK 2"]

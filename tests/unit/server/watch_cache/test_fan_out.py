@@ -50,7 +50,7 @@ async def test_the_changes_of_one_turn_are_one_write(cluster: Cluster) -> None:
     await cluster.settle()
 
     assert len(watch.sink.bursts) == 1
-    assert len(watch.told) == 30
+    assert len(watch.lines) == 30
 
 
 async def test_one_who_joins_between_two_flushes_gets_nothing_twice(cluster: Cluster) -> None:
@@ -62,9 +62,9 @@ async def test_one_who_joins_between_two_flushes_gets_nothing_twice(cluster: Clu
     await cluster.write("a/y")
     await cluster.settle()
 
-    assert early.told == ["ADDED a/x 2", "ADDED a/y 3"]
-    assert late.told == ["ADDED a/x 2", "ADDED a/y 3"]
-    assert joined.told == ["ADDED a/y 3"]
+    assert early.lines == ["ADDED a/x 2", "ADDED a/y 3"]
+    assert late.lines == ["ADDED a/x 2", "ADDED a/y 3"]
+    assert joined.lines == ["ADDED a/y 3"]
 
 
 async def test_an_event_looks_only_at_the_watchers_it_can_concern(cluster: Cluster) -> None:

@@ -83,7 +83,7 @@ def test_a_ring_mostly_older_than_its_window_halves_and_keeps_the_newest() -> No
     assert history.complete_after == CAPACITY_MIN + 1
 
 
-def test_positions_only_grow_and_one_left_behind_is_told_so() -> None:
+def test_positions_only_grow_and_one_left_behind_is_refused() -> None:
     history = filled(History(0), CAPACITY_MIN, every_s=1.0)
     position = history.position_after(3)
     assert revisions(history.read(position, 1)) == [4]

@@ -104,7 +104,7 @@ async def test_a_value_that_cannot_be_read_ends_neither_the_server_nor_any_watch
 
     assert cluster.cache.is_ready and cluster.cache.revision == last
     assert cluster.cache.reading().unreadable == 1
-    assert watch.told[-1] == f"ADDED a/c {last}"
+    assert watch.lines[-1] == f"ADDED a/c {last}"
     assert [obj.key for obj in (await cluster.cache.list(ListQuery())).objects] == ["a/b", "a/c"]
 
 
@@ -137,7 +137,7 @@ async def test_a_resource_added_later_has_its_past_and_misses_nothing(cluster: C
     keys = [obj.key for obj in (await things.list(ListQuery())).objects]
     assert keys == ["a/1", "a/2", "a/3", "a/4", "a/after", "a/during"]
     assert {event.key for event in watch.events} == set(keys)
-    assert watch.told[-1] == f"ADDED a/after {last}"
+    assert watch.lines[-1] == f"ADDED a/after {last}"
 
 
 async def test_resources_added_later_remember_as_many_writes_as_the_others() -> None:
@@ -162,9 +162,9 @@ async def test_resources_added_later_remember_as_many_writes_as_the_others() -> 
             refused = await cluster.watch(too_early, cache=added[SPECS])
             await cluster.settle()
 
-    assert things.told == ["ADDED a/4 10", "ADDED a/during 12"]
-    assert specs.told == ["ADDED a/3 9", "ADDED a/4 11"]
-    assert "too old" in refused.told[0]
+    assert things.lines == ["ADDED a/4 10", "ADDED a/during 12"]
+    assert specs.lines == ["ADDED a/3 9", "ADDED a/4 11"]
+    assert "too old" in refused.lines[0]
 
 
 async def test_a_resource_removed_ends_its_watches_without_an_error(cluster: Cluster) -> None:
@@ -177,7 +177,7 @@ async def test_a_resource_removed_ends_its_watches_without_an_error(cluster: Clu
     revision = await put(cluster.storage, THINGS, "a/x")
     await cluster.reached(revision)
 
-    assert watch.is_closed() and watch.told == []
+    assert watch.is_closed() and watch.lines == []
     assert not other.is_closed()
     with pytest.raises(TooManyRequests, match="apiserver cacher is stopped"):
         await cluster.watch(cache=things)
@@ -203,10 +203,10 @@ async def test_a_lost_stream_is_resumed_and_watchers_notice_nothing(why: Storage
             storage.interrupt(why)
             await cluster.write("a/2")
             await cluster.settle()
-            assert watch.told == ["ADDED a/1 2"]
+            assert watch.lines == ["ADDED a/1 2"]
             await cluster.clock.advance(5)
 
-            assert watch.told == ["ADDED a/1 2", "ADDED a/2 3"]
+            assert watch.lines == ["ADDED a/1 2", "ADDED a/2 3"]
             assert not watch.is_closed()
 
 
@@ -240,7 +240,7 @@ async def test_after_a_gap_every_watcher_is_closed_before_the_new_list_is_seen()
             storage.interrupt(Compacted(1, 2))
             revision = await cluster.write("a/2")
             await cluster.settle()
-            assert watch.is_closed() and watch.told == []
+            assert watch.is_closed() and watch.lines == []
             with pytest.raises(TooManyRequests) as refused:
                 await cluster.watch()
             assert refused.value.message.startswith("storage is (re)initializing: revision 1 has")
@@ -252,7 +252,7 @@ async def test_after_a_gap_every_watcher_is_closed_before_the_new_list_is_seen()
             too_old = await cluster.watch(WatchQuery(after=revision - 1))
             await cluster.settle()
             expected = f"ERROR 410 too old resource version: {revision - 1} ({revision})"
-            assert too_old.told == [expected]
+            assert too_old.lines == [expected]
 
 
 async def test_a_watch_that_waits_while_the_cache_reloads_is_closed_at_once() -> None:
@@ -270,7 +270,7 @@ async def test_a_watch_that_waits_while_the_cache_reloads_is_closed_at_once() ->
             await cluster.settle()
 
             assert starting.result().is_closed()
-            assert starting.result().told == []
+            assert starting.result().lines == []
 
 
 async def test_reads_while_not_ready_go_to_storage_if_they_are_cheap() -> None:
@@ -376,4 +376,4 @@ async def test_a_storage_put_back_to_an_older_state_is_listed_anew() -> None:
             after = await cluster.watch(WatchQuery(after=2))
             await cluster.write("a/new")
             await cluster.settle()
-            assert after.told == ["ADDED a/new 3"]
+            assert after.lines == ["ADDED a/new 3"]

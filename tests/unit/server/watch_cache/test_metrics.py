@@ -13,7 +13,7 @@ from proreus.testing.virtual_clock import VirtualClock
 from tests.watching import PREFIX, LinesView, RecordingSink, put, read_attributes, selection
 
 
-async def test_a_scrape_tells_what_the_caches_have_done() -> None:
+async def test_a_scrape_reports_what_the_caches_have_done() -> None:
     clock, registry = VirtualClock(), CollectorRegistry()
     async with MemoryStorage.open(clock) as storage:
         caches = WatchCaches(storage, clock, registry)

@@ -29,7 +29,7 @@ async def test_a_reader_that_stops_is_closed_alone_and_without_an_error(cluster:
     assert stuck.is_closed()
     assert repr(stuck.subscriber) == "<Subscriber to everything: closed: too slow>"
     assert not any(b"ERROR" in frame for frame in stuck.sink.waiting)
-    assert [len(watch.told) for watch in others] == [900] * 3
+    assert [len(watch.lines) for watch in others] == [900] * 3
     assert cluster.cache.reading().terminated == 1
 
 
@@ -77,7 +77,7 @@ async def test_a_reader_overtaken_by_history_is_closed_not_skipped(cluster: Clus
 
     assert watch.is_closed()
     assert repr(watch.subscriber) == "<Subscriber to everything: closed: overtaken by history>"
-    assert not any("b/x" in line for line in watch.told)
+    assert not any("b/x" in line for line in watch.lines)
 
 
 async def test_several_slow_ones_share_the_time(cluster: Cluster) -> None:

@@ -69,11 +69,11 @@ async def test_a_watch_of_a_state_to_come_is_refused_at_once(cluster: Cluster) -
     watch = await cluster.watch(query)
     await cluster.settle()
 
-    assert watch.told == ["ERROR 504 Timeout: Too large resource version: 99, current: 1"]
+    assert watch.lines == ["ERROR 504 Timeout: Too large resource version: 99, current: 1"]
     assert cluster.clock.monotonic() == 0
 
 
-async def test_a_watch_too_old_is_told_in_storages_words(cluster: Cluster) -> None:
+async def test_a_watch_too_old_is_reported_in_storages_words(cluster: Cluster) -> None:
     for n in range(110):
         await cluster.write("a/x", n=n)
         await cluster.clock.advance(7)
@@ -81,7 +81,7 @@ async def test_a_watch_too_old_is_told_in_storages_words(cluster: Cluster) -> No
     watch = await cluster.watch(WatchQuery(after=2))
     await cluster.settle()
 
-    assert watch.told == ["ERROR 410 The resourceVersion for the provided watch is too old."]
+    assert watch.lines == ["ERROR 410 The resourceVersion for the provided watch is too old."]
 
 
 async def test_the_end_of_the_initial_events_is_its_only_bookmark(cluster: Cluster) -> None:
@@ -89,4 +89,4 @@ async def test_the_end_of_the_initial_events_is_its_only_bookmark(cluster: Clust
     await cluster.write("a/x")
     await cluster.clock.advance(300)
 
-    assert watch.told == ["BOOKMARK 1 end", "ADDED a/x 2"]
+    assert watch.lines == ["BOOKMARK 1 end", "ADDED a/x 2"]

@@ -1,4 +1,4 @@
-"""Starting a watch, and what it is told (server.md §2.8, §3.4, §4.11, cases of §10)."""
+"""Starting a watch, and what it receives (server.md §2.8, §3.4, §4.11, cases of §10)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ async def test_a_watch_from_the_start_gets_the_state_then_its_end_then_changes(
     await cluster.delete("b/x")
     await cluster.settle()
 
-    assert watch.told == [
+    assert watch.lines == [
         f"ADDED a/y {now}",
         f"ADDED b/x {now - 1}",
         f"BOOKMARK {now} end",
@@ -33,23 +33,23 @@ async def test_nothing_is_written_before_the_watch_has_been_handed_over(cluster:
 
     watch = await cluster.watch(WatchQuery(state=AnyState(), send_initial=True))
 
-    assert watch.told == []
+    assert watch.lines == []
     await cluster.settle()
-    assert watch.told == ["ADDED a/x 2"]
+    assert watch.lines == ["ADDED a/x 2"]
 
 
 async def test_the_end_is_marked_even_if_nothing_matches(cluster: Cluster) -> None:
     watch = await cluster.watch(from_start(bookmarks=True, select=selection("a=b")))
     await cluster.settle()
 
-    assert watch.told == ["BOOKMARK 1 end"]
+    assert watch.lines == ["BOOKMARK 1 end"]
 
 
 async def test_without_bookmarks_there_is_no_end_mark(cluster: Cluster) -> None:
     watch = await cluster.watch(from_start(bookmarks=False))
     await cluster.clock.advance(200)
 
-    assert watch.told == []
+    assert watch.lines == []
 
 
 async def test_a_consistent_start_sees_what_was_written_before(cluster: Cluster) -> None:
@@ -58,7 +58,7 @@ async def test_a_consistent_start_sees_what_was_written_before(cluster: Cluster)
     watch = await cluster.watch(from_start(bookmarks=True))
     await cluster.settle()
 
-    assert watch.told == [f"ADDED a/x {revision}", f"BOOKMARK {revision} end"]
+    assert watch.lines == [f"ADDED a/x {revision}", f"BOOKMARK {revision} end"]
 
 
 async def test_a_start_at_a_revision_to_come_waits_and_then_fails_in_the_stream(
@@ -71,7 +71,7 @@ async def test_a_start_at_a_revision_to_come_waits_and_then_fails_in_the_stream(
     await cluster.settle()
 
     watch = starting.result()
-    assert watch.told == ["ERROR 504 Timeout: Too large resource version: 50, current: 1"]
+    assert watch.lines == ["ERROR 504 Timeout: Too large resource version: 50, current: 1"]
     assert watch.is_closed()
 
 
@@ -84,7 +84,7 @@ async def test_a_watch_after_a_revision_gets_only_later_changes(cluster: Cluster
     watch = await cluster.watch(WatchQuery(after=first))
     await cluster.settle()
 
-    assert watch.told == [f"MODIFIED a/x {first + 1}", f"DELETED a/x {first + 2}"]
+    assert watch.lines == [f"MODIFIED a/x {first + 1}", f"DELETED a/x {first + 2}"]
 
 
 async def test_a_watch_after_a_revision_to_come_is_silent_until_it_is_past(
@@ -97,7 +97,7 @@ async def test_a_watch_after_a_revision_to_come_is_silent_until_it_is_past(
         if n == 0:
             assert repr(watch.subscriber).endswith("waiting for a revision after 4>")
 
-    assert watch.told == ["MODIFIED a/x 5", "MODIFIED a/x 6"]
+    assert watch.lines == ["MODIFIED a/x 5", "MODIFIED a/x 6"]
 
 
 async def test_a_watch_without_initial_events_starts_now(cluster: Cluster) -> None:
@@ -110,11 +110,11 @@ async def test_a_watch_without_initial_events_starts_now(cluster: Cluster) -> No
     await cluster.delete("a/new")
     await cluster.settle()
 
-    assert latest.told == [f"ADDED a/new {revision}", f"DELETED a/new {revision + 1}"]
-    assert current.told == [f"DELETED a/new {revision + 1}"]
+    assert latest.lines == [f"ADDED a/new {revision}", f"DELETED a/new {revision + 1}"]
+    assert current.lines == [f"DELETED a/new {revision + 1}"]
 
 
-async def test_a_watch_older_than_history_is_told_so_and_ended(cluster: Cluster) -> None:
+async def test_a_watch_older_than_history_is_refused_and_ended(cluster: Cluster) -> None:
     for n in range(110):
         await cluster.write("a/x", n=n)
         await cluster.clock.advance(1)
@@ -123,7 +123,7 @@ async def test_a_watch_older_than_history_is_told_so_and_ended(cluster: Cluster)
     await cluster.settle()
 
     oldest = cluster.cache.complete_after
-    assert watch.told == [f"ERROR 410 too old resource version: 3 ({oldest})"]
+    assert watch.lines == [f"ERROR 410 too old resource version: 3 ({oldest})"]
     assert watch.events[0].object["reason"] == "Expired"
     assert watch.is_closed()
     assert repr(watch.subscriber) == "<Subscriber to everything: closed: too old>"
@@ -139,7 +139,7 @@ async def test_an_object_that_stops_matching_is_deleted_as_it_was(cluster: Clust
     gone = await cluster.delete("a/x")
     await cluster.settle()
 
-    assert watch.told == [
+    assert watch.lines == [
         "ADDED a/x 2",
         f"DELETED a/x {left}",
         f"ADDED a/x {back}",
@@ -158,9 +158,9 @@ async def test_a_pod_that_is_bound_moves_from_one_node_watch_to_another(cluster:
     bound = await cluster.write("a/x", node="n1")
     await cluster.settle()
 
-    assert pending.told == [f"ADDED a/x {created}", f"DELETED a/x {bound}"]
-    assert node.told == [f"ADDED a/x {bound}"]
-    assert other.told == []
+    assert pending.lines == [f"ADDED a/x {created}", f"DELETED a/x {bound}"]
+    assert node.lines == [f"ADDED a/x {bound}"]
+    assert other.lines == []
 
 
 async def test_watches_of_a_namespace_and_of_a_name_get_only_theirs(cluster: Cluster) -> None:
@@ -171,9 +171,9 @@ async def test_watches_of_a_namespace_and_of_a_name_get_only_theirs(cluster: Clu
         await cluster.write(key)
     await cluster.settle()
 
-    assert namespace.told == ["ADDED a/x 2", "ADDED a/y 3"]
-    assert named.told == ["ADDED a/x 2"]
-    assert by_field.told == ["ADDED a/x 2", "ADDED b/x 4"]
+    assert namespace.lines == ["ADDED a/x 2", "ADDED a/y 3"]
+    assert named.lines == ["ADDED a/x 2"]
+    assert by_field.lines == ["ADDED a/x 2", "ADDED b/x 4"]
 
 
 async def watching(cluster: Cluster, **wanted: str) -> Watch:
@@ -188,12 +188,14 @@ async def test_the_deadline_ends_the_stream_without_an_error(cluster: Cluster) -
     await cluster.clock.advance(0.2)
 
     assert watch.is_closed()
-    assert watch.told == []
+    assert watch.lines == []
     await asyncio.wait_for(watch.subscriber.wait_closed(), 1)
     assert repr(watch.subscriber) == "<Subscriber to everything: closed: deadline>"
 
 
-async def test_a_state_that_does_not_come_is_told_even_after_the_deadline(cluster: Cluster) -> None:
+async def test_a_state_that_does_not_come_is_reported_even_after_the_deadline(
+    cluster: Cluster,
+) -> None:
     query = WatchQuery(state=NotOlderThan(99), send_initial=True, timeout_s=1)
 
     starting = asyncio.create_task(cluster.watch(query))
@@ -201,7 +203,7 @@ async def test_a_state_that_does_not_come_is_told_even_after_the_deadline(cluste
     watch = await starting
     await cluster.settle()
 
-    assert watch.told == ["ERROR 504 Timeout: Too large resource version: 99, current: 1"]
+    assert watch.lines == ["ERROR 504 Timeout: Too large resource version: 99, current: 1"]
 
 
 async def test_a_negative_timeout_ends_it_at_once(cluster: Cluster) -> None:
@@ -222,7 +224,7 @@ async def test_a_reader_that_leaves_is_forgotten(cluster: Cluster) -> None:
     await cluster.settle()
 
     assert cluster.cache.subscribers == []
-    assert watch.told == []
+    assert watch.lines == []
     assert cluster.clock.timer_count == 0
 
 
@@ -257,8 +259,8 @@ async def test_a_large_initial_state_is_written_as_fast_as_it_is_read(cluster: C
         sink.read()
         await cluster.clock.advance(0.2)
 
-    told = watch.told
-    assert told[1000:] == [f"BOOKMARK {revision - 1} end", f"MODIFIED a/0500 {revision}"]
+    lines = watch.lines
+    assert lines[1000:] == [f"BOOKMARK {revision - 1} end", f"MODIFIED a/0500 {revision}"]
     assert [event.key for event in watch.events[:1000]] == [f"a/{n:04}" for n in range(1000)]
 
 

@@ -87,9 +87,9 @@ async def test_an_address_is_found(objects: list[Any], wanted: tuple[str, int]) 
         ([service(clusterIP="None")], 443, 'no endpoints available for service "hook"'),
     ],
 )
-async def test_none_is_told(objects: list[Any], port: int, message: str) -> None:
+async def test_none_is_reported(objects: list[Any], port: int, message: str) -> None:
     async with holding(*objects) as resolver:
-        with pytest.raises(UnresolvedService) as told:
+        with pytest.raises(UnresolvedService) as refused:
             resolver.resolve(ServiceReference("ns", "hook", port))
 
-    assert str(told.value) == message
+    assert str(refused.value) == message

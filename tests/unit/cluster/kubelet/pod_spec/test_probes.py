@@ -1,4 +1,4 @@
-"""Probes ask on time and change their mind only after as many like answers as they were told."""
+"""Probes ask on time and change their mind only after as many equal answers as they need."""
 
 from __future__ import annotations
 

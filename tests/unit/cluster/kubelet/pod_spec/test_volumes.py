@@ -110,9 +110,9 @@ def test_what_cannot_be_made_is_said(volume: dict[str, Any], message: str) -> No
 
 def files_in(folder: Path) -> dict[str, bytes]:
     """As a program sees them: hidden names are not its business."""
-    shown = [entry for entry in folder.iterdir() if not entry.name.startswith("..")]
+    visible = [entry for entry in folder.iterdir() if not entry.name.startswith("..")]
     found: dict[str, bytes] = {}
-    for entry in shown:
+    for entry in visible:
         for path in [entry, *entry.rglob("*")]:
             if path.is_file():
                 found[str(path.relative_to(folder))] = path.read_bytes()

@@ -104,11 +104,11 @@ async def test_the_tail_is_the_last_lines(
         writer.write("stdout", line)
     writer.close()
 
-    shown = await read(folder / "0", tail_lines=wanted)
+    printed = await read(folder / "0", tail_lines=wanted)
 
     expected = output.splitlines(keepends=True)
-    assert shown == b"".join(expected[len(expected) - min(wanted, len(expected)) :])
-    assert tail_text(folder / "0", lines=wanted, limit_bytes=9) == shown[-9:].decode()
+    assert printed == b"".join(expected[len(expected) - min(wanted, len(expected)) :])
+    assert tail_text(folder / "0", lines=wanted, limit_bytes=9) == printed[-9:].decode()
 
 
 async def test_since_timestamps_streams_and_limits(tmp_path: Path) -> None:
@@ -139,9 +139,9 @@ async def test_old_segments_and_old_starts_are_dropped(tmp_path: Path) -> None:
 
     assert starts(tmp_path) == [2, 3]
     assert len(segments(tmp_path / "3")) == SEGMENTS
-    shown = (await read(tmp_path / "3")).splitlines()
-    assert shown[-1] == b"line 19 of start 3"
-    assert shown == [b"line %d of start 3" % n for n in range(20 - len(shown), 20)]
+    printed = (await read(tmp_path / "3")).splitlines()
+    assert printed[-1] == b"line 19 of start 3"
+    assert printed == [b"line %d of start 3" % n for n in range(20 - len(printed), 20)]
 
 
 async def test_a_followed_log_grows_across_segments_until_it_is_closed(tmp_path: Path) -> None:

@@ -124,9 +124,9 @@ async def test_a_terminal_has_a_size_and_one_output(tmp_path: Path) -> None:
 
     execution.resize(100, 40)
     await execution.write(b"go\n")
-    shown = b"".join([piece async for piece in execution.stdout])
+    printed = b"".join([piece async for piece in execution.stdout])
 
-    assert shown.decode().split() == ["go", "40", "100", "terminal"]
+    assert printed.decode().split() == ["go", "40", "100", "terminal"]
     assert [piece async for piece in execution.stderr] == []
     assert await execution.wait() == 0
     await execution.close()

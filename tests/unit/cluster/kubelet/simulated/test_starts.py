@@ -85,9 +85,11 @@ def test_variables_of_the_pod_reach_the_command() -> None:
 
 
 def test_annotations_win_over_commands_and_unknown_commands_change_nothing() -> None:
-    told = {"proreus.dev/exit-after": "never"}
+    annotations = {"proreus.dev/exit-after": "never"}
 
-    assert read_plan(pod(shell("exit 1"), annotations=told)).containers[0].exit_after_s is None
+    assert (
+        read_plan(pod(shell("exit 1"), annotations=annotations)).containers[0].exit_after_s is None
+    )
     assert read_plan(pod({"command": ["nginx"]})).containers[0].exit_after_s is None
     assert read_plan(pod({"args": ["sleep", "7"]})).containers[0].exit_after_s == 7
 
@@ -115,8 +117,8 @@ def test_the_log_is_what_the_command_prints_by_then() -> None:
 def test_a_missing_image_is_pulled_again_ever_more_rarely_until_it_is_there(
     by_annotation: bool,
 ) -> None:
-    told = {"proreus.dev/missing-image": "other, i*"} if by_annotation else {}
-    simulated = simulate(pod(annotations=told), *(() if by_annotation else ("i?", "?")))
+    annotations = {"proreus.dev/missing-image": "other, i*"} if by_annotation else {}
+    simulated = simulate(pod(annotations=annotations), *(() if by_annotation else ("i?", "?")))
 
     seen = [(at, waits(simulated, at)) for at in (0, 1.9, 2, 9.9, 10, 12, 29.9, 30, 32, 70)]
 
@@ -257,7 +259,7 @@ def test_a_pod_that_refers_to_nothing_needs_nothing() -> None:
 
 
 def test_annotations_that_cannot_be_read_are_named() -> None:
-    told = {
+    annotations = {
         "proreus.dev/start-delay": "soon",
         "proreus.dev/exits": "many",
         "proreus.dev/exit-afer": "5s",
@@ -267,7 +269,7 @@ def test_annotations_that_cannot_be_read_are_named() -> None:
         "example.com/proreus.dev": "x",
     }
 
-    assert sorted(read_plan(pod(annotations=told)).faults) == [
+    assert sorted(read_plan(pod(annotations=annotations)).faults) == [
         "annotation nobody.proreus.dev/exit-code: there is no container nobody",
         "annotation proreus.dev/exit-afer is not known",
         'annotation proreus.dev/exits: "many" is not a number',

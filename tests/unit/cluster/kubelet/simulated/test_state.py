@@ -67,7 +67,7 @@ def status_of(described: KubeObject, simulated: SimulatedPod, now: float) -> dic
     return pod_status(described, said, now, host_ip="10.0.0.1", pod_ip="10.0.0.2")
 
 
-def test_a_pod_runs_and_is_ready_at_once_unless_told_otherwise() -> None:
+def test_a_pod_runs_and_is_ready_at_once_unless_annotations_say_otherwise() -> None:
     simulated = simulate(pod())
 
     assert at(simulated, 0) == "Running"

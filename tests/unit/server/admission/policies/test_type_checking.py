@@ -30,7 +30,7 @@ def warnings(*expressions: str, rules: Any = None, **spec: Any) -> dict[str, str
     return {one["fieldRef"]: one["warning"] for one in expression_warnings(whole, TYPES)}
 
 
-def test_a_field_that_the_type_does_not_have_is_told_with_its_place() -> None:
+def test_a_field_that_the_type_does_not_have_is_reported_with_its_place() -> None:
     assert warnings("object.spec.replicas > 1", "object.replicas > 1") == {
         "spec.validations[1].expression": (
             "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'replicas'\n"
@@ -58,7 +58,7 @@ def test_what_fits_the_type_gives_no_warning(expression: str) -> None:
     assert warnings(expression, variables=variables) == {}
 
 
-def test_values_of_wrong_types_are_told() -> None:
+def test_values_of_wrong_types_are_reported() -> None:
     (said,) = warnings("object.spec.replicas == 'three'").values()
 
     assert "found no matching overload for '_==_' applied to '(int, string)'" in said

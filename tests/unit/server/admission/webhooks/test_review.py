@@ -176,7 +176,7 @@ def test_a_patch_is_a_list_of_operations(patch: bytes) -> None:
         read_operations(patch)
 
 
-def test_webhooks_of_one_name_are_told_apart() -> None:
+def test_webhooks_of_one_name_are_distinguished() -> None:
     twice = {"webhooks": [{"name": "a.b.c"}, {"name": "a.b.c"}, {"name": "d.e.f"}]}
 
     assert [hook.uid for hook in read_configuration("c", twice)] == [

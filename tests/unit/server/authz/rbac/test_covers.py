@@ -72,14 +72,14 @@ def test_stars_hold_what_they_stand_for(held: str, wanted: str, is_held: bool) -
     assert (not missing([rule(held)], [rule(wanted)])) is is_held
 
 
-def test_missing_permissions_are_told_by_resource_with_all_their_verbs() -> None:
+def test_missing_permissions_are_reported_by_resource_with_all_their_verbs() -> None:
     wanted = PolicyRule(verbs=("b", "a"), groups=("p", "q"), resources=("y", "z"))
     named = PolicyRule(verbs=("get",), groups=("",), resources=("secrets",), names=("a", "b"))
     url = PolicyRule(verbs=("get", "post"), urls=("/x",))
 
-    told = [str(rule) for rule in joined(missing([], [wanted, named, url]))]
+    rendered = [str(rule) for rule in joined(missing([], [wanted, named, url]))]
 
-    assert told == [
+    assert rendered == [
         '{APIGroups:["p"], Resources:["y"], Verbs:["b" "a"]}',
         '{APIGroups:["p"], Resources:["z"], Verbs:["b" "a"]}',
         '{APIGroups:["q"], Resources:["y"], Verbs:["b" "a"]}',

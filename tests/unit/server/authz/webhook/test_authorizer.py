@@ -84,7 +84,7 @@ async def world_in(folder: Path) -> AsyncIterator[World]:
             await authorizer.close()
 
 
-async def test_the_webhook_decides_and_is_told_who_asks(tmp_path: Path) -> None:
+async def test_the_webhook_decides_and_learns_who_asks(tmp_path: Path) -> None:
     async with world_in(tmp_path) as world:
         verdict = await decided(world.authorizer(), GET)
 
@@ -188,7 +188,7 @@ def test_remembered_decisions_equal_those_of_the_webhook(
     asyncio.run(compare())
 
 
-# What a webhook does wrong, and what is told of it.
+# What a webhook does wrong, and how it is reported.
 
 
 async def cut(writer: asyncio.StreamWriter, _: Json) -> None:
@@ -246,7 +246,7 @@ async def answer_as_another(writer: asyncio.StreamWriter, review: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behave", "calls", "told"),
+    ("behave", "calls", "message"),
     [
         (cut, ATTEMPTS, "EOF"),
         (cut_in_the_middle, ATTEMPTS, "EOF"),
@@ -264,7 +264,7 @@ async def answer_as_another(writer: asyncio.StreamWriter, review: Json) -> None:
     ],
 )
 async def test_a_webhook_that_does_wrong_lets_nobody_in(
-    tmp_path: Path, behave: Any, calls: int, told: str
+    tmp_path: Path, behave: Any, calls: int, message: str
 ) -> None:
     async with world_in(tmp_path) as world:
         authorizer = world.authorizer()
@@ -274,7 +274,7 @@ async def test_a_webhook_that_does_wrong_lets_nobody_in(
             again = await world.ask(authorizer, replaced_name("q"))
 
         assert verdict.decision is again.decision is Decision.NO_OPINION
-        assert told in verdict.error
+        assert message in verdict.error
         assert len(verdict.error) < 3_000
         assert len(world.server.reviews) == 2 * calls
         assert world.evaluations("error") == 2 * calls

@@ -18,7 +18,7 @@ from proreus.server.webhooks.client import CallRejected
 ANN = User("ann", ("devs", "system:authenticated"), "7", {"b": ("2", "1"), "a": ("x",)})
 
 
-def test_all_that_is_known_of_a_request_is_told() -> None:
+def test_all_that_is_known_of_a_request_is_sent() -> None:
     action = Action(
         user=ANN,
         verb="list",

@@ -53,7 +53,7 @@ class Written:
 
 
 class Converting:
-    """Converts when told; knows what it converted."""
+    """Converts on demand; knows what it converted."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []

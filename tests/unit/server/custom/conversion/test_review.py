@@ -27,12 +27,12 @@ def review(*names: str, version: str = "v1") -> Review:
 
 
 def answer(*objects: Any, version: str = "v1", **response: Any) -> bytes:
-    told = {"uid": "1", "result": {"status": "Success"}, "convertedObjects": list(objects)}
+    response_body = {"uid": "1", "result": {"status": "Success"}, "convertedObjects": list(objects)}
     return json.encode(
         {
             "apiVersion": f"apiextensions.k8s.io/{version}",
             "kind": "ConversionReview",
-            "response": {**told, **response},
+            "response": {**response_body, **response},
         }
     )
 
@@ -68,9 +68,9 @@ def test_labels_that_are_gone_are_gone() -> None:
 
 
 def test_the_older_review_needs_neither_uid_nor_type() -> None:
-    told = answer(widget("a", "v2"), version="v9", uid="other")
+    response_body = answer(widget("a", "v2"), version="v9", uid="other")
 
-    assert len(review("a", version="v1beta1").converted(told)) == 1
+    assert len(review("a", version="v1beta1").converted(response_body)) == 1
 
 
 _ONE: Callable[..., Review] = lambda: review("a")  # noqa: E731
@@ -106,12 +106,12 @@ WRONG: list[tuple[Callable[..., Review], bytes, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("asked", "told", "message"), WRONG)
+@pytest.mark.parametrize(("asked", "response_body", "message"), WRONG)
 def test_an_answer_that_is_none_says_why(
-    asked: Callable[..., Review], told: bytes, message: str
+    asked: Callable[..., Review], response_body: bytes, message: str
 ) -> None:
     with pytest.raises(BadReview) as refused:
-        asked().converted(told)
+        asked().converted(response_body)
 
     assert str(refused.value).startswith(_FOR + message)
 

@@ -1,4 +1,4 @@
-"""What a watcher with selectors is told: what a list before and after would show."""
+"""What a watcher with selectors receives: what a list before and after would show."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def test_a_client_that_follows_has_what_a_list_would_show(steps: list[Step], sta
             selected = SelectedEvents(is_in, [*others, *([before] if before else [])])
         event = selected.event(change, now)
         if event is not None:
-            told, shown = event
-            assert shown.revision == revision
-            assert (name in known) == (told != "ADDED")
-            known = known - {name} if told == "DELETED" else known | {name}
+            kind, sent = event
+            assert sent.revision == revision
+            assert (name in known) == (kind != "ADDED")
+            known = known - {name} if kind == "DELETED" else known | {name}
 
         assert known == {name for name, one in world.items() if is_in(one)}
 
 
-def test_what_leaves_is_shown_as_it_last_matched() -> None:
+def test_what_leaves_is_sent_as_it_last_matched() -> None:
     selected = SelectedEvents(is_in, [obj("a", 1, matches=True)])
 
     event = selected.event("MODIFIED", obj("a", 2, matches=False))

@@ -92,7 +92,7 @@ def test_a_schema_that_is_not_structural_is_refused(schema: dict[str, Any], mess
     assert message in str(found[0])
 
 
-def test_faults_of_structure_and_of_keywords_are_told_together() -> None:
+def test_faults_of_structure_and_of_keywords_are_reported_together() -> None:
     schema = {"type": "object", "properties": {
         "a": {}, "b": {"type": "array", "uniqueItems": True}}}  # fmt: skip
 
@@ -127,7 +127,7 @@ def test_a_root_that_status_could_not_obey_alone_is_refused() -> None:
     assert "fields are allowed at the root of the schema if the status subresource" in str(found)
 
 
-def test_an_update_tells_what_is_immutable_after_what_is_wrong() -> None:
+def test_an_update_reports_what_is_immutable_after_what_is_wrong() -> None:
     old, new = definition(), definition(field({}))
     new["spec"]["group"] = "other.example.com"
 
@@ -139,7 +139,7 @@ def test_an_update_tells_what_is_immutable_after_what_is_wrong() -> None:
     ]
 
 
-def test_what_differs_between_versions_is_told_with_its_version_before_the_names() -> None:
+def test_what_differs_between_versions_is_reported_with_its_version_before_the_names() -> None:
     made = definition(field({}))
     made["spec"]["versions"].append({**definition()["spec"]["versions"][0], "name": "v2",
                                      "storage": False})  # fmt: skip

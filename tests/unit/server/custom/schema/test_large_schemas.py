@@ -95,7 +95,7 @@ def test_a_definition_with_a_pod_inside_is_taken() -> None:
     assert [str(error) for error in at_once(DEFINITION.validate(definition(schema)))] == []
 
 
-def test_a_pod_is_judged_by_it() -> None:
+def test_a_pod_is_evaluated_by_it() -> None:
     schema = parse(pod_schema())
     obj: dict[str, Any] = {"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": POD}}}
 

@@ -173,7 +173,7 @@ def test_what_is_embedded_has_a_type_and_good_metadata(value: Any, message: str)
     assert str(found[0]).startswith(message)
 
 
-def test_an_item_that_is_there_thrice_is_told_once_where_it_comes_again() -> None:
+def test_an_item_that_is_there_thrice_is_reported_once_where_it_comes_again() -> None:
     schema = parse(spec_of(
         s={"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set"},
         m={"type": "object", "additionalProperties": {
@@ -190,7 +190,7 @@ def test_an_item_that_is_there_thrice_is_told_once_where_it_comes_again() -> Non
     ]
 
 
-def test_a_large_set_is_judged_in_the_time_it_takes_to_read_it() -> None:
+def test_a_large_set_is_validated_in_the_time_it_takes_to_read_it() -> None:
     items = {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "set"}
 
     # A pair of every two would be five billion.

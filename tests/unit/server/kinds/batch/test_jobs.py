@@ -68,7 +68,7 @@ def test_an_indexed_job_changes_its_size_in_both_numbers() -> None:
     ]
 
 
-def test_a_suspended_job_may_still_be_told_which_nodes_to_use() -> None:
+def test_a_suspended_job_may_still_change_which_nodes_to_use() -> None:
     old = job(suspend=True)
 
     nodes = {"template": {"spec": {"nodeSelector": {"a": "b"}}}}

@@ -80,7 +80,7 @@ def test_what_a_request_asks_for(spec: dict[str, Any], problems: list[str]) -> N
 
 
 @pytest.mark.parametrize("half", ["UP.com/x", "example.com/UP"])
-def test_a_half_of_a_signers_name_is_shown_alone(half: str) -> None:
+def test_a_half_of_a_signers_name_is_rendered_alone(half: str) -> None:
     [problem] = request_errors(signerName=half)
 
     domain, path = half.split("/")

@@ -98,7 +98,7 @@ def test_a_cancelled_watch_can_be_tried_again() -> None:
 
 
 @pytest.mark.parametrize("kind", [0, messages.EVENT_DELETE])
-def test_a_change_whose_past_was_compacted_is_not_told_as_a_creation(kind: int) -> None:
+def test_a_change_whose_past_was_compacted_is_not_sent_as_a_creation(kind: int) -> None:
     answer = response(("pods/a", 11))
     answer.events[0].type = kind
     answer.events[0].kv.create_revision = 5

@@ -90,7 +90,7 @@ async def test_a_refused_commit_refuses_all_that_was_pending_and_nothing_else(
         return_exceptions=True,
     )
 
-    # The last two lost against writes that never happened: they are refused, not told a lie.
+    # The last two lost against writes that never happened: they are refused, not misinformed.
     assert [type(result) for result in results] == [StorageFull] * 4
     assert await storage.create(PREFIX + "a", b"x") == kept + 1
     assert await storage.get(PREFIX + "kept") == StoredValue(PREFIX + "kept", b"x", kept)
@@ -131,7 +131,7 @@ async def test_a_disk_that_fails_in_doubt_stops_all_writes(
     assert "the disk failed" in repr(storage)
 
 
-async def test_a_lost_race_is_told_only_after_the_winner_is_on_disk(
+async def test_a_lost_race_is_reported_only_after_the_winner_is_on_disk(
     storage: SqliteStorage,
 ) -> None:
     first = asyncio.ensure_future(storage.create(PREFIX + "a", b"first"))
@@ -270,7 +270,7 @@ async def test_an_expiry_that_the_disk_refuses_is_tried_again(
     disk.failures.append(StorageFull("full"))
     await clock.advance(6)
     await asyncio.to_thread(disk.failed.wait)
-    await storage.get(PREFIX + "a")  # by the same thread, so that the refusal has been told
+    await storage.get(PREFIX + "a")  # by the same thread, so that the refusal has arrived
     with pytest.raises(KeyExists):
         await storage.create(PREFIX + "a", b"y")
 

@@ -46,8 +46,8 @@ OBJECT: Schema = {
 
 
 def with_rules(schema: Schema, *given: str | dict[str, Any]) -> Schema:
-    told = [{"rule": one} if isinstance(one, str) else one for one in given]
-    return {**schema, "x-kubernetes-validations": told}
+    rules = [{"rule": one} if isinstance(one, str) else one for one in given]
+    return {**schema, "x-kubernetes-validations": rules}
 
 
 def said(schema: Schema, *given: str | dict[str, Any]) -> list[str]:

@@ -193,14 +193,14 @@ def test_rules_on_a_null_value_are_not_run() -> None:
         ("{'a': 1, 'b': 'c'}.size() == 2", 15, "expected type 'int' but found 'string'"),
     ],
 )  # fmt: skip
-def test_what_does_not_compile_is_told_once_with_its_place(
+def test_what_does_not_compile_is_reported_once_with_its_place(
     rule: str, column: int, message: str
 ) -> None:
     [found] = declared(rule)
 
     line = rule.count("\n") + 1
-    shown = rule.rpartition("\n")[2]
-    expected = f"ERROR: <input>:{line}:{column}: {message}\n | {shown}\n | {'.' * (column - 1)}^"
+    excerpt = rule.rpartition("\n")[2]
+    expected = f"ERROR: <input>:{line}:{column}: {message}\n | {excerpt}\n | {'.' * (column - 1)}^"
     assert found.partition("compilation failed: ")[2] == expected
 
 
@@ -222,9 +222,9 @@ def test_the_place_in_a_rule_with_an_optional_former_value_is_that_in_its_text(
 
     found = str(rule_violations(parse(root), AT)[0])
 
-    head, _, shown = found.partition("compilation failed: ")[2].partition("\n")
+    head, _, excerpt = found.partition("compilation failed: ")[2].partition("\n")
     assert head.startswith(f"ERROR: <input>:{rule.count(chr(10)) + 1}:{column}: {message}")
-    assert shown == f" | {rule.rpartition(chr(10))[2]}\n | {'.' * (column - 1)}^"
+    assert excerpt == f" | {rule.rpartition(chr(10))[2]}\n | {'.' * (column - 1)}^"
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ Schema = dict[str, Any]
 
 
 def rules(schema: Schema, *given: str | dict[str, Any]) -> Schema:
-    told = [{"rule": one} if isinstance(one, str) else one for one in given]
-    return {**schema, "x-kubernetes-validations": told}
+    validations = [{"rule": one} if isinstance(one, str) else one for one in given]
+    return {**schema, "x-kubernetes-validations": validations}
 
 
 def said(schema: Schema, value: Any, *old: Any) -> list[str]:
@@ -102,7 +102,7 @@ def test_reasons_and_field_paths_are_kept() -> None:
     assert said(rules(OBJECT, rule), {"a": 20}) == ["a: Forbidden: no"]
 
 
-def test_what_failed_before_is_told_but_tolerated() -> None:
+def test_what_failed_before_is_reported_but_tolerated() -> None:
     schema = parse(rules({"type": "object", "properties": {"o": OBJECT}}, "self.o.a < 10"))
     rule = SchemaRules(schema)
 
