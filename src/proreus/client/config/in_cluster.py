@@ -16,7 +16,7 @@ class NotInCluster(ConfigError):
 
 def mount_of(env: Mapping[str, str]) -> Path:
     """Where the account's files are. A container without a file system of its own (the process
-    runtime) is told by ``PROREUS_ROOT`` where its root is."""
+    runtime) finds its root in ``PROREUS_ROOT``."""
     root = env.get("PROREUS_ROOT")
     return Path(root) / _MOUNT.relative_to("/") if root else _MOUNT
 

@@ -78,7 +78,7 @@ class HttpServer:
         if self.tls is None:
             family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
             listening = socket.create_server((self.host, self.port), family=family)
-            # asyncio accepts as many in one turn of the loop as the backlog it is told; the
+            # asyncio accepts as many in one turn of the loop as its backlog; the
             # kernel's own is longer.
             listener = await loop.create_server(connect, sock=listening, backlog=ACCEPTED_PER_TURN)
             listening.listen(_BACKLOG)
