@@ -67,7 +67,7 @@ def test_an_object_of_another_controller_or_namespace_is_refused() -> None:
 # Conditions
 
 
-def test_a_condition_tells_generation_and_the_time_of_its_last_transition() -> None:
+def test_a_condition_has_the_generation_and_the_time_of_its_last_transition() -> None:
     first = set_condition(widget(), "Ready", False, reason="Starting", now=0.0)
     seen = KubeObject.from_dict({**widget(generation=4).to_dict(), "status": {"conditions": first}})
     same = set_condition(seen, "Ready", False, reason="Waiting", message="for a volume", now=60.0)

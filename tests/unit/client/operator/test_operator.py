@@ -90,7 +90,7 @@ def greeter(client: Client, name: str = "greeter", **options: Any) -> Operator:
     return operator
 
 
-async def test_it_owns_what_it_makes_and_tells_status_events_and_farewell(client: Client) -> None:
+async def test_it_owns_what_it_makes_and_writes_status_events_and_farewell(client: Client) -> None:
     maps = client.core_v1.configmaps("default")
     async with running(greeter(client)):
         greetings = client.resource("greetings.example.com")("default")
