@@ -69,13 +69,13 @@ def test_containers_are_run_again_after_their_kubelet_died(tmp_path: Path) -> No
         kubectl = Kubectl(up.kubeconfig)
         kubectl("create", "deployment", "web", "--image=none", "--", *command)
         kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-        kubectl.tells("begun", "logs", "deployment/web")  # ready is not yet begun
+        kubectl.prints("begun", "logs", "deployment/web")  # ready is not yet begun
 
         strike(up, kubectl, "kubelet")
 
         restarts = "jsonpath={.items[*].status.containerStatuses[0].restartCount}"
         kubectl.until(lambda said: said == "1", "get", "pods", "-l", "app=web", "-o", restarts)
         kubectl("rollout", "status", "deployment/web", "--timeout=60s")
-        assert kubectl.tells("begun", "logs", "deployment/web") == "begun\n"
+        assert kubectl.prints("begun", "logs", "deployment/web") == "begun\n"
         assert kubectl("logs", "deployment/web", "--previous") == "begun\n"
         assert up.main.stop() == 0
