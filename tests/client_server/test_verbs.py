@@ -101,7 +101,9 @@ async def test_lists_select_and_come_in_pages_of_one_state(client: Client) -> No
     pages = [page async for page in maps.pages(page_size=3)]
     collected = await maps.list_all(page_size=2)
     one = await maps.list(label_selector="name in (m3)")
-    named = await client.core_v1.configmaps.list(field_selector="metadata.name=m4")
+    named = await client.core_v1.configmaps.in_all_namespaces().list(
+        field_selector="metadata.name=m4"
+    )
 
     names = [f"m{number}" for number in range(7)]
     assert [each.name for each in whole if each.name in names] == names

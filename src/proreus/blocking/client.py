@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from proreus import client as async_client
 from proreus.api.json_types import JsonObject
-from proreus.api.object import ObjectLike
+from proreus.api.object import KubeObject, ObjectLike
 from proreus.blocking.loop_thread import LoopThread
 from proreus.client.client_config import ClientConfig
 from proreus.client.resources import commands, groups
@@ -123,8 +123,16 @@ class ResourceClient:
         self._resource = resource
         self._loop = loop
 
-    def __call__(self, namespace: str = "") -> ResourceClient:
-        return ResourceClient(self._resource(namespace), self._loop)
+    def in_namespace(self, namespace: str) -> ResourceClient:
+        return ResourceClient(self._resource.in_namespace(namespace), self._loop)
+
+    __call__ = in_namespace
+
+    def in_namespace_of(self, obj: KubeObject) -> ResourceClient:
+        return ResourceClient(self._resource.in_namespace_of(obj), self._loop)
+
+    def in_all_namespaces(self) -> ResourceClient:
+        return ResourceClient(self._resource.in_all_namespaces(), self._loop)
 
     @property
     def metadata_only(self) -> ResourceClient:

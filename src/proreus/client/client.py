@@ -146,10 +146,10 @@ class Client(BuiltinGroups):
         raise InvalidRequest("name a resource, or give its api_version and kind")
 
     def resource_of(self, body: ObjectLike) -> ResourceClient:
-        """The resource of an object that says its apiVersion and kind, in its namespace."""
+        """The resource of an object that says its apiVersion and kind, in the namespace it says."""
         namespace = (body.get("metadata") or {}).get("namespace") or ""
         found = self.resource(api_version=body.get("apiVersion") or "", kind=body.get("kind") or "")
-        return found(namespace)
+        return found.in_namespace(namespace) if namespace else found
 
     async def version(self) -> JsonObject:
         """What the server says about itself."""

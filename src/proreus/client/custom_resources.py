@@ -197,13 +197,15 @@ class Stored(Generic[T]):
 
 
 class Typed(Generic[T]):
-    """The objects of a class in one namespace, or in all; ``raw`` has every verb there is."""
+    """The objects of a class in one namespace; ``raw`` has every verb there is. ``namespace`` "" is
+    the context's."""
 
     def __init__(self, client: Client, cls: type[T], namespace: str = "") -> None:
         self._cls = cls
         self._definition = definition_of(cls)
         self._namespace = namespace
-        self.raw: ResourceClient = client.resource(self._definition.resource)(namespace)
+        found = client.resource(self._definition.resource)
+        self.raw: ResourceClient = found.in_namespace(namespace) if namespace else found
 
     async def create(self, name: str, value: T) -> Stored[T]:
         return self.of(await self.raw.create(self._object(name, value)))

@@ -32,7 +32,7 @@ async def remove_finalizer(
 async def _change(
     resource: ResourceClient, obj: KubeObject, finalizer: str, *, is_wanted: bool
 ) -> KubeObject:
-    api, known = resource(obj.namespace), obj
+    api, known = resource.in_namespace_of(obj), obj
 
     async def attempt() -> KubeObject:
         nonlocal known

@@ -52,14 +52,15 @@ class Stage:
 
     async def begin_history(self) -> dict[str, KubeObject]:
         """History begins with the pods as they are now, which are returned by name."""
-        self.start = await self.client.core_v1.pods.list()
+        self.start = await self.client.core_v1.pods.in_all_namespaces().list()
         return {pod.name: pod for pod in self.start.items if pod.namespace != MARKERS}
 
     async def history(self) -> list[Change]:
         """Every change of a pod since then, in the order of the server, up to this call."""
         body = {**template({}), "metadata": {"generateName": "marker-"}}
         marker = await self.client.core_v1.pods(MARKERS).create(body)
-        changes = await changes_since(self.client.core_v1.pods, self.start, marker.resource_version)
+        everywhere = self.client.core_v1.pods.in_all_namespaces()
+        changes = await changes_since(everywhere, self.start, marker.resource_version)
         return [one for one in changes if all(pod.namespace != MARKERS for pod in one if pod)]
 
     async def play(self, pod: KubeObject) -> None:
@@ -127,7 +128,7 @@ def deployment(name: str, replicas: int, image: str = "web:1", **spec: Any) -> d
 async def running_stage(names: Sequence[str], clock: Clock | None = None) -> AsyncIterator[Stage]:
     """With these controllers, on a clock of their own if one is given."""
     async with ApiServer() as server, connected(server) as client:
-        stage = Stage(client, await client.core_v1.pods.list())
+        stage = Stage(client, await client.core_v1.pods.in_all_namespaces().list())
         async with SharedInformerFactory(client) as informers:
             informers.informer("pods").add_handler(
                 on_add=stage.play, on_update=lambda _, new: stage.play(new)

@@ -49,7 +49,7 @@ async def test_a_deleted_namespace_takes_everything_along(stage: Stage) -> None:
     await namespaces.delete("team")
 
     await namespaces.wait_deleted("team", timeout_s=60)
-    assert not (await stage.client.core_v1.pods.list()).items
+    assert not (await stage.client.core_v1.pods.in_all_namespaces().list()).items
     assert not (await stage.client.core_v1.secrets("team").list()).items
 
 

@@ -117,7 +117,9 @@ class Scene:
 
     async def wait_equal(self) -> None:
         """Wait until the informer has seen the server's present, and compare all of it."""
-        listed = await self.writer.core_v1.configmaps.list(label_selector="scene=true")
+        listed = await self.writer.core_v1.configmaps.in_all_namespaces().list(
+            label_selector="scene=true"
+        )
         # The list's own version may be another resource's; a last write is one that will be seen.
         last = await self.write("last")
         await self.informer.lister.wait_for_version(last.resource_version, timeout_s=60 * HURRY)
@@ -164,7 +166,7 @@ async def scene(
             )
         )
         made.informer = SharedInformer(
-            client.core_v1.configmaps.list_watch(label_selector="scene=true"),
+            client.core_v1.configmaps.in_all_namespaces().list_watch(label_selector="scene=true"),
             "configmaps",
             config=ReflectorConfig(stream_lists=stream_lists, silence_max_s=4),
             clock=clock,

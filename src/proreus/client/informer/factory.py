@@ -83,7 +83,8 @@ class Resources(Protocol):
 
 def list_watch_of(client: Resources, selection: InformerSelection) -> ListWatch:
     """List and watch of a selection, through a client."""
-    resource = client.resource(selection.resource)(selection.namespace)
+    found, namespace = client.resource(selection.resource), selection.namespace
+    resource = found.in_namespace(namespace) if namespace else found.in_all_namespaces()
     return (resource.metadata_only if selection.metadata_only else resource).list_watch(
         label_selector=selection.label_selector, field_selector=selection.field_selector
     )

@@ -114,7 +114,7 @@ class Reconciliation(Generic[T]):
             return self.object
         changed = {name: value for name, value in after.items() if before.get(name) != value}
         guard = {"resourceVersion": self.object.resource_version}
-        api = self._tools.primary(self.namespace)
+        api = self._tools.primary.in_namespace_of(self.object)
         return await api.patch_status(self.name, {"metadata": guard, "status": changed})
 
     def event(self, reason: str, message: str, type: str = NORMAL) -> None:  # noqa: A002

@@ -137,7 +137,7 @@ class ReadVerbs(Generic[Object]):
         if name:
             own = f"metadata.name={require_name(name)}"
             field_selector = f"{field_selector},{own}" if field_selector else own
-            scope = scope.inside(scope.namespace or scope.rest.config.namespace)
+            scope.require_namespace()
         selected = ResourceListWatch(scope, label_selector, field_selector)
         return EventStream(selected, name or scope.label, since=since, clock=scope.rest.clock)
 

@@ -1,8 +1,12 @@
 """ResourceClient: every verb of one resource, in one namespace or all.
 
-pods = client.core_v1.pods               all namespaces
-pods("default").get("web")               one namespace
-pods("default").metadata_only.list()     only the metadata of each
+pods = client.core_v1.pods               in the namespace of the context, as kubectl means it
+pods.in_namespace("web").get("a")        in that one; pods("web") is the same
+pods.in_all_namespaces().list()          everywhere
+pods("web").metadata_only.list()         only the metadata of each
+
+What a namespace means does not depend on the verb. One object in all namespaces is refused, and so
+is an object that names another namespace than this does.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
+from proreus.api.object import KubeObject
 from proreus.api.object_type import Object
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.resources import waiting
@@ -18,7 +23,7 @@ from proreus.client.resources.commands import Commands
 from proreus.client.resources.modifying import ModifyVerbs
 from proreus.client.resources.scope import ResourceScope
 from proreus.client.resources.subresources import Subresources
-from proreus.client.rest.request import require_name
+from proreus.client.rest.request import InvalidRequest, require_name
 
 
 class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
@@ -27,13 +32,28 @@ class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
     def __init__(self, scope: ResourceScope[Object]) -> None:
         self._scope = scope
 
-    def __call__(self, namespace: str = "") -> ResourceClient[Object]:
-        """The same resource in one namespace; "" means all."""
+    def in_namespace(self, namespace: str) -> ResourceClient[Object]:
+        """The same resource in one namespace. Raises InvalidRequest if its name is empty."""
+        if not namespace:
+            raise InvalidRequest(
+                f"{self._scope.label}: the namespace is empty; in_all_namespaces() means all"
+            )
         return ResourceClient(self._scope.inside(namespace))
+
+    __call__ = in_namespace
+
+    def in_namespace_of(self, obj: KubeObject) -> ResourceClient[Object]:
+        """The same resource where an object is, which may be in no namespace."""
+        return self.in_namespace(obj.namespace) if obj.namespace else self
+
+    def in_all_namespaces(self) -> ResourceClient[Object]:
+        """The same resource everywhere: to list and to watch. A write must name its namespace."""
+        return ResourceClient(self._scope.inside(""))
 
     @property
     def namespace(self) -> str:
-        return self._scope.namespace
+        """ "": all of them."""
+        return self._scope.chosen
 
     @property
     def metadata_only(self) -> ResourceClient:
@@ -58,24 +78,25 @@ class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
             if isinstance(condition, str)
             else cast("waiting.Condition", condition)
         )
-        found = await (await self._wait(name, timeout_s)).for_condition(check)
+        found = await self._wait(name, timeout_s).for_condition(check)
         return cast("Object", found)  # it lists this kind
 
     async def wait_deleted(self, name: str, *, uid: str = "", timeout_s: float = 30.0) -> None:
         """Wait until the object is gone; with ``uid``, also if another has its name by then.
         Raises ``ConditionNotMet``."""
-        await (await self._wait(name, timeout_s)).for_deletion(uid)
+        await self._wait(name, timeout_s).for_deletion(uid)
 
-    async def _wait(self, name: str, timeout_s: float) -> waiting.Wait:
-        resource = await self._scope.resolved()
-        scope = self._scope
-        if resource.namespaced and not scope.namespace:
-            scope = scope.inside(scope.rest.config.namespace)
-        selected = ResourceClient(scope).list_watch(
-            field_selector=f"metadata.name={require_name(name)}"
-        )
-        return waiting.Wait(selected, name, timeout_s, scope.rest.clock)
+    def _wait(self, name: str, timeout_s: float) -> waiting.Wait:
+        self._scope.require_namespace()
+        selected = self.list_watch(field_selector=f"metadata.name={require_name(name)}")
+        return waiting.Wait(selected, name, timeout_s, self._scope.rest.clock)
 
     def __repr__(self) -> str:
-        where = f"in {self._scope.namespace}" if self._scope.namespace else "in all namespaces"
+        match self._scope.namespace:
+            case None:
+                where = f"in {self.namespace}, the context's namespace"
+            case "":
+                where = "in all namespaces"
+            case named:
+                where = f"in {named}"
         return f"<ResourceClient {self._scope.label} {where}>"

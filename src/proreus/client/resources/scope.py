@@ -11,7 +11,7 @@ from proreus.api.object_list import ObjectList
 from proreus.api.object_type import Object
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.discovery.api_resource import ApiResource
-from proreus.client.rest.request import JSON, RestRequest, resource_path
+from proreus.client.rest.request import JSON, InvalidRequest, RestRequest, resource_path
 
 if TYPE_CHECKING:
     from proreus.client.rest.client import RestClient
@@ -24,12 +24,13 @@ Lookup = Callable[[], Awaitable[ApiResource]]
 
 @dataclass(frozen=True, slots=True)
 class ResourceScope(Generic[Object]):
-    """``resource`` may still have to be looked up at the server; ``namespace`` "" means all."""
+    """``resource`` may still have to be looked up at the server. ``namespace`` None is the
+    context's, "" all of them; it means the same to every verb."""
 
     rest: RestClient
     resource: ApiResource | Lookup
     label: str  # how the user named it
-    namespace: str = ""
+    namespace: str | None = None
     metadata_only: bool = False
 
     async def resolved(self) -> ApiResource:
@@ -40,14 +41,19 @@ class ResourceScope(Generic[Object]):
     def inside(self, namespace: str) -> ResourceScope[Object]:
         return replace(self, namespace=namespace)
 
+    @property
+    def chosen(self) -> str:
+        """The namespace; "": all of them. As kubectl does: said nothing, the context's."""
+        return self.rest.config.namespace if self.namespace is None else self.namespace
+
     async def collection_path(self) -> str:
         """All objects, of the namespace or of all."""
         resource = await self.resolved()
-        namespace = self.namespace if resource.namespaced else ""
+        namespace = self.chosen if self._is_namespaced(resource) else ""
         return resource_path(resource.group_version, resource.name, namespace=namespace)
 
     async def path_to_create(self, body: ObjectLike) -> str:
-        """Where a new object goes: into our namespace, its own, or the default one."""
+        """Where a new object goes: into our namespace, or its own."""
         resource = await self.resolved()
         return resource_path(
             resource.group_version, resource.name, namespace=self._namespace(resource, body)
@@ -88,8 +94,30 @@ class ResourceScope(Generic[Object]):
         return f"{_METADATA_LIST},{JSON}" if self.metadata_only else JSON
 
     def _namespace(self, resource: ApiResource, body: ObjectLike | None) -> str:
-        if not resource.namespaced:
+        """That of one object. Raises InvalidRequest where it is not certain."""
+        if not self._is_namespaced(resource):
             return ""
         own = (body.get("metadata") or {}).get("namespace") if body is not None else ""
-        # As kubectl does: an object without any namespace goes where the context points.
-        return self.namespace or own or self.rest.config.namespace
+        if own and self.namespace and own != self.namespace:
+            raise InvalidRequest(
+                f"the object names namespace {own!r}, but {self.label} in {self.namespace!r} are "
+                "meant: say one of the two"
+            )
+        if not own:
+            self.require_namespace()
+        return str(own or self.chosen)
+
+    def require_namespace(self) -> None:
+        """Raise InvalidRequest if one object is asked for and any namespace could be meant."""
+        if self.namespace == "":
+            raise InvalidRequest(
+                f"{self.label} in all namespaces: one object is meant, say of which namespace with "
+                "in_namespace(…)"
+            )
+
+    def _is_namespaced(self, resource: ApiResource) -> bool:
+        if self.namespace and not resource.namespaced:
+            raise InvalidRequest(
+                f"{self.label} are in no namespace, {self.namespace!r} makes no sense for them"
+            )
+        return resource.namespaced

@@ -93,7 +93,9 @@ class ObjectReconciler(ABC):
         """The object as it is afterwards; nothing is written if nothing changes."""
         if (obj.status or {}) == status:
             return obj
-        return await self.api(obj.namespace).replace_status({**obj.to_dict(), "status": status})
+        return await self.api.in_namespace_of(obj).replace_status(
+            {**obj.to_dict(), "status": status}
+        )
 
     async def claim(
         self,

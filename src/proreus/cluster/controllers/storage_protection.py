@@ -50,7 +50,7 @@ class _Protected(ObjectReconciler):
         if self.finalizer in present and is_deleting(obj) and not self.is_in_use(obj):
             content = obj.to_dict()
             content["metadata"]["finalizers"] = [one for one in present if one != self.finalizer]
-            await self.api(obj.namespace).replace(content)
+            await self.api.in_namespace_of(obj).replace(content)
         return None
 
 

@@ -51,7 +51,7 @@ async def test_reading_verbs() -> None:
         assert (await pods("a").get("p", resource_version="0")).name == "p"
         await pods("a").get("p", subresource="status")
         await pods.get("p")
-        await client.core_v1.nodes("ignored").get("n")
+        await client.core_v1.nodes.get("n")
 
     assert [seen(one) for one in server.requests] == [
         ("GET", "/api/v1/namespaces/a/pods/p"),
@@ -64,7 +64,7 @@ async def test_reading_verbs() -> None:
 
 async def test_lists_of_all_namespaces_of_one_and_in_pages() -> None:
     async with against(answer(200, POD_LIST)) as (client, server):
-        pods = client.core_v1.pods
+        pods = client.core_v1.pods.in_all_namespaces()
         found = await pods.list(label_selector="a=b", field_selector="c!=d", limit=3)
         await pods("a").list()
         await pods("a").list_all(page_size=7)
@@ -118,20 +118,20 @@ async def test_writing_verbs() -> None:
     pod = KubeObject.from_dict(POD)
     async with against() as (client, server):
         pods = client.resource("pods")
-        await pods("a").create(pod, dry_run=True, field_manager="m", field_validation="Strict")
+        await pods("own").create(pod, dry_run=True, field_manager="m", field_validation="Strict")
         await pods.create({"metadata": {"name": "p"}})
         await pods.replace(pod)
-        await pods("a").replace_status(pod)
+        await pods("own").replace_status(pod)
         await pods.apply(pod, field_manager="m", force=True)
-        await pods("a").apply_status(pod)
+        await pods("own").apply_status(pod)
 
     assert [seen(one) for one in server.requests] == [
-        ("POST", "/api/v1/namespaces/a/pods"),
+        ("POST", "/api/v1/namespaces/own/pods"),
         ("POST", "/api/v1/namespaces/ctx/pods"),
         ("PUT", "/api/v1/namespaces/own/pods/p"),
-        ("PUT", "/api/v1/namespaces/a/pods/p/status"),
+        ("PUT", "/api/v1/namespaces/own/pods/p/status"),
         ("PATCH", "/api/v1/namespaces/own/pods/p"),
-        ("PATCH", "/api/v1/namespaces/a/pods/p/status"),
+        ("PATCH", "/api/v1/namespaces/own/pods/p/status"),
     ]
     first, second, *_, apply, apply_status = server.requests
     assert first.query == {"dryRun=All", "fieldManager=m", "fieldValidation=Strict"}
@@ -320,7 +320,6 @@ async def test_the_client_says_what_it_does_not_know() -> None:
         assert repr(client) == f"<Client of {server.url}>"
         assert repr(client.core_v1) == "<GroupClient core_v1>"
         assert repr(client.core_v1.pods("a")) == "<ResourceClient core_v1.pods in a>"
-        assert repr(client.core_v1.pods) == "<ResourceClient core_v1.pods in all namespaces>"
         assert client.namespace == "ctx"
 
 

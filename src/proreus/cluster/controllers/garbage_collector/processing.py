@@ -166,4 +166,5 @@ class ObjectProcessor:
             return
 
     def _api(self, node: Node) -> ResourceClient:
-        return resource_client(self._client, node.resource)(node.namespace).metadata_only
+        found = resource_client(self._client, node.resource)
+        return (found.in_namespace(node.namespace) if node.namespace else found).metadata_only
