@@ -19,6 +19,7 @@ from email.utils import formatdate
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.aio.turns import Turns
+from proreus.net.bound_socket import bound_socket
 from proreus.net.http1.connection import HttpConnection
 from proreus.net.http1.messages import Handler
 from proreus.net.http1.request_head import Heads
@@ -35,8 +36,9 @@ _BACKLOG = 1024
 class HttpServer:
     """Serves ``handler`` on one address; ``run`` holds it open.
 
-    ``port`` is the real one once running. Large answers are sent in ``turns``. Leaving ``run``
-    closes the listener, lets requests in progress finish for ``grace_s`` and then drops them.
+    ``port`` is the real one once bound or running. Large answers are sent in ``turns``. Leaving
+    ``run`` closes the listener, lets requests in progress finish for ``grace_s`` and then drops
+    them.
     """
 
     handler: Handler
@@ -50,12 +52,28 @@ class HttpServer:
     heads: Heads = field(default_factory=Heads, init=False)
     is_ending: bool = field(default=False, init=False)
     _dates: tuple[int, bytes] = field(default=(-1, b""), init=False)
+    _bound: socket.socket | None = field(default=None, init=False)
     _listener: asyncio.Server | TlsListener | None = field(default=None, init=False)
     _all_done: asyncio.Event | None = field(default=None, init=False)
 
+    def bind(self) -> None:
+        """Take the address before ``run``, which does so otherwise. Raises OSError."""
+        self._bound = bound_socket(self.host, self.port)
+        self.port = self._bound.getsockname()[1]
+
+    def unbind(self) -> None:
+        """What was bound, if nothing runs on it."""
+        if self._bound is not None:
+            self._bound.close()
+            self._bound = None
+
     @asynccontextmanager
     async def run(self) -> AsyncIterator[HttpServer]:
-        listener = await self._listen()
+        try:
+            listener = await self._listen()
+        except OSError:
+            self.unbind()
+            raise
         try:
             async with background(self._drop_idle()):
                 yield self
@@ -75,18 +93,19 @@ class HttpServer:
             return RequestReader(self, loop)
 
         listener: asyncio.Server | TlsListener
+        if self._bound is None:
+            self.bind()
+        assert self._bound is not None, "it was bound"
+        listening = self._bound
         if self.tls is None:
-            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-            listening = socket.create_server((self.host, self.port), family=family)
             # asyncio accepts as many in one turn of the loop as its backlog; the
             # kernel's own is longer.
             listener = await loop.create_server(connect, sock=listening, backlog=ACCEPTED_PER_TURN)
             listening.listen(_BACKLOG)
-            self.port = listening.getsockname()[1]
         else:
             listener = TlsListener(loop, self.tls, connect, backlog=_BACKLOG)
-            self.port = listener.listen(self.host, self.port)
-        self._listener = listener
+            listener.listen(listening)
+        self._bound, self._listener = None, listener
         return listener
 
     async def _drop_idle(self) -> None:

@@ -43,15 +43,13 @@ class TlsListener:
         self._open: set[TlsTransport] = set()
         self._all_gone: asyncio.Event | None = None
 
-    def listen(self, host: str, port: int) -> int:
-        """The port, a free one if 0 was asked for. Raises OSError."""
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family, backlog=self._backlog)
-        listening.setblocking(False)
-        self._socket = listening
-        self._loop.add_reader(listening.fileno(), self._accept)
-        bound: int = listening.getsockname()[1]
-        return bound
+    def listen(self, bound: socket.socket) -> int:
+        """The port. ``bound`` is the listener's from now on. Raises OSError."""
+        bound.listen(self._backlog)
+        self._socket = bound
+        self._loop.add_reader(bound.fileno(), self._accept)
+        port: int = bound.getsockname()[1]
+        return port
 
     def close(self) -> None:
         if self._socket is not None:

@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 import trustme
 
+from proreus.net.bound_socket import bound_socket
 from proreus.net.tls.listener import TlsListener
 from proreus.net.tls.senders import Senders
 
@@ -42,7 +43,7 @@ async def connected(authority: trustme.CA, count: int = WATCHERS) -> AsyncIterat
     listener = TlsListener(
         asyncio.get_running_loop(), server, lambda: Accepted(transports), backlog=5
     )
-    port = listener.listen("127.0.0.1", 0)
+    port = listener.listen(bound_socket("127.0.0.1", 0))
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     authority.configure_trust(client)
     peers: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []

@@ -21,6 +21,7 @@ import trustme
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proreus.net.bound_socket import bound_socket
 from proreus.net.tls.handshakes import STEPS_PER_TURN
 from proreus.net.tls.listener import TlsListener
 from proreus.net.tls.transport import TlsTransport
@@ -70,7 +71,7 @@ async def connected(authority: trustme.CA) -> AsyncIterator[tuple[Recorder, ssl.
     authority.issue_cert("127.0.0.1").configure_cert(server)
     recorder = Recorder()
     listener = TlsListener(asyncio.get_running_loop(), server, lambda: recorder, backlog=5)
-    port = listener.listen("127.0.0.1", 0)
+    port = listener.listen(bound_socket("127.0.0.1", 0))
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     authority.configure_trust(client)
     raw = await asyncio.to_thread(socket.create_connection, ("127.0.0.1", port), 60)
@@ -195,7 +196,9 @@ async def test_noise_instead_of_a_handshake_reaches_no_protocol(authority: trust
     authority.issue_cert("127.0.0.1").configure_cert(server)
     recorder = Recorder()
     listener = TlsListener(asyncio.get_running_loop(), server, lambda: recorder, backlog=5)
-    reader, writer = await asyncio.open_connection("127.0.0.1", listener.listen("127.0.0.1", 0))
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", listener.listen(bound_socket("127.0.0.1", 0))
+    )
     writer.write(b"GET / HTTP/1.1\r\n\r\n")
 
     with contextlib.suppress(ConnectionError):
@@ -215,7 +218,7 @@ async def test_clients_that_are_gone_before_they_are_accepted_leave_no_trace(
     authority.issue_cert("127.0.0.1").configure_cert(server)
     recorder = Recorder()
     listener = TlsListener(asyncio.get_running_loop(), server, lambda: recorder, backlog=50)
-    port = listener.listen("127.0.0.1", 0)
+    port = listener.listen(bound_socket("127.0.0.1", 0))
     for number in range(20):  # while nobody accepts: this is the loop's own thread
         gone = socket.create_connection(("127.0.0.1", port))
         if number % 2:
@@ -284,7 +287,7 @@ async def test_of_many_hellos_at_once_a_few_are_answered_in_each_turn_of_the_loo
         step(transport)
 
     monkeypatch.setattr(TlsTransport, "continue_handshake", counted)
-    said, clients = hello(), connect(listener.listen("127.0.0.1", 0), 100)
+    said, clients = hello(), connect(listener.listen(bound_socket("127.0.0.1", 0)), 100)
     for client in clients:
         client.sendall(said)
 
@@ -300,7 +303,7 @@ async def test_of_many_hellos_at_once_a_few_are_answered_in_each_turn_of_the_loo
 async def test_of_too_many_clients_that_say_nothing_the_oldest_are_dropped(
     authority: trustme.CA, listener: TlsListener
 ) -> None:
-    port = listener.listen("127.0.0.1", 0)
+    port = listener.listen(bound_socket("127.0.0.1", 0))
     silent = connect(port, 20)
 
     dropped = await heard(silent, 12)
@@ -318,7 +321,7 @@ async def test_a_want_of_descriptors_is_reported_once_and_then_that_it_is_over(
     listener: TlsListener, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    clients = connect(listener.listen("127.0.0.1", 0), 3)
+    clients = connect(listener.listen(bound_socket("127.0.0.1", 0)), 3)
     for client in clients:
         client.sendall(b"no TLS")
     with no_descriptors_left():

@@ -1,0 +1,23 @@
+"""A socket that has its address and does not listen yet: clients are refused until it does."""
+
+from __future__ import annotations
+
+import socket
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """``port`` 0 takes a free one. Raises OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if port:
+            # A free port has no connections of a server before it that would be in the way.
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        found.bind((host, port))
+    except OSError:
+        found.close()
+        raise
+    found.setblocking(False)
+    return found
