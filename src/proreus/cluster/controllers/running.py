@@ -42,7 +42,9 @@ from proreus.cluster.controllers.service_account import (
     service_account_controller,
 )
 from proreus.cluster.controllers.service_accounts import ACCOUNTS, AccountClients
+from proreus.cluster.controllers.service_cidrs import service_cidr_controller
 from proreus.cluster.controllers.stateful_set import stateful_set_controller
+from proreus.cluster.controllers.storage_migration import storage_migration_controller
 from proreus.cluster.controllers.storage_protection import (
     claim_protection_controller,
     volume_protection_controller,
@@ -81,6 +83,8 @@ CONTROLLERS: Mapping[str, ControllerFactory] = MappingProxyType(
         "pvc-protection": claim_protection_controller,
         "pv-protection": volume_protection_controller,
         "garbage-collector": GarbageCollector,
+        "service-cidr": service_cidr_controller,
+        "storage-version-migrator": storage_migration_controller,
     }
 )
 

@@ -50,6 +50,8 @@ ACCOUNTS: Mapping[str, str] = MappingProxyType(
         "pvc-protection": "pvc-protection-controller",
         "pv-protection": "pv-protection-controller",
         "garbage-collector": "generic-garbage-collector",
+        "service-cidr": "service-cidrs-controller",
+        "storage-version-migrator": "storage-version-migrator-controller",
     }
 )
 _TOKEN_S = 3600
