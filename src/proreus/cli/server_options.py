@@ -25,6 +25,7 @@ def server_options(command: Command) -> Command:
         *,
         data_dir: Path,
         bind_address: str,
+        advertise_address: str,
         port: int,
         etcd: str,
         kubeconfig: Path | None,
@@ -38,6 +39,7 @@ def server_options(command: Command) -> Command:
             config = ServerConfig(
                 data_dir=data_dir,
                 bind_address=bind_address,
+                advertise_address=advertise_address,
                 port=port,
                 tls=not insecure_http,
                 etcd=tuple(filter(None, etcd.split(","))),
@@ -59,6 +61,10 @@ def server_options(command: Command) -> Command:
         ),
         data_dir_option("Objects, keys and the kubeconfig are kept here."),
         click.option("--bind-address", default="127.0.0.1", show_default=True),
+        click.option(
+            "--advertise-address", default="", metavar="IP",
+            help="Where others reach it; default: the address it is bound to, unless loopback.",
+        ),
         click.option(
             "--port", type=click.IntRange(0, 65535), default=6443, show_default=True,
             help="0 takes a free one.",

@@ -24,18 +24,14 @@ from proreus.net.tls.certificates import ensure_files
 from proreus.net.tls.contexts import server_context
 from proreus.net.tls.senders import Senders
 from proreus.server.admission.building import AdmissionInputs, BuiltAdmission
-from proreus.server.allocation.service_addresses import ServiceAddresses
 from proreus.server.audit.auditor import Auditor
 from proreus.server.authn.building import (
     AuthenticationInputs,
     BuiltAuthentication,
     build_authentication,
 )
-from proreus.server.authn.extension_servers import publish_trust
 from proreus.server.authn.options import AuthenticationInvalid
 from proreus.server.authz.modes import AccessControl
-from proreus.server.authz.rbac.bootstrap import ensure_policy
-from proreus.server.bootstrap import make_system_objects
 from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.credentials import (
     ADMIN,
@@ -52,8 +48,6 @@ from proreus.server.custom.serving.openapi import PublishedSchemas
 from proreus.server.discovery.aggregated import AggregatedDiscovery
 from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
 from proreus.server.fairness.fairness import Fairness
-from proreus.server.fairness.following import follow_flow_control
-from proreus.server.fairness.maintenance import FlowControlObjects
 from proreus.server.fairness.metrics import FairnessMetrics
 from proreus.server.http.body import ObjectDecoder
 from proreus.server.http.dispatch import Dispatch
@@ -81,6 +75,8 @@ from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
 from proreus.server.registry.user import MASTERS
 from proreus.server.resource.conversion import conversion_among
+from proreus.server.start_parts import Reachability, StartParts
+from proreus.server.storage.health import readiness
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.watch_cache.caches import WatchCaches
@@ -187,34 +183,35 @@ class ApiServer:
         built = self._authentication(collections, offload)
         admission = self._admission(collections, kinds, conversions, offload, access)
         services = self._services(
-            collections, stores, kinds, conversions, offload, built, access, admission
+            collections, kinds, conversions, offload, built, access, admission
         )
         self._kubelets = services.kubelets
         parts.push_async_callback(services.kubelets.close)
-        health = server_health(collections, storage, self._shutdown)
-        pipeline = self._pipeline = self._make_pipeline(
-            services, deadlines, schemas, health, auditor
-        )
         custom = CustomResources(
             self.catalog, collections, kinds, conversions, self.clock, schemas=schemas,
             forget_views=services.representations.forget, offload=offload,
         )  # fmt: skip
-        # Before the caches, which begin with them.
-        await make_system_objects(services)
-        await publish_trust(collections, self.clock, built.trust)
-        if access.has_rbac:
-            await ensure_policy(collections, self.clock)
-        flow_control = await self._flow_control(collections)
+        own = StartParts(
+            collections, stores, self.clock, Reachability.of(config, self._port),
+            self._fairness, built.trust,
+            has_rbac=access.has_rbac,
+        )  # fmt: skip
+        started = own.checks(custom.fault, lambda: readiness(storage.health))
+        health = server_health(collections, storage, self._shutdown, started)
+        pipeline = self._pipeline = self._make_pipeline(
+            services, deadlines, schemas, health, auditor
+        )
+        http = self._bind(parts, pipeline, built, offload.turns)
+        await own.make_objects()
         await parts.enter_async_context(
             background(storage.run(), caches.run(), deadlines.run(), admission.run())
         )
         await caches.wait_ready()
         await parts.enter_async_context(built.running(offload))
-        await custom.controller.start()
-        await parts.enter_async_context(
-            background(custom.run(), flow_control.run(), self._fairness.run())
-        )
-        await self._listen(parts, pipeline, built, offload.turns)
+        await custom.start()
+        await parts.enter_async_context(background(custom.run(), own.run()))
+        await self._listen(parts, http)
+        parts.push_async_callback(own.withdraw)
 
     async def _open_caches(
         self, parts: AsyncExitStack, offload: Offload
@@ -236,17 +233,12 @@ class ApiServer:
         )
         return storage, self._caches
 
-    async def _flow_control(self, collections: Collections) -> FlowControlObjects:
-        made = FlowControlObjects(collections, self._fairness, self.clock)
-        await made.ensure()
-        follow_flow_control(self._fairness, collections, made.note_change)
-        return made
-
-    async def _listen(
+    def _bind(
         self, parts: AsyncExitStack, pipeline: Pipeline, built: BuiltAuthentication, turns: Turns
-    ) -> None:
-        config, known = self.config, self._credentials
-        self._http = HttpServer(
+    ) -> HttpServer:
+        """Before the objects that have the port in them."""
+        config = self.config
+        http = self._http = HttpServer(
             pipeline.handle,
             self.clock,
             config.bind_address,
@@ -255,7 +247,13 @@ class ApiServer:
             config.shutdown_grace_s,
             turns,
         )
-        await parts.enter_async_context(self._http.run())
+        http.bind()
+        parts.callback(http.unbind)
+        return http
+
+    async def _listen(self, parts: AsyncExitStack, http: HttpServer) -> None:
+        config, known = self.config, self._credentials
+        await parts.enter_async_context(http.run())
         if config.kubeconfig is not None:
             write_kubeconfig(config.kubeconfig, self.url, known.authority, known.login())
 
@@ -266,7 +264,7 @@ class ApiServer:
         config.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         files = None
         if config.tls:
-            hosts = [*_NAMES, *config.advertise]
+            hosts = [*_NAMES, *config.advertise, *filter(None, [config.advertise_address])]
             if config.bind_address not in ("0.0.0.0", "::"):
                 hosts.append(config.bind_address)
             files = ensure_files(
@@ -281,7 +279,6 @@ class ApiServer:
     def _services(
         self,
         collections: Collections,
-        stores: ResourceStores,
         kinds: KnownKinds,
         conversions: Conversions,
         offload: Offload,
@@ -290,8 +287,6 @@ class ApiServer:
         admission: BuiltAdmission,
     ) -> Services:
         files = self._credentials.tls
-        services = collections.named("", "v1", "services")
-        services.allocate = ServiceAddresses(services, stores, self.clock).allocate
         return Services(
             clock=self.clock,
             catalog=self.catalog,
@@ -307,7 +302,9 @@ class ApiServer:
                 collections.named("", "v1", "nodes"),
                 files.kubelet_client if files else None,
                 self.clock,
-                OwnAddress(self._port, self.config.advertise).includes,
+                OwnAddress(
+                    self._port, (*self.config.advertise, self.config.advertise_address)
+                ).includes,
             ),
             offload=offload,
             rendering=Rendering(offload, self.clock),
@@ -363,13 +360,16 @@ class ApiServer:
         health: Health,
         auditor: Auditor | None,
     ) -> Pipeline:
+        def address() -> str:
+            return self.url.partition("://")[2]
+
         documents = Documents(
             catalog=self.catalog,
             health=health,
             openapi=OpenApi(self.catalog, self.clock, schemas, services.offload.answers),
-            openid=OpenId(services.service_accounts, self._address),
+            openid=OpenId(services.service_accounts, address),
             metrics=self.metrics,
-            address=self._address,
+            address=address,
             legacy=UnaggregatedDiscovery(self.catalog),
             aggregated=AggregatedDiscovery(self.catalog),
             rendering=services.rendering,
@@ -391,9 +391,6 @@ class ApiServer:
 
     def _port(self) -> int:
         return self._http.port if self._http else 0
-
-    def _address(self) -> str:
-        return self.url.partition("://")[2]
 
     def __repr__(self) -> str:
         where = self.url if self._http is not None else "not running"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proreus.api.values.names import parse_ip
 from proreus.net.addresses import is_loopback
 from proreus.server.admission.options import AdmissionOptions
 from proreus.server.audit.options import AuditOptions
@@ -38,6 +39,7 @@ class ServerConfig:
     etcd: tuple[str, ...] = ()
     kubeconfig: Path | None = None  # where to write one for the administrator
     tokens: Mapping[str, User] = field(default_factory=dict)
+    advertise_address: str = ""  # where others reach it; "": the bound one, unless it is loopback
     advertise: tuple[str, ...] = ()  # further names and addresses in the certificate
     shutdown_grace_s: float = 2.0
     authentication: AuthenticationOptions = field(default_factory=AuthenticationOptions)
@@ -53,6 +55,8 @@ class ServerConfig:
         self._check_authorization()
         if fault := self.admission.fault():
             raise ConfigInvalid(fault)
+        if self.advertise_address and (why := _unroutable(self.advertise_address)):
+            raise ConfigInvalid(f"the advertised address {self.advertise_address!r} {why}")
         if self.tls and self.data_dir is None:
             raise ConfigInvalid("TLS needs a data folder for its keys")
         if not self.tls and not is_loopback(self.bind_address):
@@ -86,3 +90,13 @@ class ServerConfig:
             raise ConfigInvalid(
                 "cannot specify --authorization-webhook-config-file without mode Webhook"
             )
+
+
+def _unroutable(text: str) -> str:
+    """Why others cannot reach a server at an address; "" if they can."""
+    address = parse_ip(text)
+    if address is None:
+        return "is no IP address"
+    if address.is_loopback or address.is_unspecified or address.is_multicast:
+        return "is none that others can reach"
+    return ""

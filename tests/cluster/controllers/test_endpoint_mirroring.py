@@ -28,7 +28,11 @@ Wanted = tuple[str, int, list[str]]
 async def wait_mirrored(stage: Stage, *wanted: Wanted) -> list[KubeObject]:
     """Until the slices of the Service have these families, ports and addresses."""
     slices = stage.client.discovery_v1.endpointslices("default")
-    return await wait_for_list(slices, lambda found: sorted(map(summary, found)) == sorted(wanted))
+    return await wait_for_list(
+        slices,
+        lambda found: sorted(map(summary, found)) == sorted(wanted),
+        label_selector="kubernetes.io/service-name=own",
+    )
 
 
 def summary(one: KubeObject) -> Wanted:

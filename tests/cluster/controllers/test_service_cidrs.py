@@ -7,7 +7,7 @@ import pytest
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
 from proreus.api.status import Invalid
-from proreus.cluster import conditions
+from proreus.client import conditions
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.cluster.controllers.service_cidrs import FINALIZER
 from proreus.testing.server import running_server
@@ -35,14 +35,14 @@ async def test_a_further_range_gives_out_addresses_and_stays_while_one_is_used()
         background(run_controllers(client, clock, controllers=CHOSEN)),
     ):
         services = client.core_v1.services("default")
-        ranges = client.networking_k8s_io_v1.servicecidrs
+        ranges = client.networking_v1.servicecidrs
         with pytest.raises(Invalid, match="does not match the current range"):
             await services.create(SERVICE)
 
         await ranges.create(RANGE)
         ready = await ranges.wait_for("more", is_ready, timeout_s=60)
         assert ready is not None
-        assert list(ready.metadata.finalizers) == [FINALIZER]
+        assert ready.to_dict()["metadata"]["finalizers"] == [FINALIZER]
         made = await services.create(SERVICE)
         assert made.spec.clusterIP == "10.9.0.5"
 
@@ -59,7 +59,7 @@ async def test_a_further_range_gives_out_addresses_and_stays_while_one_is_used()
 
         await services.delete("a")
         await clock.advance(11)
-        await ranges.wait_for("more", "delete", timeout_s=60)
+        await ranges.wait_deleted("more", timeout_s=60)
 
 
 async def test_the_range_of_the_cluster_is_protected_too() -> None:
@@ -69,7 +69,7 @@ async def test_the_range_of_the_cluster_is_protected_too() -> None:
         server.client() as client,
         background(run_controllers(client, clock, controllers=CHOSEN)),
     ):
-        ranges = client.networking_k8s_io_v1.servicecidrs
+        ranges = client.networking_v1.servicecidrs
         await ranges.wait_for(
             "kubernetes",
             lambda found: found is not None and FINALIZER in (found.metadata.finalizers or ()),

@@ -10,8 +10,7 @@ import pytest
 from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
-from proreus.client import Client
-from proreus.cluster import conditions
+from proreus.client import Client, conditions
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.config import ServerConfig
 from proreus.server.opening import open_plain_storage
@@ -30,7 +29,7 @@ def migrating(client: Client) -> Any:
 
 async def migrate(client: Client, resource: str, group: str = "", name: str = "m") -> KubeObject:
     """The migration when it has ended."""
-    migrations = client.storagemigration_k8s_io_v1.storageversionmigrations
+    migrations = client.storagemigration_v1.storageversionmigrations
     spec = {"resource": {"group": group, "resource": resource}}
     await migrations.create({"metadata": {"name": name}, "spec": spec})
     ended = await migrations.wait_for(name, is_ended, timeout_s=60)
@@ -82,7 +81,7 @@ async def test_custom_objects_are_stored_in_the_version_that_is_stored_now(tmp_p
     async with running_server(config) as server, server.client() as client, migrating(client):
         await define(client, definition({**first}, {**second, "storage": False}))
         await widgets(client).create(widget("a", spec={"size": 1}))
-        definitions = client.apiextensions_k8s_io_v1.customresourcedefinitions
+        definitions = client.apiextensions_v1.customresourcedefinitions
         changed = definition({**first, "storage": False}, {**second})
         await definitions.patch("widgets.example.com", {"spec": changed["spec"]})
         await definitions.wait_for(
@@ -94,7 +93,9 @@ async def test_custom_objects_are_stored_in_the_version_that_is_stored_now(tmp_p
         ended = await migrate(client, "widgets", "example.com")
         assert conditions.is_true(ended, "Succeeded"), ended.to_dict()["status"]
         found = await definitions.get("widgets.example.com")
-        assert list(found.status.storedVersions) == ["v2"], "nothing is stored in another one"
+        assert found.to_dict()["status"]["storedVersions"] == ["v2"], (
+            "nothing is stored in another one"
+        )
 
     (stored,) = await stored_bytes(config, "/registry/example.com/widgets/")
     assert stored.startswith(b'{"metadata":{"storedVersion":"v2",')
@@ -140,7 +141,7 @@ async def test_what_cannot_be_migrated_fails(resource: str, group: str, why: str
 async def test_a_migration_goes_on_where_a_controller_left_it() -> None:
     async with running_server() as server, server.client() as client:
         await client.core_v1.configmaps("default").create({"metadata": {"name": "a"}})
-        migrations = client.storagemigration_k8s_io_v1.storageversionmigrations
+        migrations = client.storagemigration_v1.storageversionmigrations
         made = await migrations.create(
             {"metadata": {"name": "m"}, "spec": {"resource": {"resource": "configmaps"}}}
         )

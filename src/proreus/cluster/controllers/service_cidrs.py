@@ -12,8 +12,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import parse_time
+from proreus.client import conditions
 from proreus.client.controller import Controller, Result, Watch
-from proreus.cluster import conditions
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 
@@ -89,9 +89,7 @@ class ServiceCidrs(ObjectReconciler):
     async def _set_finalizers(self, found: KubeObject, finalizers: list[str]) -> KubeObject:
         content = found.to_dict()
         content["metadata"]["finalizers"] = finalizers
-        written = await self.api.replace(content)
-        self.writes.wrote(found.key, self.informer, written)
-        return written
+        return await self.api.replace(content)
 
     async def _report(self, found: KubeObject, status: str, reason: str, message: str) -> None:
         """Nothing is written if it says so already; what the server said of its own range counts

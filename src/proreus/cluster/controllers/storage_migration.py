@@ -22,10 +22,10 @@ from proreus.api.status import (
     TooManyRequests,
     Unauthorized,
 )
+from proreus.client import conditions
 from proreus.client.controller import Controller, Result
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.resources.resource_client import ResourceClient
-from proreus.cluster import conditions
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.discovered import discover, resource_client
 from proreus.cluster.controllers.reconciler import ObjectReconciler

@@ -1,32 +1,34 @@
 """Values of a range, each claimed by one service.
 
-A claim is a key in storage, written only if it is not there, so two servers cannot give the same
-value away. It holds as long as its service has the value: a claim whose service is gone, or has
-another value, may be taken over once it is old enough not to belong to a create under way. So a
-crash leaves nothing to repair.
+A claim is an object in storage, written only if it is not there, so two servers cannot give the
+same value away. It holds as long as its service has the value: a claim whose service is gone, or
+has another value, may be taken over once it is old enough not to belong to a create under way. So
+a crash leaves nothing that must be repaired before the value can be used again.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from proreus.aio.clock import Clock
 from proreus.api.json_types import JsonObject
 from proreus.api.status import InternalError
-from proreus.api.wire import json
 from proreus.server.registry.collection import Collection
 from proreus.server.storage.interface import (
     KeyExists,
     KeyNotFound,
     PreconditionFailed,
     RevisionConflict,
+    StoredValue,
 )
 from proreus.server.storage.resource_store import Preconditions, ResourceStore
 
-_SETTLE_S = 60.0
-_ATTEMPTS = 200
+SETTLE_S = 60.0
+_PER_TURN = 1000
 Holds = Callable[[JsonObject, str], bool]  # a service, a claimed value
 
 
@@ -34,26 +36,54 @@ class Taken(Exception):
     """Another service has it."""
 
 
+@dataclass(frozen=True, slots=True)
+class ValueClaim:
+    """``owner``: the key of a service; "": it is no service's, and stays."""
+
+    owner: str
+    since: float
+
+
+class Records(Protocol):
+    """What a claim looks like in storage."""
+
+    async def write(self, value: str, owner: str, now: float) -> bytes: ...
+
+    def read(self, stored: bytes) -> ValueClaim: ...
+
+    def is_free(self, value: str) -> bool:
+        """False if it is known, without asking storage, that the value is claimed."""
+        ...
+
+
 class Claims:
-    """The claims of one range. ``holds`` says whether a stored service has a value."""
+    """The claims of one range. ``holds`` says whether a stored service has a value, ``what`` is the
+    name of a value in messages."""
 
     def __init__(
-        self, store: ResourceStore, services: Collection, clock: Clock, holds: Holds
+        self,
+        store: ResourceStore,
+        records: Records,
+        services: Collection,
+        clock: Clock,
+        holds: Holds,
+        what: str,
     ) -> None:
         self._store = store
+        self._records = records
         self._services = services
         self._clock = clock
         self._holds = holds
+        self._what = what
 
     async def take(self, value: str, owner: str) -> int:
         """Returns the claim's revision. Raises Taken."""
-        claim = json.encode({"metadata": {"owner": owner, "since": self._clock.now()}})
+        claim = await self._records.write(value, owner, self._clock.now())
         try:
             return (await self._store.create(value, claim)).revision
         except KeyExists as found:
-            held_by = json.decode(found.current.value)["metadata"]
             # A service made anew under its old name takes up what it had before.
-            if held_by["owner"] != owner and await self._is_held(held_by, value):
+            if await self._is_held(self._records.read(found.current.value), value, owner):
                 raise Taken from found
             expected = found.current.revision
 
@@ -69,26 +99,51 @@ class Claims:
 
     async def take_any(self, values: Iterator[str], owner: str) -> tuple[str, int]:
         """The first that is free, and its claim's revision. Raises InternalError."""
-        for _ in range(_ATTEMPTS):
-            value = next(values)
-            with suppress(Taken):
-                return value, await self.take(value, owner)
-        raise InternalError.of("failed to allocate a serviceIP: range is full")
+        for count, value in enumerate(values, 1):
+            if self._records.is_free(value):
+                with suppress(Taken):
+                    return value, await self.take(value, owner)
+            if count % _PER_TURN == 0:
+                await asyncio.sleep(0)  # the range is nearly full, and others wait
+        raise InternalError.of(f"failed to allocate a {self._what}: range is full")
 
     async def give_back(self, value: str, owner: str, revision: int) -> None:
         """Unless the stored service has it, or somebody took it over."""
-        if await self._has(owner, value):
-            return
+        if not await self.is_had(value, owner):
+            await self._remove(value, Preconditions(resource_version=str(revision)))
+
+    async def release(self, value: str, owner: str) -> None:
+        """The service does not have it any more; nothing happens if the claim is another's."""
+
+        async def check(found: StoredValue) -> None:
+            if self._records.read(found.value).owner != owner:
+                raise PreconditionFailed(value, "owner", owner, "another")
+
         with suppress(KeyNotFound, PreconditionFailed):
-            await self._store.delete(
-                value, preconditions=Preconditions(resource_version=str(revision))
-            )
+            await self._store.delete(value, validate=check)
 
-    async def _is_held(self, claim: JsonObject, value: str) -> bool:
-        if await self._has(claim["owner"], value):
-            return True
-        return bool(self._clock.now() - claim["since"] < _SETTLE_S)
+    async def release_if_orphaned(self, stored: StoredValue) -> bool:
+        """Whether its service is gone, or has another value, and the claim with it."""
+        value, claim = stored.key, self._records.read(stored.value)
+        if not claim.owner or await self._is_held(claim, value, ""):
+            return False
+        await self._remove(value, Preconditions(resource_version=str(stored.revision)))
+        return True
 
-    async def _has(self, owner: str, value: str) -> bool:
+    async def is_had(self, value: str, owner: str) -> bool:
+        """Whether the stored service has the value."""
         stored = await self._services.store.get(owner)
         return stored is not None and self._holds(self._services.decode(stored), value)
+
+    async def _remove(self, value: str, preconditions: Preconditions) -> None:
+        with suppress(KeyNotFound, PreconditionFailed):
+            await self._store.delete(value, preconditions=preconditions)
+
+    async def _is_held(self, claim: ValueClaim, value: str, by_other_than: str) -> bool:
+        if not claim.owner:
+            return True
+        if claim.owner == by_other_than:
+            return False
+        if self._clock.now() - claim.since < SETTLE_S:
+            return True
+        return await self.is_had(value, claim.owner)

@@ -2,28 +2,35 @@
 
 It happens after the kind's rules and before the validating half of admission, which sees what will
 be stored. What was claimed for a write that is then refused is given back at once, unless the
-service has it from before.
+service has it from before. What a service has when it is removed is free again when the request is
+answered; ``repair`` does so after a crash.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import random
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address, ip_address
+
+import structlog
 
 from proreus.aio.clock import Clock
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
-from proreus.api.json_types import JsonObject
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.status import Invalid
+from proreus.api.wire import json
+from proreus.server.allocation.claim_records import NETWORKING, AddressRecords, PortRecords
 from proreus.server.allocation.claims import Claims, Taken
+from proreus.server.allocation.service_ranges import ServiceRanges
 from proreus.server.kinds.core.service.defaults import needs_health_port, needs_node_ports
 from proreus.server.registry.admission import Attributes, GiveBack
-from proreus.server.registry.collection import Collection
+from proreus.server.registry.collections import Collections
+from proreus.server.storage.interface import StorageError
 from proreus.server.storage.resource_stores import ResourceStores
 
-SERVICE_NETWORK = ipaddress.IPv4Network("10.0.0.0/16")
+_log = structlog.get_logger(__name__)
 _PORTS = range(30000, 32768)
 
 
@@ -54,22 +61,21 @@ class _Allocation:
 
 
 class ServiceAddresses:
-    """``network``: the first address is the API server's own and is never given out."""
+    """``addresses`` are the claims of cluster addresses: the IPAddress objects."""
 
     def __init__(
-        self,
-        services: Collection,
-        stores: ResourceStores,
-        clock: Clock,
-        network: ipaddress.IPv4Network = SERVICE_NETWORK,
+        self, collections: Collections, stores: ResourceStores, clock: Clock, ranges: ServiceRanges
     ) -> None:
-        addresses, ports = (
-            stores.store("ranges/serviceips"),
-            stores.store("ranges/servicenodeports"),
+        services = collections.named("", "v1", "services")
+        addresses = collections.named(NETWORKING, "v1", "ipaddresses")
+        records = AddressRecords(addresses)
+        self.addresses = Claims(
+            addresses.store, records, services, clock, _has_address, "serviceIP"
         )
-        self._addresses = Claims(addresses, services, clock, _has_address)
-        self._ports = Claims(ports, services, clock, _has_port)
-        self._network = network
+        ports = stores.store("ranges/servicenodeports")
+        self._ports = Claims(ports, PortRecords(), services, clock, _has_port, "nodePort")
+        self._ranges = ranges
+        services.allocate, services.release = self.allocate, self.release
 
     async def allocate(self, attributes: Attributes) -> GiveBack:
         """Raises Invalid, InternalError, and has given everything back then."""
@@ -83,6 +89,20 @@ class ServiceAddresses:
                 await allocation.give_back()
                 raise
         return allocation.give_back
+
+    async def release(self, owner: str, old: bytes, new: bytes | None) -> None:
+        """What a service had and has no more. The write has happened: failures are for ``repair``
+        (addresses) and for who wants the value next (ports)."""
+        before, after = _given(old), _given(new) if new is not None else _NOTHING
+        try:
+            for address in before.addresses - after.addresses:
+                await self.addresses.release(address, owner)
+            for port in before.ports - after.ports:
+                await self._ports.release(str(port), owner)
+        except StorageError as error:
+            _log.warning(
+                "addresses of a service could not be released", service=owner, why=str(error)
+            )
 
     async def _give(self, attributes: Attributes, allocation: _Allocation) -> None:
         spec = (attributes.obj or {}).get("spec") or {}
@@ -103,24 +123,21 @@ class ServiceAddresses:
             return []
         if given:
             return await self._take_address(allocation, given)
-        address = await allocation.take_any(self._addresses, self._free_addresses())
+        address = await allocation.take_any(self.addresses, self._ranges.candidates())
         spec["clusterIP"], spec["clusterIPs"] = address, [address]
         return []
 
     async def _take_address(self, allocation: _Allocation, given: str) -> list[FieldError]:
         try:
-            is_ours = ipaddress.ip_address(given) in self._network
+            address = ip_address(given)
         except ValueError:
             return []  # refused by validation
         head = f"failed to allocate IP {given}: "
-        if not is_ours:
-            why = (
-                f"{head}the provided IP ({given}) is not in the valid range. "
-                f"The range of valid IPs is {self._network}"
-            )
+        if not isinstance(address, IPv4Address) or not self._ranges.contains(address):
+            why = f"{head}the provided network does not match the current range"
             return [field_error.invalid("spec.clusterIPs", [given], why)]
         try:
-            await allocation.take(self._addresses, given)
+            await allocation.take(self.addresses, given)
         except Taken:
             why = f"{head}provided IP is already allocated"
             return [field_error.invalid("spec.clusterIPs", [given], why)]
@@ -157,24 +174,40 @@ class ServiceAddresses:
         if needs_health_port(spec) and not spec.get("healthCheckNodePort"):
             spec["healthCheckNodePort"] = int(await allocation.take_any(self._ports, _free_ports()))
 
-    def _free_addresses(self) -> Iterator[str]:
-        size = self._network.num_addresses
-        while True:
-            yield str(self._network[random.randrange(2, size - 1)])
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a stored service has."""
+
+    addresses: frozenset[str]
+    ports: frozenset[int]
+
+    @classmethod
+    def of(cls, service: Json) -> _Given:
+        spec = service.get("spec") or {}
+        ports = [port.get("nodePort") for port in spec.get("ports") or ()]
+        ports.append(spec.get("healthCheckNodePort"))
+        addresses = spec.get("clusterIPs") or ()
+        return cls(frozenset(addresses) - {"None"}, frozenset(filter(None, ports)))
+
+
+_NOTHING = _Given(frozenset(), frozenset())
+
+
+def _given(stored: bytes) -> _Given:
+    try:
+        return _Given.of(json.decode(stored))
+    except (ValueError, TypeError, AttributeError):
+        return _NOTHING  # it was unreadable: nobody knows what it had
 
 
 def _has_address(service: JsonObject, value: str) -> bool:
-    return value in ((service.get("spec") or {}).get("clusterIPs") or ())
+    return value in _Given.of(service).addresses
 
 
 def _has_port(service: JsonObject, value: str) -> bool:
-    spec = service.get("spec") or {}
-    return int(value) in [
-        spec.get("healthCheckNodePort"),
-        *(port.get("nodePort") for port in spec.get("ports") or ()),
-    ]
+    return int(value) in _Given.of(service).ports
 
 
 def _free_ports() -> Iterator[str]:
-    while True:
-        yield str(random.choice(_PORTS))
+    return map(str, random.sample(_PORTS, len(_PORTS)))

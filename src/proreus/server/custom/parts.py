@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from proreus.aio.clock import Clock
+from proreus.aio.supervised_part import NOT_FINISHED
 from proreus.server.custom.controller import DefinitionController
 from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.conversion.webhooks import Webhooks
@@ -38,7 +39,7 @@ def with_definition_rules(catalog: Catalog, lane: Lane) -> None:
 
 
 class CustomResources:
-    """``kinds`` admits, ``controller`` starts and runs, ``schemas`` are for OpenAPI."""
+    """``kinds`` admits, ``schemas`` are for OpenAPI. ``start`` before requests are taken."""
 
     def __init__(
         self,
@@ -64,10 +65,19 @@ class CustomResources:
             offload.custom_objects,
         )
         definitions = collections.named(*_WHERE)
-        self.controller = DefinitionController(definitions, self.kinds, clock, offload.definitions)
+        self._controller = DefinitionController(definitions, self.kinds, clock, offload.definitions)
+        self._has_started = False
+
+    async def start(self) -> None:
+        await self._controller.start()
+        self._has_started = True
+
+    def fault(self) -> str:
+        """Why what was defined before is not served yet, "" if it is."""
+        return "" if self._has_started else NOT_FINISHED
 
     async def run(self) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as parts:
             parts.create_task(self._webhooks.run(), name="custom resources: webhooks")
-            parts.create_task(self.controller.run(), name="custom resources: definitions")
+            parts.create_task(self._controller.run(), name="custom resources: definitions")

@@ -67,6 +67,8 @@ class Documents:
         match parts:
             case ("",):
                 return self._index(exchange) if exchange.path == "/" else _page_not_found(exchange)
+            case ("index.html",) if exchange.path == "/index.html":
+                return self._index(exchange)
             case ("api",) | ("apis",) if exchange.path.count("/") <= 2:
                 return await self._roots(exchange, parts[0])
             case ("api", version):

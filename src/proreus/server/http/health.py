@@ -16,31 +16,6 @@ from proreus.server.storage.interface import Storage
 
 Check = Callable[[], str]  # "" if fine, else why not
 
-# What kube-apiserver does when it starts, by the names of its checks: monitors ask for them. Here
-# a server that answers has done all of it, and what it has no such part for cannot fail.
-_START_CHECKS = (
-    *(f"poststarthook/{name}" for name in (
-        "start-apiserver-admission-initializer", "generic-apiserver-start-informers",
-        "priority-and-fairness-config-consumer", "priority-and-fairness-filter",
-        "storage-object-count-tracker-hook", "start-apiextensions-informers",
-        "start-apiextensions-controllers", "crd-informer-synced",
-        "start-system-namespaces-controller", "peer-endpoint-reconciler-controller",
-        "start-cluster-authentication-info-controller",
-        "start-kube-apiserver-identity-lease-controller",
-        "start-kube-apiserver-identity-lease-garbage-collector", "storage-readiness",
-        "start-legacy-token-tracking-controller", "start-service-ip-repair-controllers",
-        "rbac/bootstrap-roles", "scheduling/bootstrap-system-priority-classes",
-        "priority-and-fairness-config-producer", "bootstrap-controller",
-        "start-kubernetes-service-cidr-controller", "aggregator-reload-proxy-client-cert",
-        "start-kube-aggregator-informers", "apiservice-status-local-available-controller",
-        "apiservice-status-remote-available-controller", "apiservice-registration-controller",
-        "apiservice-discovery-controller", "kube-apiserver-autoregistration",
-    )),
-    "autoregister-completion",
-    "poststarthook/apiservice-openapi-controller",
-    "poststarthook/apiservice-openapiv3-controller",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Health:
@@ -103,7 +78,11 @@ def _excluded(query: Query) -> set[str]:
     return {name for value in query.get("exclude", ()) for name in value.split(",") if name}
 
 
-def server_health(collections: Collections, storage: Storage, shutdown: Shutdown) -> Health:
+def server_health(
+    collections: Collections, storage: Storage, shutdown: Shutdown, started: Mapping[str, Check]
+) -> Health:
+    """``started``: what kube-apiserver does when it starts, by the names of its checks."""
+
     def fine() -> str:
         return ""
 
@@ -119,10 +98,10 @@ def server_health(collections: Collections, storage: Storage, shutdown: Shutdown
     def writable() -> str:
         return readiness(storage.health)
 
-    # Whatever the store is, who asks about it calls it etcd.
-    begun = dict.fromkeys(_START_CHECKS, fine)
+    # Whatever the store is, who asks about it calls it etcd. Who can ask has reached this server
+    # and its log goes to standard error; it needs no certificate to reach itself.
     alive = {"ping": fine, "log": fine, "loopback-serving-certificate": fine, "etcd": stored}
     ready = {"ping": fine, "log": fine, "etcd": stored, "etcd-readiness": writable}
-    ready |= {"informer-sync": synced, **begun, "shutdown": ending}
-    alive |= begun
+    ready |= {"informer-sync": synced, **started, "shutdown": ending}
+    alive |= started
     return Health({"healthz": alive, "livez": alive, "readyz": ready})

@@ -172,3 +172,6 @@ async def _run_timed(
 # Gives an object what is unique in the cluster; returns what takes it back.
 GiveBack = Callable[[], Awaitable[None]]
 Allocate = Callable[[Attributes], Awaitable[GiveBack]]
+# Takes back what a stored object had: its key, its bytes, and what took their place (None: it is
+# removed). The write has happened, so it does not fail.
+Release = Callable[[str, bytes, bytes | None], Awaitable[None]]

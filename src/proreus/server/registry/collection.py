@@ -16,7 +16,7 @@ from proreus.api.patch.ownership import Endpoint
 from proreus.api.status import BadRequest, InternalError
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, splice
-from proreus.server.registry.admission import Allocate
+from proreus.server.registry.admission import Allocate, Release
 from proreus.server.registry.metadata_rules import NonOwners, path_name_violation
 from proreus.server.resource import Resource
 from proreus.server.resource.conversion import Convert
@@ -41,6 +41,7 @@ class Collection:
     convert: Convert
     non_owners: NonOwners
     allocate: Allocate | None = None  # for kinds with addresses
+    release: Release | None = None
     endpoints: dict[str, Endpoint] = field(default_factory=dict)  # by subresource, kept here
     _node: TypeNode | None = None
 

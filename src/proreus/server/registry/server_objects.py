@@ -108,7 +108,7 @@ async def ensure_object(
     stored = await collection.store.get(key)
     try:
         if stored is None:
-            await collection.store.create(key, await _first_bytes(collection, wanted, now))
+            await collection.store.create(key, await first_bytes(collection, wanted, now))
         elif reconcile is not keep:
             await _mend(collection, stored, wanted, now, reconcile)
     except (AlreadyExists, KeyExists, NotFound, Conflict):
@@ -137,7 +137,8 @@ async def _mend(
             await update(_write(collection, wanted, now), changed)
 
 
-async def _first_bytes(collection: Collection, wanted: ServerObject, now: float) -> bytes:
+async def first_bytes(collection: Collection, wanted: ServerObject, now: float) -> bytes:
+    """What is stored of an object that is created now."""
     template = _templates.get(wanted)
     if template is None:
         template = await _template(collection, wanted)

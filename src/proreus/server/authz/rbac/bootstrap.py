@@ -33,6 +33,8 @@ def _parsed(line: bytes) -> ServerObject:
     metadata |= {key: entry.pop(key) for key in ("namespace", "name") if key in entry}
     if "roleRef" in entry:
         entry["roleRef"]["apiGroup"] = GROUP
+    if "aggregationRule" in entry:
+        entry["rules"] = None  # until a controller collects them
     obj = {"apiVersion": f"{GROUP}/v1", **entry, "metadata": metadata}
     return ServerObject.of(f"{obj['kind'].lower()}s", obj)
 

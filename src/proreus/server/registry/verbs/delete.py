@@ -62,10 +62,14 @@ class Delete:
                 ttl_s=write.collection.resource.persistence.ttl_s,
                 dry_run=write.dry_run,
             )
-            if self.is_held or done.is_removed:
+            if self.is_held:
                 return done
-            new = done.new if write.dry_run else await self._remove(done.new)
-        return Outcome(new, done.old, is_removed=True)
+            if not done.is_removed:
+                new = done.new if write.dry_run else await self._remove(done.new)
+                done = Outcome(new, done.old, is_removed=True)
+        if (release := write.collection.release) is not None and not write.dry_run:
+            await release(key, done.new.value, None)
+        return done
 
     async def next(self, current: StoredValue | None) -> bytes | Removal:
         """The object marked as being deleted, as it is if its deletion is under way already."""

@@ -247,6 +247,9 @@ async def commit(update: Update) -> Outcome:
         except Exception:
             await write.release()
             raise
+    if collection.release is not None and done.old is not None and not write.dry_run:
+        new = None if done.is_removed else done.new.value
+        await collection.release(key, done.old.value, new)
     if done.is_removed and done.old is not None:
         # The client sees the object as it was before the deletion took it away.
         last = StoredValue(key, done.new.value, done.old.revision)
