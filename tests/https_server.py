@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from ssl import PROTOCOL_TLS_SERVER, SSLContext
+from ssl import CERT_REQUIRED, PROTOCOL_TLS_SERVER, SSLContext
 
 import trustme
 from aiohttp import web
@@ -14,9 +14,13 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class HttpsServer:
-    """``pages``: the body at a path, or who makes the answer. ``asked``: paths so far."""
+    """``pages``: the body at a path, or who makes the answer. ``asked``: paths so far.
 
-    def __init__(self) -> None:
+    ``client_authority``: clients must have a certificate of it.
+    """
+
+    def __init__(self, client_authority: trustme.CA | None = None) -> None:
+        self._client_authority = client_authority
         self.pages: dict[str, bytes | Handler] = {}
         self.asked: list[str] = []
         self.url = ""
@@ -30,7 +34,10 @@ class HttpsServer:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[HttpsServer]:
         context = SSLContext(PROTOCOL_TLS_SERVER)
-        self._authority.issue_cert("127.0.0.1").configure_cert(context)
+        self._authority.issue_cert("127.0.0.1", "hook.default.svc").configure_cert(context)
+        if self._client_authority is not None:
+            context.verify_mode = CERT_REQUIRED
+            self._client_authority.configure_trust(context)
         runner = web.ServerRunner(web.Server(self._answer), shutdown_timeout=0.1)
         await runner.setup()
         try:

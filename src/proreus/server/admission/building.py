@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
+from proreus.server.admission.configuration_file import read_admission_configuration
 from proreus.server.admission.expressions import ExpressionRunner
 from proreus.server.admission.options import AdmissionOptions
 from proreus.server.admission.plugin_metrics import PluginMetrics
@@ -61,7 +62,10 @@ def build_admission(options: AdmissionOptions, inputs: AdmissionInputs) -> Built
     offload, collections, clock = inputs.offload, inputs.collections, inputs.clock
     versions = ObjectVersions(inputs.catalog, inputs.kinds, inputs.convert, offload.bodies)
     expressions = ExpressionRunner(inputs.access.authorization, offload.expressions)
-    webhooks = AdmissionWebhooks(collections, versions, expressions, inputs.registry, clock)
+    configuration = read_admission_configuration(options.config_file)
+    webhooks = AdmissionWebhooks(
+        collections, versions, expressions, inputs.registry, clock, configuration
+    )
     policies = AdmissionPolicies(
         PolicyInputs(
             catalog=inputs.catalog,
@@ -73,7 +77,9 @@ def build_admission(options: AdmissionOptions, inputs: AdmissionInputs) -> Built
             clock=clock,
         )
     )
-    admission = standard_admission(collections, clock, inputs.access, policies, webhooks, options)
+    admission = standard_admission(
+        collections, clock, inputs.access, policies, webhooks, options, configuration
+    )
     PluginMetrics(inputs.registry, admission)
     status = None
     if options.checks_policy_types:

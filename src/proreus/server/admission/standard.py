@@ -10,10 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
-from proreus.server.admission.configuration_file import (
-    AdmissionConfiguration,
-    read_admission_configuration,
-)
+from proreus.server.admission.configuration_file import AdmissionConfiguration
 from proreus.server.admission.options import PLUGINS, AdmissionOptions
 from proreus.server.admission.plugins.certificate_decisions import CertificateDecisions
 from proreus.server.admission.plugins.certificate_subject_restriction import (
@@ -63,10 +60,9 @@ def standard_admission(
     policies: AdmissionPolicies,
     webhooks: AdmissionWebhooks,
     options: AdmissionOptions,
+    configuration: AdmissionConfiguration,
 ) -> Admission:
-    """Raises ConfigFileInvalid."""
     enabled = options.enabled(with_node_authorizer=access.restricts_nodes)
-    configuration = read_admission_configuration(options.config_file)
     every = list(_plugins(collections, clock, access, policies, webhooks, configuration))
     assert tuple(plugin.name for plugin in every) == PLUGINS, "all of them, in their order"
     plugins = [plugin for plugin in every if plugin.name in enabled]

@@ -25,6 +25,7 @@ from proreus.net.client.transport_error import (
 from proreus.server.webhooks.client_config import ServiceReference, WebhookClientConfig
 from proreus.server.webhooks.connections import WebhookConnections
 from proreus.server.webhooks.service_resolver import UnresolvedService
+from proreus.server.webhooks.users import ANONYMOUS_USER, WebhookUser
 
 if TYPE_CHECKING:
     from proreus.net.client.connectors import Route
@@ -70,8 +71,15 @@ class _InvalidAuthorities(Exception):
 class WebhookClient:
     """Connections are kept between calls; ``close`` ends them."""
 
-    def __init__(self, config: WebhookClientConfig, resolve: Resolve, clock: Clock) -> None:
+    def __init__(
+        self,
+        config: WebhookClientConfig,
+        resolve: Resolve,
+        clock: Clock,
+        user: WebhookUser = ANONYMOUS_USER,
+    ) -> None:
         self._config = config
+        self._user = user
         self._resolve = resolve
         self._clock = clock
         self._connections = WebhookConnections(self._route)
@@ -108,7 +116,7 @@ class WebhookClient:
         await self._connections.retire()
 
     async def _post(self, url: str, body: bytes, answer_bytes_max: int) -> HttpResponse:
-        service, headers = self._config.service, dict(_HEADERS)
+        service, headers = self._config.service, {**_HEADERS, **self._user.headers}
         if service is not None:
             # The certificate names the service; the connection goes to one of its addresses.
             host, port = self._resolve(service)
@@ -127,13 +135,15 @@ class WebhookClient:
         return Route(ssl=self._trust(), server_hostname=name)
 
     def _trust(self) -> ssl.SSLContext:
-        if not self._config.ca_bundle:
-            return ssl.create_default_context()
-        try:
-            authorities = base64.b64decode(self._config.ca_bundle).decode("ascii")
-        except (binascii.Error, UnicodeDecodeError) as error:
-            raise _InvalidAuthorities("unable to load root certificates") from error
-        return ssl.create_default_context(cadata=authorities)
+        authorities = None
+        if self._config.ca_bundle:
+            try:
+                authorities = base64.b64decode(self._config.ca_bundle).decode("ascii")
+            except (binascii.Error, UnicodeDecodeError) as error:
+                raise _InvalidAuthorities("unable to load root certificates") from error
+        context = ssl.create_default_context(cadata=authorities)
+        self._user.sign(context)
+        return context
 
     def __repr__(self) -> str:
         return f"<WebhookClient {self._config.url}>"

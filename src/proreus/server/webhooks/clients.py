@@ -8,13 +8,16 @@ from proreus.aio.clock import Clock
 from proreus.aio.started_tasks import StartedTasks
 from proreus.server.webhooks.client import Resolve, WebhookClient
 from proreus.server.webhooks.client_config import WebhookClientConfig
+from proreus.server.webhooks.users import WebhookUsers
 
 
 class WebhookClients:
-    """``run`` owns the closing of clients that nobody names any more."""
+    """``run`` owns the closing of clients that nobody names any more. ``users``: who the server is
+    to them; to those that are not named there it says nothing."""
 
-    def __init__(self, resolve: Resolve, clock: Clock) -> None:
+    def __init__(self, resolve: Resolve, clock: Clock, users: WebhookUsers | None = None) -> None:
         self._resolve = resolve
+        self._users = users or WebhookUsers()
         self._clock = clock
         self._clients: dict[WebhookClientConfig, WebhookClient] = {}
         self._retiring = StartedTasks()
@@ -22,7 +25,9 @@ class WebhookClients:
     def of(self, config: WebhookClientConfig) -> WebhookClient:
         found = self._clients.get(config)
         if found is None:
-            found = self._clients[config] = WebhookClient(config, self._resolve, self._clock)
+            user = self._users.of(config.address)
+            found = WebhookClient(config, self._resolve, self._clock, user)
+            self._clients[config] = found
         return found
 
     def keep(self, configs: AbstractSet[WebhookClientConfig]) -> None:

@@ -9,7 +9,7 @@ import base64
 import binascii
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,12 +43,14 @@ class WebhookAddress:
 def read_webhook_kubeconfig(path: Path) -> WebhookAddress:
     """Raises KubeconfigInvalid."""
     try:
-        return _Reader(path).address()
+        return KubeconfigReader(path).address()
     except KubeconfigInvalid as error:
         raise KubeconfigInvalid(f"webhook configuration file {path}: {error}") from error
 
 
-class _Reader:
+class KubeconfigReader:
+    """Files that it names are beside it, unless their paths are absolute."""
+
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
         self._document = _document(_content(path, "it"))
@@ -70,8 +72,23 @@ class _Reader:
             url,
             self._trust(cluster, cluster_at, user, user_at),
             _text(cluster, "tls-server-name", cluster_at) or None,
-            self._headers(user, user_at),
+            self.headers(user, user_at),
         )
+
+    def users(self) -> Iterator[tuple[str, JsonObject, str]]:
+        """Each with its name and its place in the file."""
+        entries = self._document.get("users")
+        if entries is not None and not isinstance(entries, list):
+            raise KubeconfigInvalid("users: must be a list")
+        for number, entry in enumerate(entries or ()):
+            at = f"users[{number}]"
+            if not isinstance(entry, dict):
+                raise KubeconfigInvalid(f"{at}: must be an object")
+            if not (name := _text(entry, "name", at)):
+                raise KubeconfigInvalid(f"{at}.name: Required value")
+            if not isinstance(user := entry.get("user") or {}, dict):
+                raise KubeconfigInvalid(f"{at}.user: must be an object")
+            yield name, user, f"{at}.user"
 
     def _entry(self, plural: str, singular: str, name: str) -> tuple[JsonObject, str]:
         entries = self._document.get(plural)
@@ -83,7 +100,7 @@ class _Reader:
                 return found, at
         raise KubeconfigInvalid(f"{plural}: there is none named {name!r}")
 
-    def _headers(self, user: JsonObject, at: str) -> dict[str, str]:
+    def headers(self, user: JsonObject, at: str) -> dict[str, str]:
         token = _text(user, "token", at)
         if file := _text(user, "tokenFile", at):
             token = _content(self._folder / file, f"{at}.tokenFile").decode("utf-8", "replace")
@@ -97,9 +114,9 @@ class _Reader:
     def _trust(
         self, cluster: JsonObject, cluster_at: str, user: JsonObject, user_at: str
     ) -> ssl.SSLContext | None:
-        authorities = self._pem(cluster, "certificate-authority", cluster_at)
-        certificate = self._pem(user, "client-certificate", user_at)
-        key = self._pem(user, "client-key", user_at)
+        authorities = self.pem(cluster, "certificate-authority", cluster_at)
+        certificate = self.pem(user, "client-certificate", user_at)
+        key = self.pem(user, "client-key", user_at)
         is_insecure = cluster.get("insecure-skip-tls-verify") is True
         if not (authorities or certificate or is_insecure):
             return None
@@ -113,10 +130,10 @@ class _Reader:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         if certificate:
-            _load_pair(context, certificate, key, user_at)
+            load_pair(context, certificate, key, user_at)
         return context
 
-    def _pem(self, fields: JsonObject, name: str, at: str) -> bytes:
+    def pem(self, fields: JsonObject, name: str, at: str) -> bytes:
         if data := _text(fields, f"{name}-data", at):
             try:
                 return base64.b64decode(data, validate=True)
@@ -126,7 +143,7 @@ class _Reader:
         return _content(self._folder / file, f"{at}.{name}") if file else b""
 
 
-def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, at: str) -> None:
+def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, at: str) -> None:
     """``ssl`` reads pairs from files only; this one is gone as soon as it is read."""
     with tempfile.NamedTemporaryFile() as file:  # only its owner may read it
         file.write(certificate + b"\n" + key)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
+from proreus.server.admission.configuration_file import AdmissionConfiguration
 from proreus.server.admission.expressions import ExpressionRunner
 from proreus.server.admission.versions import ObjectVersions
 from proreus.server.admission.webhooks.calling import WebhookCaller
@@ -30,32 +33,40 @@ class AdmissionWebhooks:
         expressions: ExpressionRunner,
         metrics: CollectorRegistry,
         clock: Clock,
+        configuration: AdmissionConfiguration,
     ) -> None:
         counted = AdmissionWebhookMetrics(metrics)
         namespaces = collections.named("", "v1", "namespaces")
-        self._clients = WebhookClients(ServiceResolver(collections).resolve, clock)
+        resolve = ServiceResolver(collections).resolve
+        mutating = WebhookClients(resolve, clock, configuration.mutating_webhooks)
+        validating = WebhookClients(resolve, clock, configuration.validating_webhooks)
         self._mutating = WebhookList(self._forget_clients)
         self._validating = WebhookList(self._forget_clients)
+        self._clients = ((mutating, self._mutating), (validating, self._validating))
         self._mutating.follow(collections, "mutatingwebhookconfigurations")
         self._validating.follow(collections, "validatingwebhookconfigurations")
 
         def selection(word: str) -> WebhookSelection:
             return WebhookSelection(word, namespaces, versions, expressions, counted, clock)
 
-        def caller(word: str) -> WebhookCaller:
-            return WebhookCaller(word, self._clients, counted, clock)
-
         self.mutating = MutatingWebhooks(
-            self._mutating, selection(_ADMIT), caller(_ADMIT), versions
+            self._mutating,
+            selection(_ADMIT),
+            WebhookCaller(_ADMIT, mutating, counted, clock),
+            versions,
         )
         self.validating = ValidatingWebhooks(
-            self._validating, selection(_VALIDATE), caller(_VALIDATE)
+            self._validating,
+            selection(_VALIDATE),
+            WebhookCaller(_VALIDATE, validating, counted, clock),
         )
 
     async def run(self) -> None:
         """For ever."""
-        await self._clients.run()
+        async with asyncio.TaskGroup() as parts:
+            for clients, _ in self._clients:
+                parts.create_task(clients.run(), name="connections to admission webhooks")
 
     def _forget_clients(self) -> None:
-        used = (*self._mutating.ordered, *self._validating.ordered)
-        self._clients.keep({webhook.client for webhook in used})
+        for clients, webhooks in self._clients:
+            clients.keep({webhook.client for webhook in webhooks.ordered})

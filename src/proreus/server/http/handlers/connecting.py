@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from proreus.api.json_types import JsonObject
+from proreus.api.status import InternalError
 from proreus.api.wire.options import WriteOptions
 from proreus.api.wire.query import Query, boolean, first, parse_int64
 from proreus.server.http.exchange import Exchange
@@ -14,10 +17,24 @@ from proreus.server.registry.admission import CONNECT
 _STREAMS = ("stdin", "stdout", "stderr", "tty")
 
 
+class ConnectOptions(msgspec.Struct, frozen=True):
+    """What the options of all sorts of connections say."""
+
+    stdin: bool = False
+    stdout: bool = False
+    stderr: bool = False
+    tty: bool = False
+    container: str = ""
+    command: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+    path: str = ""
+
+
 async def admit_connection(
     services: Services, exchange: Exchange, route: ResourceRoute, *, path: str = ""
-) -> None:
-    """``path``: what a proxied request asks for there. Raises what admission raises."""
+) -> ConnectOptions:
+    """What is asked of the connection, as admission leaves it. ``path``: what a proxied request
+    asks for there. Raises what admission raises."""
     assert route.subresource is not None, "routed by it"
     kind = route.subresource.kind
     asked = connect_options(route.subresource.name, exchange.query, path)
@@ -26,10 +43,12 @@ async def admit_connection(
     attributes = write.attributes(CONNECT, options, None, kind=kind)
     attributes.options = None
     await services.admission.admit(attributes)
+    return _read(options)  # mutating plugins change it in place
 
 
 def connect_options(subresource: str, query: Query, path: str) -> JsonObject:
-    """The query as Kubernetes' options object: PodExecOptions and its siblings."""
+    """The query as Kubernetes' options object: PodExecOptions and its siblings. Flags that are
+    not set are left out."""
     if subresource == "proxy":
         return {"path": path}
     if subresource == "portforward":
@@ -42,6 +61,15 @@ def connect_options(subresource: str, query: Query, path: str) -> JsonObject:
     if command := query.get("command"):
         made["command"] = list(command)
     return made
+
+
+def _read(options: JsonObject) -> ConnectOptions:
+    """Raises InternalError for what a mutating plugin made and is none."""
+    said = {name: value for name, value in options.items() if value is not None}
+    try:
+        return msgspec.convert(said, ConnectOptions)
+    except msgspec.ValidationError as error:
+        raise InternalError.of(f"admission left invalid {options.get('kind')}: {error}") from error
 
 
 _NO_OPTIONS = WriteOptions()

@@ -12,7 +12,7 @@ refused.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -24,14 +24,13 @@ from proreus.api.group_version import GroupResource
 from proreus.api.status import ApiError, BadRequest, Forbidden, InternalError
 from proreus.api.wire import channels, json
 from proreus.api.wire.channels import ChannelProtocol
-from proreus.api.wire.query import Query, boolean, first, parse_int64
 from proreus.net.client.transport_error import TransportError
 from proreus.net.http1.messages import Answer, Response, Streamed
 from proreus.net.websocket import handshake
 from proreus.net.websocket.keepalive import wait_silent
 from proreus.server.authz.authorizer import Decision
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers.connecting import admit_connection
+from proreus.server.http.handlers.connecting import ConnectOptions, admit_connection
 from proreus.server.http.handlers.pod_logs import read_live
 from proreus.server.http.kubelets import KubeletAddress, error_of
 from proreus.server.http.router import ResourceRoute
@@ -56,13 +55,13 @@ _FORWARDS = _SPDY.format(channels.SPDY_TUNNEL.name, "1.30", "KUBECTL_PORT_FORWAR
 async def connect_command(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     """exec and attach."""
     assert route.subresource is not None, "routed by it"
-    await admit_connection(services, exchange, route)
+    options = await admit_connection(services, exchange, route)
     await _check_creation(services, exchange, route)
     verb = route.subresource.name
     pod = await read_live(services, route)
-    container = choose_container(pod, first(exchange.query, "container"))
+    container = choose_container(pod, options.container)
     kubelet = await _kubelet(services, route, pod["spec"].get("nodeName"))
-    query = _command_query(exchange.query)
+    query = _command_query(options)
     url = kubelet.url(verb, route.namespace, route.name, container, query=query)
     protocol = await _agreed(services, exchange, kubelet, channels.COMMAND_PROTOCOLS, _COMMANDS)
     client = _accepted(exchange, protocol)
@@ -94,10 +93,10 @@ async def _run_command(
 
 
 async def connect_ports(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
-    await admit_connection(services, exchange, route)
+    options = await admit_connection(services, exchange, route)
     await _check_creation(services, exchange, route)
     pod = await read_live(services, route)
-    ports = _wanted_ports(exchange.query)
+    ports = _wanted_ports(options)
     kubelet = await _kubelet(services, route, pod["spec"].get("nodeName"))
     query = urlencode({"port": ",".join(map(str, ports))}) if ports else ""
     url = kubelet.url("portForward", route.namespace, route.name, query=query)
@@ -247,17 +246,15 @@ async def _relay(client: WebSocketStream, kubelet: ClientWebSocket, clock: Clock
     return next((why for way in done if (why := way.result())), "")
 
 
-def _command_query(query: Query) -> str:
+def _command_query(options: ConnectOptions) -> str:
     """Our options as the kubelet spells them."""
-    pairs = [(theirs, "1") for ours, theirs in _STREAMS if boolean(query, ours)]
-    pairs += [("command", word) for word in query.get("command") or ()]
+    pairs = [(theirs, "1") for ours, theirs in _STREAMS if getattr(options, ours)]
+    pairs += [("command", word) for word in options.command]
     return urlencode(pairs)
 
 
-def _wanted_ports(query: Query) -> list[int]:
+def _wanted_ports(options: ConnectOptions) -> tuple[int, ...]:
     """Raises BadRequest."""
-    said: Iterable[str] = (text for given in query.get("ports") or () for text in given.split(","))
-    ports = [parse_int64(text) for text in said]
-    if len(ports) > _PORTS_MAX:
+    if len(options.ports) > _PORTS_MAX:
         raise BadRequest(f"at most {_PORTS_MAX} ports can be forwarded at once")
-    return ports
+    return options.ports

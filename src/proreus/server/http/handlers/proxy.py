@@ -49,22 +49,23 @@ async def proxy(services: Services, exchange: Exchange, route: ResourceRoute) ->
         raise BadRequest("only plain HTTP is proxied")
     kind = route.resource.plural
     depth = _DEPTH if kind == "nodes" else _DEPTH + 2
-    path = _rest(exchange, depth).partition("?")[0]
-    await admit_connection(services, exchange, route, path=f"/{path}")
+    path = f"/{_raw_path(exchange, depth)}"
+    options = await admit_connection(services, exchange, route, path=path)
+    rest = _rest(exchange, options.path)
     target = parse_target(route.name, kind.removesuffix("s"))
     if kind == "nodes":
-        return await _to_node(services, exchange, target)
+        return await _to_node(services, exchange, target, rest)
     if kind == "services":
         chosen = await _pod_behind(services, route, target)
         target = Target(chosen.name, chosen.port, target.scheme)
-    return await _to_pod(services, exchange, route, target)
+    return await _to_pod(services, exchange, route, target, rest)
 
 
-async def _to_node(services: Services, exchange: Exchange, target: Target) -> Answer:
+async def _to_node(services: Services, exchange: Exchange, target: Target, rest: str) -> Answer:
     kubelet = await services.kubelets.of_node(target.name)
     if target.port not in ("", kubelet.address.rpartition(":")[2]):
         raise BadRequest(f"only the kubelet's own port of node {target.name} is proxied")
-    url = f"https://{kubelet.address}/{_rest(exchange, _DEPTH)}"
+    url = f"https://{kubelet.address}{rest}"
     try:
         return await _handed_through(services, exchange, url)
     except TransportError as error:
@@ -72,7 +73,7 @@ async def _to_node(services: Services, exchange: Exchange, target: Target) -> An
 
 
 async def _to_pod(
-    services: Services, exchange: Exchange, route: ResourceRoute, target: Target
+    services: Services, exchange: Exchange, route: ResourceRoute, target: Target, rest: str
 ) -> Answer:
     from proreus.net.client.http_client import UpgradeRefused
 
@@ -84,7 +85,7 @@ async def _to_pod(
     kubelet = await services.kubelets.of_node(node)
     asked = urlencode({"port": port})
     forward = kubelet.url("portForward", route.namespace, target.name, query=asked)
-    url = f"{target.scheme or 'http'}://{target.name}:{port}/{_rest(exchange, _DEPTH + 2)}"
+    url = f"{target.scheme or 'http'}://{target.name}:{port}{rest}"
     async with AsyncExitStack() as opened:
         try:
             socket = await opened.enter_async_context(
@@ -113,11 +114,17 @@ async def _pod_behind(services: Services, route: ResourceRoute, target: Target) 
     return random.choice(service_endpoints(service, of_service, target.port))
 
 
-def _rest(exchange: Exchange, depth: int) -> str:
-    """What follows ``/proxy/``, still escaped, with the query."""
+def _raw_path(exchange: Exchange, depth: int) -> str:
+    """What follows ``/proxy/``, still escaped."""
     parts = exchange.request.raw_path_only.split("/", depth)
+    return parts[depth] if len(parts) > depth else ""
+
+
+def _rest(exchange: Exchange, path: str) -> str:
+    """The path as it is asked for there, with the query."""
     query = exchange.request.raw_query
-    return (parts[depth] if len(parts) > depth else "") + (f"?{query}" if query else "")
+    path = path if path.startswith("/") else f"/{path}"
+    return f"{path}?{query}" if query else path
 
 
 def _unreachable(why: str) -> ServiceUnavailable:
