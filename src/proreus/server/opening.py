@@ -18,6 +18,7 @@ from proreus.server.offload import Offload, Runner
 from proreus.server.registry.collections import Collections
 from proreus.server.resource import Resource
 from proreus.server.storage.interface import Storage
+from proreus.server.storage.measured import MeasuredStorage, StorageRequests
 
 _FILE = "objects.db"
 
@@ -31,7 +32,10 @@ async def open_storage(
     lane: Runner,
 ) -> AsyncIterator[Storage]:
     """Raises StorageLocked, StorageCorrupt, Unavailable, ConfigInvalid."""
-    async with open_plain_storage(config, clock) as storage:
+    async with open_plain_storage(config, clock) as plain:
+        places = {resource.store_name: resource.group_resource for resource in catalog}
+        requests = StorageRequests(registry, places, clock.monotonic)
+        storage = MeasuredStorage(plain, requests)
         if config.encryption_config is None:
             yield storage
             return

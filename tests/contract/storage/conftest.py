@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import SystemClock
 from proreus.server.storage.encryption.configuration import AesGcm, NamedKey, ResourceProviders
@@ -21,6 +22,7 @@ from proreus.server.storage.encryption.store import EncryptedStorage
 from proreus.server.storage.encryption.transformers import transformers_of
 from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
 from proreus.server.storage.interface import Storage
+from proreus.server.storage.measured import MeasuredStorage, StorageRequests
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.storage.sqlite import SqliteStorage
 from proreus.testing.virtual_clock import VirtualClock
@@ -49,10 +51,12 @@ async def memory_backend() -> AsyncIterator[Backend]:
 
 @asynccontextmanager
 async def encrypted_backend() -> AsyncIterator[Backend]:
+    """Around one whose requests are measured, as in a server."""
     provider = AesGcm((NamedKey("one", b"k" * 32),))
     everything = ResourceProviders(("*.*",), (provider,))
     async with memory_backend() as inner:
-        storage = EncryptedStorage(inner.storage)
+        requests = StorageRequests(CollectorRegistry(), {}, SystemClock().monotonic)
+        storage = EncryptedStorage(MeasuredStorage(inner.storage, requests))
         transformers = Transformers(tuple(transformers_of(provider)))
         storage.use(EncryptionRules([(everything, transformers)], {ENCRYPTED: "secrets"}))
         yield Backend(storage, inner.let_pass)

@@ -1,0 +1,169 @@
+"""A storage around another one: its requests are timed and counted.
+
+Kubernetes knows one storage, so its metrics are called etcd's; here they are those of whatever
+storage there is. What is answered without a request (``is_newest``, the newest revision) is passed
+on as it is, since every read asks for it. Cost: about a microsecond per request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from proreus.api.group_version import GroupResource
+from proreus.server.histogram import BucketCounts
+from proreus.server.storage import keyspace
+from proreus.server.storage.health import Health
+from proreus.server.storage.interface import (
+    ChangeBatch,
+    OldValue,
+    Page,
+    Storage,
+    StoredValue,
+    Ttl,
+    Unavailable,
+)
+
+_BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0,
+              6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
+_LABELS = ("operation", "group", "resource")
+_LIST = "list"
+
+Labels = tuple[str, str, str]
+
+
+class StorageRequests(Collector):
+    """``resources``: whose objects are where, by their place below the root of all keys."""
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        resources: Mapping[str, GroupResource],
+        now: Callable[[], float],
+    ) -> None:
+        self._resources = resources
+        self._now = now
+        self._taken: dict[Labels, BucketCounts] = {}
+        self._failed: dict[Labels, int] = {}
+        registry.register(self)
+
+    @contextmanager
+    def request(self, operation: str, key: str) -> Iterator[None]:
+        begun = self._now()
+        resource = self._resource(key)
+        labels = (operation, resource.group, resource.resource)
+        try:
+            yield
+        except Unavailable:
+            self._failed[labels] = self._failed.get(labels, 0) + 1
+            raise
+        finally:
+            taken = self._taken.get(labels)
+            if taken is None:
+                taken = self._taken[labels] = BucketCounts(_BUCKETS_S)
+            taken.add(self._now() - begun)
+
+    def _resource(self, key: str) -> GroupResource:
+        first, _, rest = key.removeprefix(keyspace.ROOT).partition("/")
+        second = rest.partition("/")[0]
+        found = self._resources.get(first) or self._resources.get(f"{first}/{second}")
+        if found is not None:
+            return found
+        # Custom resources are below their group, which has a dot in its name.
+        return GroupResource(first, second) if "." in first else GroupResource("", first)
+
+    def collect(self) -> Iterable[Metric]:
+        durations = HistogramMetricFamily(
+            "etcd_request_duration_seconds",
+            "Etcd request latency in seconds for each operation and object type.",
+            labels=_LABELS,
+        )
+        requests = CounterMetricFamily(
+            "etcd_requests",
+            "Etcd request counts for each operation and object type.",
+            labels=_LABELS,
+        )
+        errors = CounterMetricFamily(
+            "etcd_request_errors",
+            "Etcd failed request counts for each operation and object type.",
+            labels=_LABELS,
+        )
+        lists = CounterMetricFamily(
+            "apiserver_storage_list",
+            "Number of LIST requests served from storage",
+            labels=_LABELS[1:],
+        )
+        for labels, taken in self._taken.items():
+            durations.add_metric(labels, taken.buckets(), taken.total)
+            requests.add_metric(labels, len(taken))
+            if labels[0] == _LIST:
+                lists.add_metric(labels[1:], len(taken))
+        for labels, count in self._failed.items():
+            errors.add_metric(labels, count)
+        return durations, requests, errors, lists
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+
+class MeasuredStorage:
+    """See the module."""
+
+    def __init__(self, inner: Storage, requests: StorageRequests) -> None:
+        self._inner = inner
+        self._request = requests.request
+        self.is_newest = inner.is_newest
+        self.current_revision = inner.current_revision
+        self.request_progress = inner.request_progress
+        self.compact = inner.compact
+        self.run = inner.run
+
+    async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
+        with self._request("create", key):
+            return await self._inner.create(key, value, ttl_s=ttl_s)
+
+    async def update(
+        self, key: str, value: bytes, *, expected: int, ttl_s: Ttl = None, replaced: OldValue = None
+    ) -> int:
+        with self._request("update", key):
+            return await self._inner.update(
+                key, value, expected=expected, ttl_s=ttl_s, replaced=replaced
+            )
+
+    async def delete(self, key: str, *, expected: int, replaced: OldValue = None) -> int:
+        with self._request("delete", key):
+            return await self._inner.delete(key, expected=expected, replaced=replaced)
+
+    async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
+        with self._request("get", key):
+            return await self._inner.get(key, at_least=at_least)
+
+    async def list(
+        self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
+    ) -> Page:
+        with self._request(_LIST, prefix):
+            return await self._inner.list(prefix, start=start, limit=limit, revision=revision)
+
+    async def count(self, prefix: str) -> int:
+        with self._request("count", prefix):
+            return await self._inner.count(prefix)
+
+    def watch(
+        self, prefix: str, *, after: int
+    ) -> AbstractAsyncContextManager[AsyncIterator[ChangeBatch]]:
+        return self._inner.watch(prefix, after=after)
+
+    @property
+    def compacted_revision(self) -> int:
+        return self._inner.compacted_revision
+
+    @property
+    def health(self) -> Health:
+        return self._inner.health
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
