@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from proreus.server.cel.functions import FUNCTIONS
+from proreus.server.cel.functions.table import FUNCTIONS
 from proreus.server.cel.syntax import Call, Constant, MakeList, MakeMap, Node, Type, children, walk
 from proreus.server.cel.values import EvaluationError
 from proreus.server.regular_expressions import expression_error

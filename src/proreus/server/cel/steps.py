@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from proreus.server.cel.functions import FUNCTIONS
 from proreus.server.cel.functions.operators import NO_OVERLOAD, find, index, whole
+from proreus.server.cel.functions.table import FUNCTIONS
 from proreus.server.cel.meter import COSTS
 from proreus.server.cel.pace import CostPace
 from proreus.server.cel.values import NONE, EvaluationError, Optional
