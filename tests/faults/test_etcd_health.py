@@ -32,7 +32,7 @@ async def becomes(storage: EtcdStorage, wanted: type[Health]) -> None:
 
 async def test_a_lost_majority_is_seen_and_so_is_its_return() -> None:
     async with running_etcd(members=3) as cluster:
-        config = EtcdConfig(cluster.endpoints, attempt_timeout_s=0.5, request_timeout_s=1)
+        config = EtcdConfig(cluster.endpoints, attempt_timeout_s=1, request_timeout_s=3)
         async with EtcdStorage.open(config, SystemClock()) as storage:
             assert isinstance(storage.health, Healthy)
             with capture_logs() as logs:

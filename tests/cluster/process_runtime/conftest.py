@@ -22,6 +22,13 @@ NODE = "machine"
 Condition = Callable[[KubeObject], bool]
 
 
+async def until_so(holds: Callable[[], bool]) -> None:
+    """Wait for something about files, which nobody announces."""
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """``run`` makes a pod on the node; ``until`` waits for what becomes of it."""
@@ -100,10 +107,9 @@ class Stage:
         raise AssertionError(f"no event {reason}")
 
     async def wait_cleared(self, pod: KubeObject) -> None:
-        """Until nothing of the pod is on disk; each look is a request long."""
-        async with asyncio.timeout(60):
-            while (self.folder / NODE / "pods" / pod.uid).exists():
-                await self.client.version()
+        """Until nothing of the pod is on disk."""
+        folder = self.folder / NODE / "pods" / pod.uid
+        await until_so(lambda: not folder.exists())
 
     def root(self, pod: KubeObject, container: str = "c1") -> Path:
         return self.folder / NODE / "pods" / pod.uid / "containers" / container / "root"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from proreus.api.status import AlreadyExists, NotFound
 from proreus.cluster.kubelet.runtimes.process.guard import kill_where
-from tests.cluster.process_runtime.conftest import NODE, Stage
+from tests.cluster.process_runtime.conftest import NODE, Stage, until_so
 
 SCRIPTS = (
     "sleep 1000",
@@ -86,7 +85,5 @@ async def test_whatever_happens_nothing_is_left(stage: Stage, seed: int) -> None
         await pods.wait_deleted(name, timeout_s=60)
 
     folder = stage.folder / NODE / "pods"
-    async with asyncio.timeout(60):
-        while any(folder.iterdir()):
-            await stage.client.version()
+    await until_so(lambda: not any(folder.iterdir()))
     assert kill_where(lambda root: str(folder).encode() in root, lambda mark: False) == 0

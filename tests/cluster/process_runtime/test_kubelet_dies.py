@@ -22,7 +22,7 @@ from proreus.client.event_recorder import EventRecorder
 from proreus.cluster.kubelet.runtimes.process.guard_process import FolderInUse
 from proreus.cluster.kubelet.runtimes.process.runtime import ProcessRuntime
 from proreus.testing.server import RunningServer
-from tests.cluster.process_runtime.conftest import Stage, shell, state
+from tests.cluster.process_runtime.conftest import Stage, shell, state, until_so
 from tests.ports import reserved_port
 from tests.processes import wait_gone
 from tests.running_server import running_server
@@ -47,10 +47,8 @@ def kubelet(kubeconfig: Path | None, folder: Path) -> Iterator[subprocess.Popen[
 
 
 async def pids(path: Path, count: int) -> list[int]:
-    """Of the processes that a container wrote down; nobody announces a file."""
-    async with asyncio.timeout(60):
-        while not path.exists() or len(path.read_text().split()) < count:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    """Of the processes that a container wrote down."""
+    await until_so(lambda: path.exists() and len(path.read_text().split()) >= count)
     return [int(pid) for pid in path.read_text().split()]
 
 
@@ -144,9 +142,7 @@ async def test_pods_that_went_while_the_kubelet_was_away_leave_nothing(
         await on_node(outside, "next", shell("sleep 1000"))
         await outside.ready("next")
         folders = outside.folder / NODE / "pods"
-        async with asyncio.timeout(60):
-            while (folders / gone.uid).exists():
-                await outside.client.version()
+        await until_so(lambda: not (folders / gone.uid).exists())
         assert await outside.logs("done") == "said\n"  # as long as the pod is there
         assert (folders / done.uid).exists()
 
@@ -167,14 +163,16 @@ async def test_however_often_a_kubelet_is_killed_nothing_ever_runs_twice(
 
     for killed in range(4):
         with kubelet(outside.server.kubeconfig, tmp_path):  # killed when the body ends
-            async with asyncio.timeout(60):
-                while _count(shared / "starts") <= killed:
-                    await outside.client.version()
+            await until_so(partial(_has_begun, shared / "starts", killed + 1))
             if killed % 2 == 0:  # else at the first moment, before it is reported
                 await outside.until("alone", partial(_has_restarted, times=killed // 2))
         assert not (shared / "twice").exists()
 
     assert _count(shared / "starts") == 4
+
+
+def _has_begun(path: Path, times: int) -> bool:
+    return _count(path) >= times
 
 
 def _count(path: Path) -> int:

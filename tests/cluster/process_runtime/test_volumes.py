@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cluster.process_runtime.conftest import Stage, shell, state
+from tests.cluster.process_runtime.conftest import Stage, shell, state, until_so
 
 
 async def test_a_pod_finds_its_configuration_where_it_is_mounted(stage: Stage) -> None:
@@ -62,9 +61,7 @@ async def test_files_follow_their_config_map(stage: Stage) -> None:
     patch = {"data": {"word": "new", "other": "x"}}
     await stage.client.core_v1.configmaps("default").patch("settings", patch)
 
-    async with asyncio.timeout(60):
-        while word.read_text() != "new":  # each look is a request long
-            await stage.client.version()
+    await until_so(lambda: word.read_text() == "new")
     assert (stage.root(pod) / "conf/other").read_text() == "x"
 
 

@@ -41,6 +41,7 @@ class Kubectl:
         while not holds(said := self(*arguments)):
             waited = f"kubectl {' '.join(arguments)} still says: {said}"
             assert time.monotonic() < give_up, waited
+            time.sleep(0.1)  # a kubectl costs the cluster more time than that
         return said
 
     def prints(self, text: str, *arguments: str) -> str:
