@@ -17,7 +17,6 @@ from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.kinds import KnownKinds
 from proreus.server.resource import Resource
 from proreus.server.resource.conversion import Convert
-from proreus.server.resource.versions import run_with_conversions
 
 _LARGE_BYTES = 256 * 1024
 Make = Callable[[JsonObject, TypeNode | None], JsonObject]  # of an object and its type
@@ -75,10 +74,7 @@ class ObjectVersions:
         try:
             if versions is None:
                 return self.convert(obj, kind)
-            asked = versions  # of the closure
-            return await run_with_conversions(
-                versions, lambda: asked.converted_nowait(obj, kind.api_version), INLINE
-            )
+            return await versions.converted(obj, kind.api_version)
         except KeyError as error:
             raise InternalError.of(f"unable to convert to {kind}") from error
         except ApiError as error:

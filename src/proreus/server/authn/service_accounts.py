@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from proreus.aio.clock import Clock
@@ -43,21 +43,18 @@ class ServiceAccount:
         return ("system:serviceaccounts", f"system:serviceaccounts:{self.namespace}", AUTHENTICATED)
 
 
+@dataclass(slots=True, eq=False)
 class ServiceAccountTokens:
     """``options``: which issuers and audiences they have."""
 
-    def __init__(
-        self,
-        objects: BoundObjects,
-        clock: Clock,
-        keys: ServiceAccountKeys,
-        options: ServiceAccountOptions,
-    ) -> None:
-        self.options = options
-        self._objects = objects
-        self._clock = clock
-        self._keys = keys
-        self._verified: RememberedTokens[Mapping[str, Any]] = RememberedTokens(clock)
+    objects: BoundObjects
+    clock: Clock
+    keys: ServiceAccountKeys
+    options: ServiceAccountOptions
+    _verified: RememberedTokens[Mapping[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._verified = RememberedTokens(self.clock)
 
     async def issue(
         self,
@@ -72,11 +69,11 @@ class ServiceAccountTokens:
 
         ``warn_after_s``: from when on it should have been replaced although it is still good.
         """
-        key = await self._keys.signing()
+        key = await self.keys.signing()
         from proreus.server.authn.jwt.keys import key_id
         from proreus.server.authn.jwt.signatures import own_algorithm, sign
 
-        now = int(self._clock.now())
+        now = int(self.clock.now())
         about: dict[str, Any] = {
             "namespace": account.namespace,
             "serviceaccount": {"name": account.name, "uid": account.uid},
@@ -100,10 +97,10 @@ class ServiceAccountTokens:
 
     async def jwks(self) -> list[dict[str, str]]:
         """The public keys as JSON Web Keys."""
-        await self._keys.signing()
+        await self.keys.signing()
         from proreus.server.authn.jwt.keys import public_jwk
 
-        return [public_jwk(one.key) for one in self._keys.public()]
+        return [public_jwk(one.key) for one in self.keys.public()]
 
     async def check(self, token: str, audiences: Sequence[str]) -> Accepted | Rejected | None:
         """None for what is no token of ours."""
@@ -116,7 +113,7 @@ class ServiceAccountTokens:
         if not shared:
             wrong = f"token audiences {_quoted(own)} is invalid for"
             return Rejected(f"{wrong} the target audiences {_quoted(audiences)}")
-        why = self._time_fault(claims) or await self._objects.fault(claims[_CLAIM])
+        why = self._time_fault(claims) or await self.objects.fault(claims[_CLAIM])
         if why:
             return Rejected(why)
         return Accepted(
@@ -124,7 +121,7 @@ class ServiceAccountTokens:
         )
 
     def _time_fault(self, claims: Mapping[str, Any]) -> str:
-        now, begins, ends = self._clock.now(), claims.get("nbf"), claims.get("exp")
+        now, begins, ends = self.clock.now(), claims.get("nbf"), claims.get("exp")
         if not isinstance(begins, int) or begins - _SKEW_S > now:
             return "service account token is not valid yet"
         if not isinstance(ends, int) or now >= ends:
@@ -144,7 +141,7 @@ class ServiceAccountTokens:
         found = parse_compact(token)
         if found is None or found.issuer not in self.options.issuers:
             return None
-        candidates = self._keys.named(found.key_id)
+        candidates = self.keys.named(found.key_id)
         if not candidates:
             return None
         from proreus.server.authn.jwt.signatures import is_signed, own_algorithm
@@ -179,9 +176,9 @@ def _credential_id(claims: Mapping[str, Any]) -> str:
 
 def _extra(claims: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     extra: dict[str, tuple[str, ...]] = {CREDENTIAL_ID: (_credential_id(claims),)}
-    for kind, field in _BOUND_EXTRA:
-        if value := (claims[_CLAIM].get(kind) or {}).get(field):
-            extra[f"authentication.kubernetes.io/{kind}-{field}"] = (value,)
+    for kind, key in _BOUND_EXTRA:
+        if value := (claims[_CLAIM].get(kind) or {}).get(key):
+            extra[f"authentication.kubernetes.io/{kind}-{key}"] = (value,)
     return extra
 
 

@@ -38,10 +38,6 @@ class ImpersonationCheck:
         self._authorization = authorization
         self._last: dict[str, str] = {}  # requester's name → mode
 
-    async def become(self, request: Action, wanted: User) -> User:
-        """The user that the request goes on as. Raises Denied."""
-        return identity(await self.allowing_mode(request, wanted), wanted)
-
     async def allowing_mode(self, request: Action, wanted: User) -> str:
         """The mode in which the requester may act as the other. Raises Denied."""
         requester = request.user

@@ -24,7 +24,11 @@ T = TypeVar("T")
 
 
 class NeedsConversion(Exception):
-    """Pure code needs an object in another version; ``run_with_conversions`` gets it."""
+    """Pure code needs an object in another version; ``run_with_conversions`` gets it.
+
+    An exception, not a result: it is raised inside of ``api.patch``, a dozen calls below, and what
+    was computed up to there is of no use.
+    """
 
     def __init__(self, obj: JsonObject, api_version: str) -> None:
         super().__init__(api_version)
@@ -52,7 +56,9 @@ class Versions(Protocol):
         """Raises NeedsConversion for what is not known yet, KeyError for an unknown version."""
         ...
 
-    async def answer(self, asked: NeedsConversion) -> None: ...
+    async def converted(self, obj: JsonObject, api_version: str) -> JsonObject:
+        """The same, waited for. Raises KeyError for an unknown version."""
+        ...
 
     async def listing(self, cache: WatchCache, query: ListQuery) -> ListResult:
         """As ``WatchCache.list``, with selectors applied to the converted objects."""
@@ -78,4 +84,4 @@ async def run_with_conversions(
         except NeedsConversion as asked:
             needed = asked
         assert versions is not None, "only kinds with a webhook need conversions"
-        await versions.answer(needed)
+        await versions.converted(needed.obj, needed.api_version)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from proreus.api.json_types import Json
 from proreus.cluster.kubelet.runtimes.states import ContainerState, Terminated
 
-ALWAYS, ON_FAILURE, NEVER = "Always", "OnFailure", "Never"
+ALWAYS, ON_FAILURE = "Always", "OnFailure"
 
 
 def is_sidecar(container: Json, *, is_init: bool) -> bool:

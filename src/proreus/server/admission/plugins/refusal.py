@@ -1,4 +1,4 @@
-"""A refusal by a policy, as a Forbidden error."""
+"""What a plugin refuses, as a Forbidden error that names the object."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Refused(Exception):
 
 
 class as_forbidden(ErrorTranslation):
-    """Translates what a policy raises inside."""
+    """Translates what a plugin's decision raises inside."""
 
     __slots__ = ("_attributes",)
 

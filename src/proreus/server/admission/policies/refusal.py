@@ -1,4 +1,4 @@
-"""A refusal by a policy, as a Status: a Forbidden with the reason the policy gives."""
+"""A refusal by an admission policy, as a Status with the reason and code that the policy gives."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ cost about as much each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
@@ -59,28 +59,27 @@ class WebhookSettings:
     conditions: MatchConditions | None = None
 
 
+@dataclass(slots=True, eq=False)
 class WebhookAuthorizer:
-    def __init__(
-        self,
-        name: str,
-        settings: WebhookSettings,
-        metrics: WebhookMetrics,
-        clock: Clock,
-        runner: Runner,
-    ) -> None:
-        """``runner`` is for conditions that would hold the loop."""
-        self._name = name
-        self._settings = settings
-        self._metrics = metrics
-        self._clock = clock
-        self._runner = runner
-        self._client = ReviewClient(settings.address, clock, settings.timeout_s)
-        self._remembered = RememberedVerdicts(clock)
-        self._is_failing = False
+    """``runner`` is for conditions that would hold the loop."""
+
+    name: str
+    settings: WebhookSettings
+    metrics: WebhookMetrics
+    clock: Clock
+    runner: Runner
+    _client: ReviewClient = field(init=False)
+    _remembered: RememberedVerdicts = field(init=False)
+    _is_failing: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        settings = self.settings
+        self._client = ReviewClient(settings.address, self.clock, settings.timeout_s)
+        self._remembered = RememberedVerdicts(self.clock)
 
     def authorize(self, action: Action) -> PossibleVerdict:
         spec = review_spec(action)
-        if self._settings.conditions is None:
+        if self.settings.conditions is None:
             return self._review(action, spec)
         from proreus.server.cel.pace import PaceExceeded, on_loop
 
@@ -93,7 +92,7 @@ class WebhookAuthorizer:
     async def _match_in_thread(self, action: Action, spec: JsonObject) -> Verdict:
         from proreus.server.cel.pace import on_thread
 
-        unmet = await self._runner.run(lambda: self._unmet(spec, on_thread()))
+        unmet = await self.runner.run(lambda: self._unmet(spec, on_thread()))
         if unmet is not None:
             return unmet
         verdict = self._review(action, spec)
@@ -103,17 +102,17 @@ class WebhookAuthorizer:
         """The verdict if the webhook is not asked. Raises PaceExceeded."""
         from proreus.server.authz.webhook.match_conditions import ConditionFailed
 
-        assert self._settings.conditions is not None
-        begun = self._clock.monotonic()
+        assert self.settings.conditions is not None
+        begun = self.clock.monotonic()
         is_met, error = False, ""
         try:
-            is_met = self._settings.conditions.are_met(spec, pace)
+            is_met = self.settings.conditions.are_met(spec, pace)
         except ConditionFailed as failed:
             error = str(failed)
-        seconds = self._clock.monotonic() - begun
-        self._metrics.matched(self._name, seconds, is_excluded=not is_met, is_error=bool(error))
+        seconds = self.clock.monotonic() - begun
+        self.metrics.matched(self.name, seconds, is_excluded=not is_met, is_error=bool(error))
         if error:
-            return Verdict(self._settings.on_failure, "", error)
+            return Verdict(self.settings.on_failure, "", error)
         return None if is_met else NO_OPINION
 
     def _review(self, action: Action, spec: JsonObject) -> PossibleVerdict:
@@ -132,12 +131,12 @@ class WebhookAuthorizer:
         await self._client.close()
 
     async def _ask(self, spec: JsonObject, question: bytes | None) -> Verdict:
-        settings = self._settings
+        settings = self.settings
         outcomes: list[str] = []
 
         def observe(outcome: str, seconds: float) -> None:
             outcomes.append(outcome)
-            self._metrics.evaluated(self._name, outcome, seconds)
+            self.metrics.evaluated(self.name, outcome, seconds)
 
         try:
             review = subject_access_review(spec, settings.version)
@@ -145,7 +144,7 @@ class WebhookAuthorizer:
         except CallError as error:
             self._note_failure(error)
             if settings.on_failure is Decision.NO_OPINION:
-                self._metrics.failed_open(self._name, outcomes[-1])
+                self.metrics.failed_open(self.name, outcomes[-1])
             return Verdict(settings.on_failure, "", str(error))
         self._is_failing = False
         if question is not None:
@@ -157,8 +156,8 @@ class WebhookAuthorizer:
     def _note_failure(self, error: CallError) -> None:
         """Once, until it answers again."""
         if not self._is_failing:
-            _log.error("authorization webhook failed", name=self._name, error=str(error))
+            _log.error("authorization webhook failed", name=self.name, error=str(error))
         self._is_failing = True
 
     def __repr__(self) -> str:
-        return f"<WebhookAuthorizer {self._name}: {self._client!r}, {self._remembered!r}>"
+        return f"<WebhookAuthorizer {self.name}: {self._client!r}, {self._remembered!r}>"

@@ -93,23 +93,29 @@ class WebhookVersions:
         return stored
 
     def converted_nowait(self, obj: JsonObject, api_version: str) -> JsonObject:
-        version = GroupVersion.parse(api_version).version
-        if version not in self._kind.schemas:
-            raise KeyError(api_version)
-        found = self._answers.get((api_version, json.encode(obj)))
+        found = self._answers.get(self._question(obj, api_version))
         if found is None:
             raise NeedsConversion(obj, api_version)
         return found
 
-    async def answer(self, asked: NeedsConversion) -> None:
-        question = (asked.api_version, json.encode(asked.obj))
-        version = GroupVersion.parse(asked.api_version).version
-        # What apply works on may lack the head that conversion goes by.
-        head = {"kind": self._kind.kind.kind, "apiVersion": self.written_in(self._version)}
-        (answer,) = await self._converted([{**head, **asked.obj}], version)
-        if len(self._answers) >= _ANSWERS_MAX:
-            self._answers.clear()
-        self._answers[question] = answer
+    async def converted(self, obj: JsonObject, api_version: str) -> JsonObject:
+        question = self._question(obj, api_version)
+        found = self._answers.get(question)
+        if found is None:
+            # What apply works on may lack the head that conversion goes by.
+            head = {"kind": self._kind.kind.kind, "apiVersion": self.written_in(self._version)}
+            version = GroupVersion.parse(api_version).version
+            (found,) = await self._converted([{**head, **obj}], version)
+            if len(self._answers) >= _ANSWERS_MAX:
+                self._answers.clear()
+            self._answers[question] = found
+        return found
+
+    def _question(self, obj: JsonObject, api_version: str) -> tuple[str, bytes]:
+        """Raises KeyError for an unknown version."""
+        if GroupVersion.parse(api_version).version not in self._kind.schemas:
+            raise KeyError(api_version)
+        return api_version, json.encode(obj)
 
     async def listing(self, cache: WatchCache, query: ListQuery) -> ListResult:
         matches = _selector_of(query.selection)
