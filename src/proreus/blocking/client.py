@@ -205,6 +205,15 @@ class Client:
     def from_env(cls, **options: Any) -> Client:
         return cls.from_kubeconfig(**options)
 
+    @classmethod
+    def in_cluster(cls, **options: Any) -> Client:
+        """Only the pod's own configuration. Raises ``NotInCluster`` elsewhere."""
+        import os
+
+        from proreus.client.config.in_cluster import in_cluster_config
+
+        return cls(in_cluster_config(os.environ), **options)
+
     def __enter__(self) -> Client:
         return self
 

@@ -24,7 +24,7 @@ from proreus.aio.mailbox import Mailbox, MailboxClosed, MailboxFull
 from proreus.aio.tasks import raise_if_cancelled
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject, ObjectLike
-from proreus.api.status import ApiError, NotFound
+from proreus.api.status import AlreadyExists, ApiError, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.client.event_correlation import EventCorrelator, EventSubject, EventWrite, Occurrence
 from proreus.net.client.transport_error import TransportError
@@ -83,6 +83,7 @@ class EventRecorder:
         ]
         self._waiting_max = waiting_max
         self._correlator = EventCorrelator(self._new_name)
+        self._interrupted: list[EventWrite] = []  # under way at the end: one per writer at most
         self._is_first_retry = True
         self._kept_out_count = 0
         self.dropped_count = 0  # mailbox full, too many alike, or refused by the server
@@ -136,6 +137,8 @@ class EventRecorder:
                 mailbox.close()
             with contextlib.suppress(TimeoutError):
                 async with deadline(self._clock, FLUSH_S):
+                    for write in self._interrupted:
+                        await self._record(write, tries=1)
                     await self._write_all(tries=1)
 
     async def _write_all(self, *, tries: int) -> None:
@@ -146,7 +149,12 @@ class EventRecorder:
     async def _write_from(self, mailbox: Mailbox[EventWrite], *, tries: int) -> None:
         with contextlib.suppress(MailboxClosed):
             while True:
-                await self._record(await mailbox.get(), tries=tries)
+                write = await mailbox.get()
+                try:
+                    await self._record(write, tries=tries)
+                except asyncio.CancelledError:
+                    self._interrupted.append(write)
+                    raise
 
     async def _record(self, write: EventWrite, *, tries: int) -> None:
         try:
@@ -167,6 +175,8 @@ class EventRecorder:
             try:
                 await self._write_once(write)
                 return True
+            except AlreadyExists:
+                return True  # an earlier try, whose answer was lost
             except ApiError as refused:
                 # What a namespace that is being deleted does not take is not missed.
                 causes = {cause.get("reason") for cause in refused.causes}

@@ -13,7 +13,7 @@ import pytest
 from proreus.aio.tasks import background
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
-from proreus.api.status import Forbidden, NotFound
+from proreus.api.status import AlreadyExists, Forbidden, NotFound
 from proreus.client.credentials import CredentialError
 from proreus.client.event_recorder import FLUSH_S, WRITERS, EventRecorder
 from proreus.net.client.transport_error import ConnectionRefused
@@ -241,6 +241,34 @@ async def test_what_waits_at_the_end_is_still_written() -> None:
         await task
 
     assert bench.events.recorded == [("bye", 1)]
+
+
+@pytest.mark.parametrize("has_arrived", [False, True])
+async def test_what_is_being_written_at_the_end_is_written_once(has_arrived: bool) -> None:
+    bench, stuck = Bench(), asyncio.Event()
+    create = bench.events.create
+
+    async def create_slowly(body: dict[str, Any], /) -> KubeObject:
+        if body["metadata"]["name"] in bench.events.stored:
+            raise AlreadyExists.of(GroupResource("", "events"), body["metadata"]["name"])
+        if stuck.is_set():
+            return await create(body)
+        stuck.set()
+        if has_arrived:
+            await create(body)
+        await asyncio.Event().wait()
+        raise AssertionError("it waits for ever")
+
+    bench.events.create = create_slowly  # type: ignore[method-assign]
+    task = asyncio.ensure_future(bench.recorder.run())
+    bench.recorder.event(POD, "Normal", "Stopping", "bye")
+    await stuck.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert bench.events.told == [("bye", 1)]
+    assert (bench.recorder.written_count, bench.recorder.dropped_count) == (1, 0)
 
 
 async def test_an_unknown_type_is_refused_at_once(bench: Bench) -> None:

@@ -200,7 +200,7 @@ class Registering(Generic[T]):
     """The decorator that ``Operator.reconciler`` returns, for a function or a class."""
 
     def __init__(self, add: Callable[[Callable[[], Any]], None]) -> None:
-        self._add = add
+        self.add = add
 
     @overload
     def __call__(self, target: C) -> C: ...
@@ -213,8 +213,8 @@ class Registering(Generic[T]):
                 made: Any = target()
                 return made.reconcile, getattr(made, "finalize", None)
 
-            self._add(parts)
+            self.add(parts)
             return target
         registered = RegisteredFunction[T](target)
-        self._add(registered.parts)
+        self.add(registered.parts)
         return registered
