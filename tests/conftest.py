@@ -14,6 +14,8 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
+from tests.any_server import OPTION
+
 # A shell that starts us in the background lets us ignore SIGINT, nohup SIGHUP, and every program we
 # start would inherit that; tests end theirs as a person does, with Ctrl-C or by hanging up.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -66,6 +68,12 @@ async def _connections_closed(test: str) -> None:
                 await asyncio.sleep(0.01)
     except TimeoutError:
         pytest.fail(f"{test} left connections open: {is_open}")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        OPTION, help="run what can against the server of this kubeconfig, see tests/any_server.py"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

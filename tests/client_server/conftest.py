@@ -1,4 +1,5 @@
-"""A real server in the test's process, over TLS, found through the kubeconfig it wrote."""
+"""A real server in the test's process, over TLS, found through the kubeconfig it wrote; or the one
+that ``--kubeconfig`` names."""
 
 from __future__ import annotations
 
@@ -11,10 +12,17 @@ import pytest_asyncio
 from proreus.client import Client
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from tests.any_server import client_of, given_kubeconfig
 
 
 @pytest_asyncio.fixture
-async def server(tmp_path: Path) -> AsyncIterator[ApiServer]:
+async def own_server(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[ApiServer | None]:
+    """None: the suite runs against another one."""
+    if given_kubeconfig(request.config):
+        yield None
+        return
     config = ServerConfig(
         data_dir=tmp_path / "data", tls=True, kubeconfig=tmp_path / "data" / "kubeconfig"
     )
@@ -22,11 +30,25 @@ async def server(tmp_path: Path) -> AsyncIterator[ApiServer]:
         yield running
 
 
+@pytest.fixture
+def server(own_server: ApiServer | None) -> ApiServer:
+    if own_server is None:
+        pytest.skip("it looks into a server of its own")
+    return own_server
+
+
 @pytest_asyncio.fixture
 async def client(
-    server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    own_server: ApiServer | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Client]:
     monkeypatch.setenv("KUBECACHEDIR", str(tmp_path / "cache"))
+    if own_server is None:
+        async with client_of(given_kubeconfig(request.config)) as connected:
+            yield connected
+        return
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "data" / "kubeconfig"))
     async with Client.from_env() as connected:
         yield connected

@@ -20,15 +20,15 @@ from proreus.client import (
     TransportError,
     TransportTimeout,
 )
-from proreus.server.app import ApiServer
+from proreus.net.addresses import is_loopback
 from proreus.testing.tcp_proxy import TcpProxy
 
 
 @pytest_asyncio.fixture
-async def proxy(server: ApiServer) -> AsyncIterator[TcpProxy]:
-    port = urlsplit(server.url).port
-    assert port is not None
-    async with TcpProxy("127.0.0.1", port) as running:
+async def proxy(client: Client) -> AsyncIterator[TcpProxy]:
+    address = urlsplit(client.config.host)
+    assert address.hostname is not None
+    async with TcpProxy(address.hostname, address.port or 443) as running:
         yield running
 
 
@@ -36,6 +36,9 @@ async def proxy(server: ApiServer) -> AsyncIterator[TcpProxy]:
 async def behind(client: Client, proxy: TcpProxy) -> AsyncIterator[Client]:
     """A client that reaches the server only through the proxy and does not repeat anything."""
     config = replace(client.config, host=f"https://127.0.0.1:{proxy.port}", timeout_s=60.0)
+    name = urlsplit(client.config.host).hostname or ""
+    if not config.tls.server_name and not is_loopback(name):
+        config = replace(config, tls=replace(config.tls, server_name=name))
     async with Client(config, retry=RetryPolicy(retries_max=0)) as connected:
         yield connected
 
@@ -43,7 +46,7 @@ async def behind(client: Client, proxy: TcpProxy) -> AsyncIterator[Client]:
 async def test_a_cut_watch_is_lost_loudly_and_a_new_one_resumes(
     behind: Client, client: Client, proxy: TcpProxy
 ) -> None:
-    maps = behind.core_v1.configmaps("default")
+    maps = behind.core_v1.configmaps(behind.namespace)
     start = (await maps.list()).resource_version
 
     with pytest.raises(ConnectionLost):
@@ -51,7 +54,7 @@ async def test_a_cut_watch_is_lost_loudly_and_a_new_one_resumes(
             proxy.cut()
             async for event in events:
                 assert event.type == "BOOKMARK"
-    made = await client.core_v1.configmaps("default").create({"metadata": {"name": "a"}})
+    made = await client.core_v1.configmaps(client.namespace).create({"metadata": {"name": "a"}})
     async with maps.watch(resource_version=start) as events:
         event = await anext(events)
 
@@ -108,19 +111,20 @@ async def test_a_server_that_is_away_is_refused_and_then_back(
 
 
 async def test_slow_bytes_are_still_whole(behind: Client, client: Client, proxy: TcpProxy) -> None:
-    await client.core_v1.configmaps("default").create(
+    await client.core_v1.configmaps(client.namespace).create(
         {"metadata": {"name": "a"}, "data": {"k": "x" * 50_000}}
     )
     proxy.slow(500_000)
 
-    assert (await behind.core_v1.configmaps("default").get("a"))["data"]["k"] == "x" * 50_000
+    found = await behind.core_v1.configmaps(behind.namespace).get("a")
+    assert found["data"]["k"] == "x" * 50_000
 
 
 async def test_an_answer_cut_in_the_middle_is_lost(
     behind: Client, client: Client, proxy: TcpProxy
 ) -> None:
-    maps = behind.core_v1.configmaps("default")
-    await client.core_v1.configmaps("default").create(
+    maps = behind.core_v1.configmaps(behind.namespace)
+    await client.core_v1.configmaps(client.namespace).create(
         {"metadata": {"name": "a"}, "data": {"k": "x" * 50_000}}
     )
     await maps.list(limit=1)
@@ -131,11 +135,11 @@ async def test_an_answer_cut_in_the_middle_is_lost(
 
 
 async def test_waiting_survives_all_of_it(client: Client, proxy: TcpProxy) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     config = replace(client.config, host=f"https://127.0.0.1:{proxy.port}")
     async with Client(config) as behind, asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(
-            behind.core_v1.configmaps("default").wait_for("a", "create", timeout_s=60)
+            behind.core_v1.configmaps(behind.namespace).wait_for("a", "create", timeout_s=60)
         )
         while not proxy.open_connections:
             await client.get_raw("/readyz")

@@ -9,7 +9,7 @@ from tests.client_server.objects import deployment, pod
 
 
 async def test_status_and_scale_are_parts_of_their_own(client: Client) -> None:
-    deployments = client.apps_v1.deployments("default")
+    deployments = client.apps_v1.deployments(client.namespace)
     made = await deployments.create(deployment("d"))
 
     changed = made.to_dict()
@@ -27,7 +27,7 @@ async def test_status_and_scale_are_parts_of_their_own(client: Client) -> None:
 
 
 async def test_a_pod_is_bound_and_evicted(client: Client) -> None:
-    pods = client.core_v1.pods("default")
+    pods = client.core_v1.pods(client.namespace)
     await pods.create(pod("p"))
 
     await pods.bind("p", "node-1")

@@ -19,7 +19,6 @@ from proreus.client import (
     UnknownResource,
 )
 from proreus.client.informer import SharedInformerFactory
-from proreus.server.app import ApiServer
 from tests.client_server.objects import deployment, pod
 
 
@@ -28,7 +27,7 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 
 
 async def test_an_object_is_created_read_replaced_and_deleted(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
 
     made = await maps.create(config_map("a", k="1"))
     with pytest.raises(AlreadyExists):
@@ -43,14 +42,14 @@ async def test_an_object_is_created_read_replaced_and_deleted(client: Client) ->
     with pytest.raises(NotFound, match='configmaps "a" not found'):
         await maps.get("a")
 
-    assert (made.kind, made.api_version, made.key) == ("ConfigMap", "v1", "default/a")
+    assert (made.kind, made.api_version, made.key) == ("ConfigMap", "v1", f"{client.namespace}/a")
     assert found == replaced
     assert found["data"]["k"] == "2"
     assert gone.kind == "Status" and gone.status == "Success"
 
 
 async def test_dry_run_stores_nothing_and_bad_objects_are_refused(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
 
     assert (await maps.create(config_map("a"), dry_run=True)).uid
     with pytest.raises(NotFound):
@@ -61,7 +60,10 @@ async def test_dry_run_stores_nothing_and_bad_objects_are_refused(client: Client
 
 
 async def test_patches_of_all_types(client: Client) -> None:
-    maps, deployments = client.core_v1.configmaps("default"), client.apps_v1.deployments("default")
+    maps, deployments = (
+        client.core_v1.configmaps(client.namespace),
+        client.apps_v1.deployments(client.namespace),
+    )
     await maps.create(config_map("a", k="1"))
     await deployments.create(deployment("d"))
 
@@ -80,7 +82,7 @@ async def test_patches_of_all_types(client: Client) -> None:
 
 
 async def test_apply_creates_changes_and_respects_other_owners(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
 
     await maps.apply(config_map("a", k="1"), field_manager="one")
     again = await maps.apply(config_map("a", k="2"), field_manager="one")
@@ -93,7 +95,7 @@ async def test_apply_creates_changes_and_respects_other_owners(client: Client) -
 
 
 async def test_lists_select_and_come_in_pages_of_one_state(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     for number in range(7):
         await maps.create(config_map(f"m{number}"))
 
@@ -115,7 +117,7 @@ async def test_lists_select_and_come_in_pages_of_one_state(client: Client) -> No
 
 
 async def test_metadata_only_brings_no_data(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     await maps.create(config_map("a", k="1"))
 
     [found] = (await maps.metadata_only.list(label_selector="name=a")).items
@@ -128,7 +130,7 @@ async def test_metadata_only_brings_no_data(client: Client) -> None:
 
 
 async def test_a_watch_follows_from_a_version(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     start = await maps.list()
 
     async with maps.watch(resource_version=start.resource_version) as events:
@@ -143,7 +145,7 @@ async def test_a_watch_follows_from_a_version(client: Client) -> None:
 
 
 async def test_a_watch_can_begin_with_the_present_state(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     await maps.create(config_map("a"))
 
     async with maps.watch(send_initial_events=True, label_selector="name=a") as events:
@@ -167,7 +169,7 @@ async def test_a_version_from_the_future_is_an_error(client: Client) -> None:
 
 
 async def test_large_objects_pass_in_one_event(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     text = "ß" * 500_000
     start = await maps.list()
 
@@ -179,7 +181,7 @@ async def test_large_objects_pass_in_one_event(client: Client) -> None:
 
 
 async def test_a_collection_is_deleted_by_selector(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     for name in ("a", "b"):
         await maps.create(config_map(name))
 
@@ -190,7 +192,7 @@ async def test_a_collection_is_deleted_by_selector(client: Client) -> None:
 
 async def test_a_collection_seen_as_metadata_is_deleted_like_any_other(client: Client) -> None:
     """The answer to it is a list: a server refuses to show one as a single object's metadata."""
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     await maps.create(config_map("a"))
 
     await maps.metadata_only.delete_collection(label_selector="name=a")
@@ -199,7 +201,7 @@ async def test_a_collection_seen_as_metadata_is_deleted_like_any_other(client: C
 
 
 async def test_waiting_for_conditions_creation_and_deletion(client: Client) -> None:
-    pods = client.core_v1.pods("default")
+    pods = client.core_v1.pods(client.namespace)
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
 
     async with asyncio.TaskGroup() as tasks:
@@ -219,8 +221,8 @@ async def test_waiting_for_conditions_creation_and_deletion(client: Client) -> N
 
 
 async def test_any_resource_is_found_by_name_kind_or_object(client: Client) -> None:
-    by_name = client.resource("deploy")("default")
-    by_kind = client.resource(api_version="apps/v1", kind="Deployment")("default")
+    by_name = client.resource("deploy")(client.namespace)
+    by_kind = client.resource(api_version="apps/v1", kind="Deployment")(client.namespace)
 
     await by_name.create(deployment("d"))
     found = await by_kind.get("d")
@@ -241,21 +243,21 @@ async def test_discovery_knows_all_that_is_served(client: Client) -> None:
     assert await client.get_raw("/readyz") == b"ok"
 
 
-async def test_an_informer_mirrors_the_server(client: Client, server: ApiServer) -> None:
-    maps = client.core_v1.configmaps("default")
+async def test_an_informer_mirrors_the_server(client: Client) -> None:
+    maps = client.core_v1.configmaps(client.namespace)
     await maps.create(config_map("before"))
 
     async with SharedInformerFactory(client) as informers:
-        lister = informers.lister("configmaps", namespace="default")
+        lister = informers.lister("configmaps", namespace=client.namespace)
         informers.start()
         await informers.wait_for_cache_sync(timeout_s=60)
         made = await maps.create(config_map("after"))
-        mirrored = await lister.get("default/after", at_least=made.resource_version)
+        mirrored = await lister.get("after", client.namespace, at_least=made.resource_version)
 
     assert mirrored == made
-    assert lister.find("default/before") is not None
+    assert lister.find("before", client.namespace) is not None
 
 
 async def test_an_expired_continue_token_is_said(client: Client) -> None:
     with pytest.raises((Expired, ApiError)):
-        await client.core_v1.configmaps("default").list(limit=1, continue_token="nonsense")
+        await client.core_v1.configmaps(client.namespace).list(limit=1, continue_token="nonsense")

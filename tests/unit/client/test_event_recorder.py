@@ -267,7 +267,7 @@ async def test_what_is_being_written_at_the_end_is_written_once(has_arrived: boo
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert bench.events.told == [("bye", 1)]
+    assert bench.events.recorded == [("bye", 1)]
     assert (bench.recorder.written_count, bench.recorder.dropped_count) == (1, 0)
 
 

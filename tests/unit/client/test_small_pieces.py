@@ -18,16 +18,16 @@ from proreus.client.finalizers import add_finalizer, has_finalizer, remove_final
 from proreus.client.ownership import controlled_by, controller_of, owner_reference
 from proreus.client.resources.modifying import ApplyOutcome
 from proreus.client.retry_on_conflict import TRIES, retry_on_conflict
-from proreus.testing.server import running_server
 from proreus.testing.virtual_clock import VirtualClock
+from tests.any_server import any_client
 from tests.unit.client.scripted_server import HastyClock
 
 OURS = "example.com/ours"
 
 
 @pytest_asyncio.fixture
-async def client() -> AsyncIterator[Client]:
-    async with running_server() as server, server.client() as connected:
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    async with any_client(request.config) as connected:
         yield connected
 
 
@@ -128,7 +128,7 @@ async def test_a_conflict_is_tried_again_five_times_and_other_failures_are_not()
 
 
 async def test_writers_that_modify_one_object_at_once_all_have_their_way(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     await maps.create({"metadata": {"name": "m"}, "data": {}})
 
     def setting(key: str) -> Any:
@@ -145,7 +145,7 @@ async def test_writers_that_modify_one_object_at_once_all_have_their_way(client:
 
 
 async def test_ensuring_says_what_it_did(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     body = {"metadata": {"name": "m"}, "data": {"k": "v"}}
 
     made = await maps.ensure(body)
@@ -168,7 +168,7 @@ async def test_ensuring_says_what_it_did(client: Client) -> None:
 
 async def test_a_finalizer_is_added_and_removed_beside_those_of_others(client: Client) -> None:
     resource = client.core_v1.configmaps
-    maps = resource("default")
+    maps = resource(client.namespace)
     stale = await maps.create({"metadata": {"name": "m", "finalizers": ["example.com/theirs"]}})
     await maps.patch("m", {"data": {"k": "v"}})
 
@@ -189,13 +189,13 @@ async def test_a_finalizer_is_added_and_removed_beside_those_of_others(client: C
 
 async def test_another_object_of_the_same_name_gets_no_finalizer(client: Client) -> None:
     resource = client.core_v1.configmaps
-    old = await resource("default").create({"metadata": {"name": "m"}})
-    await resource("default").delete("m")
-    await resource("default").create({"metadata": {"name": "m"}})
+    old = await resource(client.namespace).create({"metadata": {"name": "m"}})
+    await resource(client.namespace).delete("m")
+    await resource(client.namespace).create({"metadata": {"name": "m"}})
 
     with pytest.raises(NotFound):
         await add_finalizer(resource, old, OURS)
-    assert not has_finalizer(await resource("default").get("m"), OURS)
+    assert not has_finalizer(await resource(client.namespace).get("m"), OURS)
 
 
 # Waiting

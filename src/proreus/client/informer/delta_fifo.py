@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
+
+import msgspec
 
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
@@ -29,8 +30,7 @@ class DeltaType(StrEnum):
     REPLACED = "Replaced"  # seen in a list: new, changed or unchanged
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(msgspec.Struct, frozen=True, gc=False):
     """One thing that happened to one object.
 
     A DELETED whose ``final_state_known`` is False is a tombstone: the deletion itself was missed,

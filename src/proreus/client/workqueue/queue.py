@@ -36,6 +36,7 @@ class WorkQueue(Generic[T]):
     def __init__(self, name: str = "", *, clock: Clock | None = None) -> None:
         self.name = name
         self._clock = clock or SystemClock()
+        self._monotonic = self._clock.monotonic
         self._queue: deque[T] = deque()  # those of priority 0
         self._lanes: dict[int, deque[T]] = {}  # other priorities, none empty
         self._priorities: dict[T, int] = {}  # of dirty items, where it is not 0
@@ -79,7 +80,7 @@ class WorkQueue(Generic[T]):
                 self._raise(item, priority)
             return
         self._adds += 1
-        self._dirty[item] = self._clock.monotonic()
+        self._dirty[item] = self._monotonic()
         if priority:
             self._priorities[item] = priority
         if item not in self._in_work:
@@ -93,14 +94,14 @@ class WorkQueue(Generic[T]):
             await self._wait_work()
         item = self._queue.popleft() if not self._lanes and not self._stale else self._pop()
         self._waiting -= 1
-        now = self._clock.monotonic()
+        now = self._monotonic()
         self._queue_duration.observe(now - self._dirty.pop(item))
         self._in_work[item] = now
         return item
 
     def done(self, item: T) -> None:
         """The work on ``item`` has ended, well or not; if it was added meanwhile it waits again."""
-        self._work_duration.observe(self._clock.monotonic() - self._in_work.pop(item))
+        self._work_duration.observe(self._monotonic() - self._in_work.pop(item))
         if item in self._dirty:
             self._push(item)
         elif self._idle_waiting and self.is_idle:
@@ -126,7 +127,7 @@ class WorkQueue(Generic[T]):
             await idle
 
     def statistics(self) -> QueueStatistics:
-        now = self._clock.monotonic()
+        now = self._monotonic()
         ages = [now - since for since in self._in_work.values()]
         return QueueStatistics(
             name=self.name,

@@ -17,8 +17,8 @@ from proreus.client.controller import Controller, Request
 from proreus.client.controller.own_writes import OwnWrites
 from proreus.client.informer import InformerSelection, SharedInformer, SharedInformerFactory
 from proreus.client.write_log import observed_by
-from proreus.testing.server import running_server
 from proreus.testing.virtual_clock import VirtualClock
+from tests.any_server import any_client
 from tests.unit.client.informer.scripted import ScriptedListWatch, page
 
 KEY = "default/web"
@@ -26,8 +26,8 @@ PODS = GroupResource("", "pods")
 
 
 @pytest_asyncio.fixture
-async def client() -> AsyncIterator[Client]:
-    async with running_server() as server, server.client() as connected:
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    async with any_client(request.config) as connected:
         yield connected
 
 
@@ -108,7 +108,7 @@ def test_only_what_an_informer_is_certain_to_see_is_waited_for(
 
 
 async def test_a_reconcile_reads_what_the_one_before_wrote(client: Client) -> None:
-    maps, last = client.core_v1.configmaps("default"), 30
+    maps, last = client.core_v1.configmaps(client.namespace), 30
     attempts, finished = list[int](), asyncio.Event()
 
     async def count_up(request: Request) -> None:
@@ -140,7 +140,7 @@ async def test_a_reconcile_reads_what_the_one_before_wrote(client: Client) -> No
 async def test_clients_report_what_they_write_and_nothing_that_is_only_tried(
     client: Client,
 ) -> None:
-    maps, seen = client.core_v1.configmaps("default"), list[str]()
+    maps, seen = client.core_v1.configmaps(client.namespace), list[str]()
 
     class Observer:
         def wrote(self, resource: GroupResource, written: KubeObject) -> None:
@@ -172,7 +172,7 @@ async def test_clients_report_what_they_write_and_nothing_that_is_only_tried(
         "wrote configmaps a",
         "wrote configmaps a",
         "lost configmaps",
-        "deleted configmaps default/a True",
-        "deleted configmaps default/a True",
+        f"deleted configmaps {client.namespace}/a True",
+        f"deleted configmaps {client.namespace}/a True",
         "lost configmaps",
     ]

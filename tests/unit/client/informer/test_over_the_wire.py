@@ -8,18 +8,16 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from proreus.client import AuthSettings, Client, ClientConfig
+from proreus.client import Client
 from proreus.client.informer import ReflectorConfig, SharedInformerFactory, drop_managed_fields
-from proreus.server.app import ApiServer
+from tests.any_server import any_client
 from tests.unit.client.informer.harness import Diary
 
 
 @pytest_asyncio.fixture
-async def client() -> AsyncIterator[Client]:
-    async with ApiServer() as server:
-        auth = AuthSettings(token=server.token, over_loopback_http=True)
-        async with Client(ClientConfig(host=server.url, auth=auth)) as connected:
-            yield connected
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    async with any_client(request.config) as connected:
+        yield connected
 
 
 @pytest.fixture(params=[True, False], ids=["streamed lists", "plain lists"])
@@ -34,10 +32,11 @@ def config_map(name: str, **labels: str) -> dict[str, object]:
 async def test_pages_selectors_and_objects_that_leave_the_selection(
     client: Client, config: ReflectorConfig
 ) -> None:
-    maps, diary = client.core_v1.configmaps("default"), Diary()
+    maps, diary = client.core_v1.configmaps(client.namespace), Diary()
     for name in "abcde":
         await maps.create(config_map(name, app="web" if name != "e" else "db"))
-    async with SharedInformerFactory(client, namespace="default", config=config) as informers:
+    scope = client.namespace
+    async with SharedInformerFactory(client, namespace=scope, config=config) as informers:
         web = informers.informer("configmaps", label_selector="app=web")
         handler = web.add_handler(on_notification=diary)
         informers.start()
@@ -45,7 +44,7 @@ async def test_pages_selectors_and_objects_that_leave_the_selection(
         diary.read()
         gone = await maps.patch("a", {"metadata": {"labels": {"app": "db"}}})
         come = await maps.patch("e", {"metadata": {"labels": {"app": "web"}}})
-        await web.lister.get("e", "default", at_least=come.resource_version)
+        await web.lister.get("e", client.namespace, at_least=come.resource_version)
         async with asyncio.timeout(60):
             while len(diary.notes) < 2:  # noqa: ASYNC110  # handlers hear of it after the cache
                 await asyncio.sleep(0)
@@ -59,29 +58,29 @@ async def test_pages_selectors_and_objects_that_leave_the_selection(
 async def test_metadata_only_informers_hold_metadata_only(
     client: Client, config: ReflectorConfig
 ) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     await maps.create(config_map("a", app="web"))
     async with SharedInformerFactory(client, config=config) as informers:
         slim = informers.informer("configmaps", metadata_only=True)
         informers.start()
         await informers.wait_for_cache_sync()
         made = await maps.create(config_map("b", app="web"))
-        found = await slim.lister.get("b", "default", at_least=made.resource_version)
+        found = await slim.lister.get("b", client.namespace, at_least=made.resource_version)
 
         assert found.kind == "PartialObjectMetadata"
         assert found.labels == {"app": "web"}
         assert "data" not in found
-        assert "data" not in slim.lister.get("a", "default")
+        assert "data" not in slim.lister.get("a", client.namespace)
 
 
 async def test_a_transform_drops_what_nobody_reads(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     fat = await maps.create(config_map("a"))
     async with SharedInformerFactory(client, transform=drop_managed_fields) as informers:
         slim = informers.lister("configmaps")
         informers.start()
         await informers.wait_for_cache_sync()
-        found = slim.get("a", "default")
+        found = slim.get("a", client.namespace)
 
         assert "managedFields" in fat["metadata"]
         assert "managedFields" not in found["metadata"]
@@ -89,23 +88,23 @@ async def test_a_transform_drops_what_nobody_reads(client: Client) -> None:
 
 
 async def test_own_writes_are_read_even_those_that_delete(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     async with SharedInformerFactory(client) as informers:
         lister = informers.lister("configmaps")
         informers.start()
         await informers.wait_for_cache_sync()
         for round_number in range(20):
             made = await maps.create(config_map("a"))
-            found = await lister.get("a", "default", at_least=made.resource_version)
+            found = await lister.get("a", client.namespace, at_least=made.resource_version)
             assert found.uid == made.uid
             await maps.delete("a")
             after = await maps.create(config_map(f"after-{round_number}"))
             await lister.wait_for_version(after.resource_version)
-            assert lister.find("a", "default") is None
+            assert lister.find("a", client.namespace) is None
 
 
 async def test_listers_are_read_from_other_threads_while_the_cache_changes(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     await maps.create(config_map("stays", app="web"))
     async with SharedInformerFactory(client) as informers:
         lister = informers.lister("configmaps")
@@ -114,10 +113,10 @@ async def test_listers_are_read_from_other_threads_while_the_cache_changes(clien
 
         def read(times: int) -> int:
             return sum(
-                lister.get("stays", "default").labels["app"] == "web"
+                lister.get("stays", client.namespace).labels["app"] == "web"
                 and any(
                     o.name == "stays"
-                    for o in lister.list(namespace="default", label_selector="app")
+                    for o in lister.list(namespace=client.namespace, label_selector="app")
                 )
                 for _ in range(times)
             )

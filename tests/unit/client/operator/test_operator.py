@@ -25,7 +25,7 @@ from proreus.client.operator import (
     Watched,
 )
 from proreus.client.operator.logs import JsonLines, TextLines, logged_as
-from proreus.testing.server import RunningServer, running_server
+from tests.any_server import any_client
 
 Map = dict[str, Any]
 
@@ -43,14 +43,8 @@ class Greeting:
 
 
 @pytest_asyncio.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as connected:
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
+    async with any_client(request.config) as connected:
         yield connected
 
 
@@ -85,15 +79,15 @@ def greeter(client: Client, name: str = "greeter", **options: Any) -> Operator:
 
     @reconcile.finalize
     async def farewell(found: Reconciliation[Greeting]) -> None:
-        await found.client.core_v1.configmaps("default").create(config_map("farewell"))
+        await found.client.core_v1.configmaps(client.namespace).create(config_map("farewell"))
 
     return operator
 
 
 async def test_it_owns_what_it_makes_and_writes_status_events_and_farewell(client: Client) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     async with running(greeter(client)):
-        greetings = client.resource("greetings.example.com")("default")
+        greetings = client.resource("greetings.example.com")(client.namespace)
         crds = client.resource("customresourcedefinitions.apiextensions.k8s.io")
         await crds.wait_for("greetings.example.com", "condition=Established", timeout_s=60)
         body = {"apiVersion": "example.com/v1", "kind": "Greeting", "spec": {"to": "Ann"}}
@@ -116,20 +110,20 @@ async def test_it_owns_what_it_makes_and_writes_status_events_and_farewell(clien
 
 
 async def _event(client: Client, reason: str) -> KubeObject | None:
-    events = await client.core_v1.events("default").list()
+    events = await client.core_v1.events(client.namespace).list()
     return next((one for one in events.items if one.reason == reason), None)
 
 
 async def test_a_class_reconciles_what_it_watches_and_one_standby_takes_over(
     client: Client,
 ) -> None:
-    maps = client.core_v1.configmaps("default")
+    maps = client.core_v1.configmaps(client.namespace)
     working: list[str] = []
 
     def counter(name: str) -> Operator:
         election = LeaderElection(lease="counter", identity=name)
         operator = Operator(name, client=client, address="", leader_election=election)
-        watched = Watched("secrets", keys=lambda secret: [f"default/{secret.name}"])
+        watched = Watched("secrets", keys=lambda secret: [secret.key])
 
         @operator.reconciler("configmaps", watches=[watched], label_selector="count")
         class Counting:
@@ -148,7 +142,7 @@ async def test_a_class_reconciles_what_it_watches_and_one_standby_takes_over(
         await maps.wait_for("c", lambda it: it["data"].get("by") == "second", timeout_s=60)
         async with running(counter("first")):
             second.cancel()
-            await client.core_v1.secrets("default").create({"metadata": {"name": "c"}})
+            await client.core_v1.secrets(client.namespace).create({"metadata": {"name": "c"}})
             await maps.wait_for("c", lambda it: it["data"].get("by") == "first", timeout_s=60)
 
     assert "second" not in working[working.index("first") :]
@@ -196,7 +190,7 @@ async def test_it_is_not_ready_before_its_caches_are_and_says_why(client: Client
 
 
 async def test_a_finalizer_is_kept_until_the_farewell_is_done(client: Client) -> None:
-    maps, tried = client.core_v1.configmaps("default"), 0
+    maps, tried = client.core_v1.configmaps(client.namespace), 0
     operator = Operator("slow", client=client, address="", leader_election=None)
 
     @operator.reconciler("configmaps", label_selector="slow", finalizer="example.com/slow")
