@@ -97,6 +97,21 @@ async def test_all_servers_of_one_etcd_are_published_until_they_end() -> None:
             await wait_published(client, "192.0.2.1")
 
 
+async def test_a_server_on_loopback_leaves_the_others_endpoints_as_they_are() -> None:
+    async with running_etcd() as etcd:
+        endpoints = tuple(etcd.endpoints)
+        reachable = ServerConfig(etcd=endpoints, advertise_address="192.0.2.1")
+        async with running_server(reachable) as server, server.client() as client:
+            slices = client.discovery_v1.endpointslices("default")
+            before = await slices.get("kubernetes")
+            async with running_server(ServerConfig(etcd=endpoints)):
+                during = await slices.get("kubernetes")
+            after = await slices.get("kubernetes")
+
+    assert published(before) == ["192.0.2.1"]
+    assert before.resource_version == during.resource_version == after.resource_version
+
+
 async def test_a_server_that_died_is_forgotten_after_fifteen_seconds() -> None:
     clock = VirtualClock()
     async with MemoryStorage.open(clock) as storage:

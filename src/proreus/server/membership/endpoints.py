@@ -70,6 +70,18 @@ def mended(existing: Json, wanted: Json) -> JsonObject | None:
     return None if changed == existing else changed
 
 
+def mended_by_another(existing: Json, wanted: Json) -> JsonObject | None:
+    """By a server that is not among the addresses: their port is not its own."""
+    subsets = existing.get("subsets") or ()
+    ports = existing.get("ports") or (subsets[0].get("ports") if subsets else None)
+    if not ports:
+        return mended(existing, wanted)
+    if "subsets" in wanted:
+        subset = {**wanted["subsets"][0], "ports": ports}
+        return mended(existing, {**wanted, "subsets": [subset]})
+    return mended(existing, {**wanted, "ports": ports} if wanted.get("ports") else wanted)
+
+
 def mended_service(existing: Json, wanted: Json) -> JsonObject | None:
     """Its port leads to the server that started last; everything else is its users'."""
     ports = wanted["spec"]["ports"]

@@ -70,12 +70,14 @@ class KubernetesService:
     async def _publish(self, addresses: list[str]) -> None:
         of_one_family = [one for one in addresses if (":" in one) == (":" in addresses[0])]
         port = self._port()
+        is_among = self._servers.address in addresses
+        mend = endpoints.mended if is_among else endpoints.mended_by_another
         for plural, wanted in (
             ("endpoints", endpoints.endpoints(of_one_family, port)),
             ("endpointslices", endpoints.endpoint_slice(of_one_family, port)),
         ):
             made = ServerObject.of(plural, wanted)
-            await ensure_object(self._collections, made, self._clock.now(), endpoints.mended)
+            await ensure_object(self._collections, made, self._clock.now(), mend)
 
     async def _make_service(self) -> None:
         """By the verbs, which claim its address."""

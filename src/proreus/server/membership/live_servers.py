@@ -22,26 +22,26 @@ class LiveServers:
     def __init__(self, stores: ResourceStores, clock: Clock, address: str) -> None:
         self._store = stores.store("masterleases")
         self._clock = clock
-        self._address = address
+        self.address = address
 
     async def renew(self) -> list[str]:
         """The addresses of all that are alive, this one among them. Raises StorageError."""
-        if self._address:
-            record = json.encode({"metadata": {"name": self._address, "at": self._clock.now()}})
+        if self.address:
+            record = json.encode({"metadata": {"name": self.address, "at": self._clock.now()}})
 
             async def renewed(_: StoredValue | None) -> bytes:
                 return record
 
             await self._store.guaranteed_update(
-                self._address, renewed, ttl_s=_LASTS_S, ignore_not_found=True
+                self.address, renewed, ttl_s=_LASTS_S, ignore_not_found=True
             )
         return await self._list()
 
     async def withdraw(self) -> list[str]:
         """The addresses of the others. Raises StorageError."""
-        if self._address:
+        if self.address:
             with suppress(KeyNotFound):
-                await self._store.delete(self._address)
+                await self._store.delete(self.address)
         return await self._list()
 
     async def _list(self) -> list[str]:
@@ -53,10 +53,10 @@ class OnlyServer:
     """Of a store that no other server can open."""
 
     def __init__(self, address: str) -> None:
-        self._addresses = [address] if address else []
+        self.address = address
 
     async def renew(self) -> list[str]:
-        return self._addresses
+        return [self.address] if self.address else []
 
     async def withdraw(self) -> list[str]:
         return []

@@ -44,6 +44,16 @@ def test_addresses_are_replaced_and_what_others_added_stays() -> None:
     assert mended["metadata"]["labels"] == {"own": "1", **wanted["metadata"]["labels"]}
 
 
+def test_a_server_that_is_not_among_the_addresses_leaves_their_port_alone() -> None:
+    both, one = ["192.0.2.1", "192.0.2.2"], ["192.0.2.1"]
+    for make in (endpoints.endpoints, endpoints.endpoint_slice):
+        mended = endpoints.mended_by_another(make(both, 6443), make(one, 7000))
+
+        assert mended == make(one, 6443)
+        assert endpoints.mended_by_another(make(one, 6443), make(one, 7000)) is None
+        assert endpoints.mended_by_another(make([], 6443), make([], 7000)) is None
+
+
 @pytest.mark.parametrize(
     ("chosen", "bound", "expected"),
     [
