@@ -12,19 +12,22 @@ import contextlib
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from proreus.api.kinds.core_v1 import ConfigMap
+from proreus.api.kinds.meta_v1 import ObjectMeta
 from proreus.client import (
     Client,
     Controller,
     PrinterColumn,
+    Request,
     Result,
     SharedInformerFactory,
     Typed,
     checked,
+    controlled_by,
     custom_resource,
-    parse,
+    definition_of,
     register,
 )
-from proreus.client.controller import Request
 
 
 @dataclass
@@ -60,23 +63,19 @@ class Database:
 async def main() -> None:
     async with Client.from_env() as client, SharedInformerFactory(client) as informers:
         await register(client, Database)
-        databases = Typed(client, Database).informer(informers)
+        databases = informers.informer(definition_of(Database).resource)
 
         async def reconcile(request: Request) -> Result | None:
             if request.object is None:
                 return None
             found = request.object
-            database = parse(Database, found)
-            address = f"{database.spec.engine}://{found.name}.{found.namespace}"
-            owner = {"apiVersion": found.api_version, "kind": found.kind,
-                     "name": found.name, "uid": found.uid}  # fmt: skip
-            metadata = {"name": f"{found.name}-address", "namespace": found.namespace,
-                        "ownerReferences": [{**owner, "controller": True}]}  # fmt: skip
-            config_map = {"metadata": metadata, "data": {"address": address}}
-            await client.core_v1.configmaps.apply(
-                {"apiVersion": "v1", "kind": "ConfigMap", **config_map}, force=True
-            )
             typed = Typed(client, Database, found.namespace)
+            address = f"{typed.of(found).value.spec.engine}://{found.name}.{found.namespace}"
+            config_map = ConfigMap(
+                metadata=ObjectMeta(name=f"{found.name}-address"), data={"address": address}
+            )
+            maps = client.core_v1.configmaps(found.namespace)
+            await maps.apply(controlled_by(found, config_map), force=True)
             await typed.set_status(found.name, DatabaseStatus("Ready", address))
             print(f"{request.key} is ready at {address}", flush=True)
             return None

@@ -24,9 +24,8 @@ from proreus.client import (
     custom_resource,
     definition_of,
     register,
-    rules,
 )
-from proreus.client.typed_schema import schema_of
+from proreus.client.typed_schema import rules, schema_of
 from proreus.testing.server import running_server
 from tests.custom.operators import PATIENCE, PATIENCE_S
 from tests.running_server import RunningServer
@@ -115,7 +114,7 @@ async def test_informers_have_values_too() -> None:
             informer = proxies.informer(informers)
             informers.start()
             await informers.wait_for_cache_sync()
-            found = [proxies.of(obj) for obj in informer.lister.list()]
+            found = informer.list()
 
     assert [(one.name, one.value.spec.ports) for one in found] == [("a", [Port(80)])]
 

@@ -21,6 +21,7 @@ import proreus
 import proreus.client as api
 from proreus.client import Controller, LeaderElector, LeaseLock, SharedInformerFactory
 from proreus.client.controller.metrics import ControllerMetrics
+from proreus.client.typed_schema import rules
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
 from proreus.testing.tcp_proxy import TcpProxy
@@ -95,8 +96,10 @@ async def surroundings(server: RunningServer) -> AsyncIterator[dict[str, Any]]:
             "dataclass": dataclass,
             "elector": LeaderElector(LeaseLock(leases, "default", "x"), identity="me"),
             "field": field,
+            "informer": informers.informer("pods"),
             "leases": leases,
             "pod": {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}},
+            "rules": rules,
             "running_server": running_server,
             "server_port": int(server.url.rpartition(":")[2]),
             "workload": nothing,

@@ -19,8 +19,7 @@
     databases = Typed(client, Database, namespace="default")
     await databases.create("orders", Database(DatabaseSpec("postgres")))
 
-Informers come from ``databases.informer(informers)``, values of their objects from
-``databases.of`` or ``parse``.
+``databases.informer(informers)`` hands out values, too; ``databases.of`` makes one of any object.
 """
 
 from __future__ import annotations
@@ -28,17 +27,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.client.client import Client
 from proreus.client.resources.resource_client import ResourceClient
-from proreus.client.typed_schema import SchemaError, object_schema
+from proreus.client.schema_keywords import SchemaError
+from proreus.client.typed_models import is_model
+from proreus.client.typed_schema import object_schema
 from proreus.client.typed_values import field_names, from_wire, to_wire
 
 if TYPE_CHECKING:  # who uses no informer need not load it
-    from proreus.client.informer import SharedInformer, SharedInformerFactory
+    from proreus.client.informer import SharedInformerFactory
+    from proreus.client.typed_informer import TypedInformer
 
 T = TypeVar("T")
 _DEFINITIONS = "customresourcedefinitions.v1.apiextensions.k8s.io"
@@ -133,17 +135,36 @@ class Definition:
         }
 
 
+class DefinitionOptions(TypedDict, total=False):
+    """What ``custom_resource`` takes beside names: fields of ``Definition``."""
+
+    namespaced: bool
+    short_names: tuple[str, ...]
+    categories: tuple[str, ...]
+    columns: tuple[PrinterColumn, ...]
+    scale: Scale | None
+    status: bool
+
+
 def custom_resource(
-    *, group: str, version: str, kind: str = "", plural: str = "", **more: Any
+    *,
+    group: str,
+    version: str,
+    kind: str = "",
+    plural: str = "",
+    **more: Unpack[DefinitionOptions],
 ) -> Callable[[type[T]], type[T]]:
-    """Make a dataclass a custom resource. ``more``: further fields of ``Definition``.
+    """Make a dataclass, or a class of pydantic or msgspec, a custom resource.
 
     Raises SchemaError for types that have no schema, when the class is made.
     """
 
     def decorate(cls: type[T]) -> type[T]:
-        if not dataclasses.is_dataclass(cls):
-            raise SchemaError(f"{cls.__name__} is no dataclass: @custom_resource goes above it")
+        if not dataclasses.is_dataclass(cls) and not is_model(cls):
+            raise SchemaError(
+                f"{cls.__name__} is no dataclass: @custom_resource goes above it, or above a class "
+                "of pydantic or msgspec"
+            )
         named = kind or cls.__name__
         definition = Definition(
             group=group,
@@ -215,7 +236,7 @@ class Typed(Generic[T]):
 
     async def update(self, stored: Stored[T], value: T) -> Stored[T]:
         """Put a value in place of the one that was read; Conflict if it changed meanwhile."""
-        fields = {wire for _, wire in field_names(self._cls)}
+        fields = field_names(self._cls)
         kept = {key: item for key, item in stored.object.to_dict().items() if key not in fields}
         return self.of(await self.raw.replace({**kept, **to_wire(value)}))
 
@@ -233,9 +254,13 @@ class Typed(Generic[T]):
     async def delete(self, name: str) -> None:
         await self.raw.delete(name)
 
-    def informer(self, informers: SharedInformerFactory) -> SharedInformer:
-        """The informer of these objects; ``of`` makes values of what it has."""
-        return informers.informer(self._definition.resource, namespace=self._namespace)
+    def informer(self, informers: SharedInformerFactory) -> TypedInformer[T]:
+        """The informer of these objects; its handlers and its lister have values."""
+        from proreus.client.typed_informer import TypedInformer
+
+        namespace = self.raw.namespace if self._definition.namespaced else ""
+        found = informers.informer(self._definition.resource, namespace=namespace)
+        return TypedInformer(found, self.of)
 
     def of(self, obj: KubeObject) -> Stored[T]:
         """An object, e.g. from an informer, with its value."""

@@ -2,9 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypedDict
+
+
+class SchemaError(TypeError):
+    """A type that has no schema."""
+
+
+class SchemaWords(TypedDict, total=False):
+    """What ``checked`` takes, by keyword."""
+
+    title: str
+    description: str
+    format: str
+    type: str
+    pattern: str
+    nullable: bool
+    exclusiveMinimum: bool
+    exclusiveMaximum: bool
+    uniqueItems: bool
+    minimum: float
+    maximum: float
+    multipleOf: float
+    minLength: int
+    maxLength: int
+    minItems: int
+    maxItems: int
+    minProperties: int
+    maxProperties: int
+    enum: Sequence[Any]
+    required: Sequence[str]
+    allOf: Sequence[Any]
+    anyOf: Sequence[Any]
+    oneOf: Sequence[Any]
+    items: dict[str, Any]
+    properties: dict[str, Any]
+    externalDocs: dict[str, Any]
+    default: Any
+    example: Any
+    additionalProperties: Any
 
 
 def _is_text(value: Any) -> bool:

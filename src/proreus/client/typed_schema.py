@@ -8,6 +8,7 @@
     T | None                         a field that may be left out
     Any                              anything, kept as it is
     dataclasses                      objects; their docstrings become descriptions
+    classes of pydantic and msgspec  objects, as the library says
 
 Further words come by ``Annotated``: ``checked(minimum=1)``, ``Rule("self < 10")``,
 ``keyed_by("name")``, ``unique()``, ``atomic()``, ``named("podCIDR")``.
@@ -26,10 +27,21 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from proreus.api.json_types import Json, JsonObject
-from proreus.client.schema_keywords import keyword_fault
+from proreus.client.schema_keywords import SchemaError, SchemaWords, keyword_fault
+from proreus.client.typed_models import is_model, model_schema
 from proreus.client.typed_values import is_optional, name_on_wire, plain, to_wire
 
 T = TypeVar("T")
@@ -45,15 +57,11 @@ _SCALARS: dict[Any, JsonObject] = {
 }
 
 
-class SchemaError(TypeError):
-    """A type that has no schema."""
-
-
 class SchemaKeywords(dict[str, Any]):
     """Further words of a field's schema: ``Annotated[int, checked(minimum=1)]``."""
 
 
-def checked(**words: Any) -> SchemaKeywords:
+def checked(**words: Unpack[SchemaWords]) -> SchemaKeywords:
     """Words as schemas spell them: minimum, maxLength, pattern, description, enum, format…
 
     Raises SchemaError for a word that is none, and for a value that cannot be its.
@@ -122,8 +130,8 @@ def schema_of(kind: Any) -> JsonObject:
 
 
 def object_schema(kind: type) -> JsonObject:
-    """The schema of a dataclass. Raises SchemaError."""
-    return _object(kind, ())
+    """The schema of a class. Raises SchemaError."""
+    return _schema(kind, ())
 
 
 @lru_cache(maxsize=1024)
@@ -153,6 +161,8 @@ def _schema(kind: Any, inside: tuple[type, ...]) -> JsonObject:
         return dict(_SCALARS[kind])
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return _enumeration([one.value for one in kind])
+    if is_model(kind):
+        return model_schema(kind)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         return _object(kind, inside)
     raise SchemaError(f"{kind!r} has no schema: use dataclasses, scalars, lists, dicts or Any")

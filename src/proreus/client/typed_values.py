@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values.duration import format_duration, parse_duration
 from proreus.api.values.timestamp import format_micro_time, format_time, parse_time
+from proreus.client.typed_models import from_model_wire, is_model, model_fields, to_model_wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ def plain(kind: Any) -> Any:
 
 def to_wire(value: Any) -> Any:
     """JSON of a value; fields that are None are left out."""
+    if is_model(type(value)):
+        return to_model_wire(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             name: to_wire(item)
@@ -99,6 +102,9 @@ def from_wire(kind: Any, value: Any) -> Any:
         return {key: from_wire(get_args(kind)[1], item) for key, item in value.items()}
     if not isinstance(kind, type):
         return value
+    if is_model(kind):
+        known = model_fields(kind)
+        return from_model_wire(kind, {key: value[key] for key in value if key in known})
     if dataclasses.is_dataclass(kind):
         return _object(kind, value)
     return _scalar(kind, value)
@@ -126,9 +132,11 @@ def _object(kind: type, value: Json) -> Any:
     return kind(**given)
 
 
-def field_names(kind: type) -> list[tuple[str, str]]:
-    """The fields of a class, each with its name on the wire."""
-    return [(field, name) for field, name, _ in _fields(kind)]
+def field_names(kind: type) -> frozenset[str]:
+    """The fields of a class, by their names on the wire."""
+    if is_model(kind):
+        return model_fields(kind)
+    return frozenset(name for _, name, _ in _fields(kind))
 
 
 @lru_cache(maxsize=1024)

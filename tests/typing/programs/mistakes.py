@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from proreus.api.kinds.apps_v1 import Deployment
 from proreus.api.kinds.core_v1 import Container, Node, Pod, PodSpec
 from proreus.api.kinds.meta_v1 import ObjectMeta
-from proreus.client import Client, Controller, SharedInformerFactory
-from proreus.client.controller import Request
+from proreus.client import (
+    Client,
+    Controller,
+    Operator,
+    Reconciliation,
+    Request,
+    SharedInformerFactory,
+    Typed,
+    checked,
+    custom_resource,
+)
+
+
+@dataclass
+class SiteSpec:
+    replicas: int = 1
+
+
+@custom_resource(group="example.com", version="v1")
+@dataclass
+class Site:
+    spec: SiteSpec
 
 
 async def names(client: Client) -> None:
@@ -64,3 +86,21 @@ async def informers(client: Client) -> None:
 
 def of_node(node: Node) -> None:
     _ = node.name
+
+
+async def of_ones_own_kind(client: Client, informers: SharedInformerFactory) -> None:
+    sites = Typed(client, Site, "default")
+    await sites.create("a", SiteSpec())  # refused
+    _ = (await sites.get("a")).value.spec.replica  # refused
+    sites.informer(informers).add_handler(on_add=of_node)  # refused
+    checked(minimun=1)  # refused
+    checked(minLength="a")  # refused
+    custom_resource(group="example.com", version="v1", shortnames=("s",))  # refused
+
+
+operator = Operator("sites")
+
+
+@operator.reconciler(Site, own=["pods"])  # refused
+async def reconcile_site(found: Reconciliation[Site]) -> None:
+    _ = found.value.spec.replica  # refused

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import assert_type
+from dataclasses import dataclass
+from typing import Annotated, assert_type
+
+import msgspec
 
 from proreus.api.frozen import FrozenList
 from proreus.api.kinds.apps_v1 import Deployment, DeploymentSpec
@@ -14,15 +17,22 @@ from proreus.client import (
     Controller,
     KubeObject,
     Lister,
+    Notification,
+    Operator,
+    Reconciliation,
+    Request,
     ResourceClient,
     Result,
     RetryPolicy,
     SharedInformer,
     SharedInformerFactory,
+    Stored,
+    Typed,
+    Watch,
     WatchEvent,
+    checked,
+    custom_resource,
 )
-from proreus.client.controller import Request, Watch
-from proreus.client.informer import Notification
 
 
 async def verbs(client: Client) -> None:
@@ -111,6 +121,46 @@ async def of_any_kind(client: Client) -> None:
 
 async def first(resource: ResourceClient) -> KubeObject:
     return (await resource.list(limit=1)).items[0]
+
+
+class SiteSpec(msgspec.Struct, rename="camel"):
+    replicas: int = 1
+
+
+@custom_resource(group="example.com", version="v1", short_names=("site",))
+@dataclass
+class Site:
+    spec: SiteSpec
+    limit: Annotated[int, checked(minimum=1)] = 3
+
+
+async def of_ones_own_kind(client: Client, informers: SharedInformerFactory) -> None:
+    sites = Typed(client, Site, "default")
+    made = await sites.create("a", Site(SiteSpec(replicas=2)))
+    assert_type(made, Stored[Site])
+    assert_type(made.value.spec.replicas, int)
+    informer = sites.informer(informers)
+    informer.add_handler(on_add=site_came)
+    assert_type(informer.get("a", "default").value, Site)
+
+
+def site_came(site: Stored[Site]) -> None:
+    _ = (site.name, site.value.spec.replicas)
+
+
+operator = Operator("sites")
+
+
+@operator.reconciler(Site, owns=["deployments.apps"])
+async def reconcile_site(found: Reconciliation[Site]) -> Result | None:
+    assert_type(found.value.spec.replicas, int)
+    return None
+
+
+@operator.reconciler(Deployment)
+async def reconcile_deployment(found: Reconciliation[Deployment]) -> Result | None:
+    assert_type(found.value.spec.replicas, int | None)
+    return None
 
 
 def clients() -> None:

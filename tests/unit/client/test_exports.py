@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,12 @@ def test_the_homes_of_the_names_are_right() -> None:
         home = importlib.import_module(module)
         assert all(hasattr(home, name) for name in names)
     assert set(proreus.client._MODULE_OF) == set(proreus.client.__all__)
+
+
+def test_the_reference_has_every_public_name_once_and_no_other() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "client.md").read_text()
+
+    assert sorted(re.findall(r"^- `(\w+)`: ", page, re.M)) == sorted(proreus.client.__all__)
 
 
 def test_other_names_are_not_there() -> None:

@@ -25,12 +25,12 @@ from proreus.client import SchemaError, checked
 )
 def test_a_word_that_is_none_is_refused_with_the_right_spelling(word: str, meant: str) -> None:
     with pytest.raises(SchemaError, match=f"{word}' is no word of schemas; did you mean '{meant}'"):
-        checked(**{word: 1})
+        checked(**{word: 1})  # type: ignore[arg-type]  # no word is given
 
 
 def test_a_word_like_no_other_is_refused_without_advice() -> None:
     with pytest.raises(SchemaError, match=r"'zzz' is no word of schemas$"):
-        checked(zzz=1)
+        checked(zzz=1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

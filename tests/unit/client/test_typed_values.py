@@ -17,17 +17,13 @@ from proreus.client import (
     Rule,
     Scale,
     SchemaError,
-    atomic,
     checked,
     custom_resource,
     definition_of,
     keyed_by,
-    named,
-    rules,
-    unique,
 )
-from proreus.client.typed_schema import object_schema, schema_of
-from proreus.client.typed_values import from_wire, to_wire
+from proreus.client.typed_schema import atomic, object_schema, rules, schema_of, unique
+from proreus.client.typed_values import from_wire, named, to_wire
 from proreus.server.custom.definition.rules import DEFINITION
 from proreus.server.custom.definition.schema_rules import schema_violations
 from proreus.server.custom.schema.prune import prune

@@ -37,6 +37,7 @@ from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.signals import run_until_signal
 from proreus.aio.tasks import background, supervise
+from proreus.api.kinds.classes import KindClass
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
 from proreus.client.client import Client
@@ -55,6 +56,7 @@ from proreus.client.operator.endpoint import Probes, parse_address, serve
 from proreus.client.operator.logs import LogFormat, configure_logs
 from proreus.client.operator.reconciliation import Tools
 from proreus.client.operator.registration import ReconcilerOptions, Registering, Registration
+from proreus.client.resources.builtin import resource_name
 from proreus.net.client.transport_error import TransportError
 
 log = logging.getLogger(__name__)
@@ -129,12 +131,14 @@ class Operator:
         self, primary: str | type[Any], **options: Unpack[ReconcilerOptions]
     ) -> Registering[Any]:
         """Decorates the reconcile function, or class, of a kind: a resource as kubectl names it
-        (``websites.example.com``), or a class that is a custom resource."""
+        (``websites.example.com``), a class of ``api.kinds``, or one that is a custom resource."""
 
         def add(make: Callable[[], Any]) -> None:
             read: Callable[[KubeObject], Any] = _as_it_is
             resource = primary
-            if not isinstance(resource, str):
+            if isinstance(resource, KindClass):
+                resource = resource_name(resource)
+            elif not isinstance(resource, str):
                 kind = resource
                 resource, read = definition_of(kind).resource, lambda obj: parse(kind, obj)
                 self._kinds.append(kind)

@@ -1,7 +1,7 @@
 """A resumable watch: every change of a selection, in order, without a cache of its objects.
 
     async for event in client.core_v1.pods("default").events():
-        print(event.type, event.object.name)
+        print(event.type, event.object.name, …)
 
 Receives: lists and changes, from ``reflector``.  Hands on: ObjectEvent, to who iterates.
 It survives what happens to watches as an informer does. Where the server has forgotten the version
