@@ -56,34 +56,26 @@ class Records(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
 class Claims:
     """The claims of one range. ``holds`` says whether a stored service has a value, ``what`` is the
     name of a value in messages."""
 
-    def __init__(
-        self,
-        store: ResourceStore,
-        records: Records,
-        services: Collection,
-        clock: Clock,
-        holds: Holds,
-        what: str,
-    ) -> None:
-        self._store = store
-        self._records = records
-        self._services = services
-        self._clock = clock
-        self._holds = holds
-        self._what = what
+    store: ResourceStore
+    records: Records
+    services: Collection
+    clock: Clock
+    holds: Holds
+    what: str
 
     async def take(self, value: str, owner: str) -> int:
         """Returns the claim's revision. Raises Taken."""
-        claim = await self._records.write(value, owner, self._clock.now())
+        claim = await self.records.write(value, owner, self.clock.now())
         try:
-            return (await self._store.create(value, claim)).revision
+            return (await self.store.create(value, claim)).revision
         except KeyExists as found:
             # A service made anew under its old name takes up what it had before.
-            if await self._is_held(self._records.read(found.current.value), value, owner):
+            if await self._is_held(self.records.read(found.current.value), value, owner):
                 raise Taken from found
             expected = found.current.revision
 
@@ -93,19 +85,19 @@ class Claims:
             return claim
 
         try:
-            return (await self._store.guaranteed_update(value, take_over)).new.revision
+            return (await self.store.guaranteed_update(value, take_over)).new.revision
         except (RevisionConflict, KeyNotFound) as lost:
             raise Taken from lost
 
     async def take_any(self, values: Iterator[str], owner: str) -> tuple[str, int]:
         """The first that is free, and its claim's revision. Raises InternalError."""
         for count, value in enumerate(values, 1):
-            if self._records.is_free(value):
+            if self.records.is_free(value):
                 with suppress(Taken):
                     return value, await self.take(value, owner)
             if count % _PER_TURN == 0:
                 await asyncio.sleep(0)  # the range is nearly full, and others wait
-        raise InternalError.of(f"failed to allocate a {self._what}: range is full")
+        raise InternalError.of(f"failed to allocate a {self.what}: range is full")
 
     async def give_back(self, value: str, owner: str, revision: int) -> None:
         """Unless the stored service has it, or somebody took it over."""
@@ -116,15 +108,15 @@ class Claims:
         """The service does not have it any more; nothing happens if the claim is another's."""
 
         async def check(found: StoredValue) -> None:
-            if self._records.read(found.value).owner != owner:
+            if self.records.read(found.value).owner != owner:
                 raise PreconditionFailed(value, "owner", owner, "another")
 
         with suppress(KeyNotFound, PreconditionFailed):
-            await self._store.delete(value, validate=check)
+            await self.store.delete(value, validate=check)
 
     async def release_if_orphaned(self, stored: StoredValue) -> bool:
         """Whether its service is gone, or has another value, and the claim with it."""
-        value, claim = stored.key, self._records.read(stored.value)
+        value, claim = stored.key, self.records.read(stored.value)
         if not claim.owner or await self._is_held(claim, value, ""):
             return False
         await self._remove(value, Preconditions(resource_version=str(stored.revision)))
@@ -132,18 +124,18 @@ class Claims:
 
     async def is_had(self, value: str, owner: str) -> bool:
         """Whether the stored service has the value."""
-        stored = await self._services.store.get(owner)
-        return stored is not None and self._holds(self._services.decode(stored), value)
+        stored = await self.services.store.get(owner)
+        return stored is not None and self.holds(self.services.decode(stored), value)
 
     async def _remove(self, value: str, preconditions: Preconditions) -> None:
         with suppress(KeyNotFound, PreconditionFailed):
-            await self._store.delete(value, preconditions=preconditions)
+            await self.store.delete(value, preconditions=preconditions)
 
     async def _is_held(self, claim: ValueClaim, value: str, by_other_than: str) -> bool:
         if not claim.owner:
             return True
         if claim.owner == by_other_than:
             return False
-        if self._clock.now() - claim.since < SETTLE_S:
+        if self.clock.now() - claim.since < SETTLE_S:
             return True
         return await self.is_had(value, claim.owner)

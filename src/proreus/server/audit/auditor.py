@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
@@ -41,41 +42,37 @@ class AuditInvalid(ValueError):
     """What the options name cannot be used; the text says why in one sentence."""
 
 
+@dataclass(slots=True, eq=False)
 class Auditor:
     """A request ``begin``s; each stage of it is ``record``ed. Nothing waits or fails unless a back
     end is asked to block."""
 
-    def __init__(
-        self,
-        policy_file: FollowedFile[Policy],
-        backends: tuple[LogBackend | WebhookBackend, ...],
-        metrics: AuditMetrics,
-        clock: Clock,
-    ) -> None:
-        self._policy_file = policy_file
-        self._backends = backends
-        self._metrics = metrics
-        self._clock = clock
-        # Whether requests wait until their events are recorded.
-        self.blocks = any(backend.options.mode is not BackendMode.BATCH for backend in backends)
+    policy_file: FollowedFile[Policy]
+    backends: tuple[LogBackend | WebhookBackend, ...]
+    metrics: AuditMetrics
+    clock: Clock
+    blocks: bool = field(init=False)  # whether requests wait until their events are recorded
+
+    def __post_init__(self) -> None:
+        self.blocks = any(one.options.mode is not BackendMode.BATCH for one in self.backends)
 
     def begin(self, request: AuditedRequest) -> AuditEvent | None:
         """None: the policy does not want it recorded."""
-        recording = self._policy_file.value.evaluate(
+        recording = self.policy_file.value.evaluate(
             request.user, request.verb, request.target, request.path
         )
-        self._metrics.levels[recording.level] += 1
+        self.metrics.levels[recording.level] += 1
         if recording.level is Level.NONE:
             return None
-        return AuditEvent(recording, request, self._clock.now())
+        return AuditEvent(recording, request, self.clock.now())
 
     def record(self, event: AuditEvent, stage: Stage) -> None:
         if stage in event.recording.omit_stages:
             return
         is_first = stage is Stage.REQUEST_RECEIVED
-        line = event.encode(stage, None if is_first else self._clock.now())
-        self._metrics.events += 1
-        for backend in self._backends:
+        line = event.encode(stage, None if is_first else self.clock.now())
+        self.metrics.events += 1
+        for backend in self.backends:
             backlog = backend.backlog
             if backlog.event_bytes_max and len(line) > backlog.event_bytes_max:
                 self._offer_shortened(event, backlog)
@@ -86,7 +83,7 @@ class Auditor:
         """As ``record``, and wait until it is. Raises InternalError if that fails and must not."""
         strict = [
             backend.backlog
-            for backend in self._backends
+            for backend in self.backends
             if backend.options.mode is BackendMode.BLOCKING_STRICT
         ]
         before = [backlog.lost for backlog in strict]
@@ -94,11 +91,11 @@ class Auditor:
         await self.wait_recorded()
         # What others lost meanwhile counts too: the back end is failing.
         if before != [backlog.lost for backlog in strict]:
-            self._metrics.rejected += 1
+            self.metrics.rejected += 1
             raise InternalError.of("failed to store audit event")
 
     async def wait_recorded(self) -> None:
-        for backend in self._backends:
+        for backend in self.backends:
             if backend.options.mode is not BackendMode.BATCH:
                 await backend.backlog.wait_handled()
 
@@ -110,7 +107,7 @@ class Auditor:
             backlog.offer(line)
 
     def __repr__(self) -> str:
-        return f"<Auditor {self._policy_file.value!r}, {self._backends!r}>"
+        return f"<Auditor {self.policy_file.value!r}, {self.backends!r}>"
 
 
 @asynccontextmanager
