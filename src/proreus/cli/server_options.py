@@ -13,8 +13,21 @@ from proreus.cli.audit_options import audit_options
 from proreus.cli.authentication_options import authentication_options
 from proreus.cli.authorization_options import authorization_options
 from proreus.cli.options import Command, data_dir_option, duration, file_option, with_options
+from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.credentials import kubeconfig_file
+
+
+def _proxy_client(others: dict[str, Any]) -> PairFiles | None:
+    certificate = others.pop("proxy_client_cert_file")
+    key = others.pop("proxy_client_key_file")
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise click.UsageError(
+            "proxy-client-cert-file and proxy-client-key-file must be specified together"
+        )
+    return PairFiles(certificate, key)
 
 
 def server_options(command: Command) -> Command:
@@ -50,6 +63,7 @@ def server_options(command: Command) -> Command:
                 **others.pop("authorization"),
                 audit=others.pop("audit"),
                 authentication=others.pop("authentication"),
+                proxy_client=_proxy_client(others),
             )
         except ConfigInvalid as error:
             raise click.UsageError(str(error)) from error
@@ -73,4 +87,6 @@ def server_options(command: Command) -> Command:
         file_option("--encryption-provider-config", "What is encrypted before it is stored."),
         file_option("--kubeconfig", "Where to write it; default: in the data folder."),
         duration("--event-ttl", "1h", "How long events are kept."),
+        file_option("--proxy-client-cert-file", "For aggregated API servers; default: an own one."),
+        file_option("--proxy-client-key-file", "Its key."),
     )  # fmt: skip

@@ -20,28 +20,15 @@ from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
 from proreus.aio.turns import Turns
 from proreus.net.http1.server import HttpServer
-from proreus.net.tls.certificates import ensure_files
 from proreus.net.tls.contexts import server_context
 from proreus.net.tls.senders import Senders
 from proreus.server.admission.building import AdmissionInputs, BuiltAdmission
+from proreus.server.aggregation.building import Aggregation, AggregationInputs
 from proreus.server.audit.auditor import Auditor
-from proreus.server.authn.building import (
-    AuthenticationInputs,
-    BuiltAuthentication,
-    build_authentication,
-)
-from proreus.server.authn.options import AuthenticationInvalid
+from proreus.server.authn.building import BuiltAuthentication
 from proreus.server.authz.modes import AccessControl
-from proreus.server.config import ConfigInvalid, ServerConfig
-from proreus.server.credentials import (
-    ADMIN,
-    ADMIN_USER,
-    AdminCredentials,
-    admin_token,
-    tls_folder,
-    token_file,
-    write_kubeconfig,
-)
+from proreus.server.config import ServerConfig
+from proreus.server.credentials import AdminCredentials, token_file, write_kubeconfig
 from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.parts import CustomResources, with_definition_rules
 from proreus.server.custom.serving.openapi import PublishedSchemas
@@ -69,11 +56,17 @@ from proreus.server.http.stages.deadline import Deadlines
 from proreus.server.http.stages.shutdown import Shutdown
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Offload, open_offload
-from proreus.server.opening import make_admission, open_audit, open_authorization, open_storage
+from proreus.server.opening import (
+    make_admission,
+    make_authentication,
+    make_credentials,
+    open_audit,
+    open_authorization,
+    open_storage,
+)
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
-from proreus.server.registry.user import MASTERS
 from proreus.server.resource.conversion import conversion_among
 from proreus.server.start_parts import Reachability, StartParts
 from proreus.server.storage.health import readiness
@@ -81,8 +74,6 @@ from proreus.server.storage.interface import Storage
 from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.watch_cache.caches import WatchCaches
 
-_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-          "kubernetes.default.svc.cluster.local", "127.0.0.1", "::1")  # fmt: skip
 # What watchers of a busy server may not have received when it died; reading it takes 20 ms.
 _REMEMBERED = 1000
 
@@ -105,6 +96,10 @@ class ApiServer:
         self._shutdown = Shutdown()
         self._caches: WatchCaches | None = None
         self._kubelets: Kubelets | None = None
+        self._aggregation: Aggregation | None = None
+        self._own_address = OwnAddress(
+            self._port, (*self.config.advertise, self.config.advertise_address)
+        )
         self._credentials = AdminCredentials("")
 
     @property
@@ -161,6 +156,8 @@ class ApiServer:
             self._caches.close_watchers()
         if self._kubelets is not None:
             self._kubelets.end_streams()
+        if self._aggregation is not None:
+            self._aggregation.remotes.end_streams()
 
     async def _start(self, parts: AsyncExitStack) -> None:
         config = self.config
@@ -175,15 +172,18 @@ class ApiServer:
         with_definition_rules(self.catalog, offload.definitions)
         collections = Collections(stores, caches, kinds, conversions.convert)
         collections.serve_all(self.catalog)
-        self._credentials = self._make_credentials()
+        self._credentials = make_credentials(config, self.clock.now())
         deadlines = Deadlines(self.clock)
         access = await parts.enter_async_context(
             open_authorization(config, collections, self.metrics, self.clock, offload.queries)
         )
-        built = self._authentication(collections, offload)
+        built = make_authentication(
+            config, self._credentials, collections, offload, self.metrics, self.clock
+        )
         admission = self._admission(collections, kinds, conversions, offload, access)
+        aggregation = self._aggregation = self._make_aggregation(collections, offload)
         services = self._services(
-            collections, kinds, conversions, offload, built, access, admission
+            collections, kinds, conversions, offload, built, access, admission, aggregation
         )
         self._kubelets = services.kubelets
         parts.push_async_callback(services.kubelets.close)
@@ -203,13 +203,14 @@ class ApiServer:
         )
         http = self._bind(parts, pipeline, built, offload.turns)
         await own.make_objects()
+        await aggregation.local.ensure_built_in()
         await parts.enter_async_context(
             background(storage.run(), caches.run(), deadlines.run(), admission.run())
         )
         await caches.wait_ready()
         await parts.enter_async_context(built.running(offload))
         await custom.start()
-        await parts.enter_async_context(background(custom.run(), own.run()))
+        await parts.enter_async_context(background(custom.run(), own.run(), aggregation.run()))
         await self._listen(parts, http)
         parts.push_async_callback(own.withdraw)
 
@@ -257,25 +258,6 @@ class ApiServer:
         if config.kubeconfig is not None:
             write_kubeconfig(config.kubeconfig, self.url, known.authority, known.login())
 
-    def _make_credentials(self) -> AdminCredentials:
-        config = self.config
-        if config.data_dir is None:
-            return AdminCredentials(admin_token(None))
-        config.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        files = None
-        if config.tls:
-            hosts = [*_NAMES, *config.advertise, *filter(None, [config.advertise_address])]
-            if config.bind_address not in ("0.0.0.0", "::"):
-                hosts.append(config.bind_address)
-            files = ensure_files(
-                tls_folder(config.data_dir),
-                hosts,
-                admin=ADMIN,
-                groups=(MASTERS,),
-                now=self.clock.now(),
-            )
-        return AdminCredentials(admin_token(config.data_dir), files)
-
     def _services(
         self,
         collections: Collections,
@@ -285,6 +267,7 @@ class ApiServer:
         built: BuiltAuthentication,
         access: AccessControl,
         admission: BuiltAdmission,
+        aggregation: Aggregation,
     ) -> Services:
         files = self._credentials.tls
         return Services(
@@ -302,10 +285,9 @@ class ApiServer:
                 collections.named("", "v1", "nodes"),
                 files.kubelet_client if files else None,
                 self.clock,
-                OwnAddress(
-                    self._port, (*self.config.advertise, self.config.advertise_address)
-                ).includes,
+                self._own_address.includes,
             ),
+            remotes=aggregation.remotes,
             offload=offload,
             rendering=Rendering(offload, self.clock),
         )
@@ -330,27 +312,26 @@ class ApiServer:
         )
         return make_admission(self.config, inputs)
 
+    def _make_aggregation(self, collections: Collections, offload: Offload) -> Aggregation:
+        files = self._credentials.tls
+        identity = self.config.proxy_client or (files.front_proxy_client if files else None)
+        return Aggregation(
+            AggregationInputs(
+                catalog=self.catalog,
+                collections=collections,
+                registry=self.metrics,
+                clock=self.clock,
+                lane=offload.answers,
+                identity=identity,
+                is_own_address=self._own_address.includes,
+            )
+        )
+
     def _tls_context(self, built: BuiltAuthentication) -> ssl.SSLContext | None:
         tls = self._credentials.tls
         if tls is None:
             return None
         return server_context(tls.server, built.authorities, resumes=built.may_resume)
-
-    def _authentication(self, collections: Collections, offload: Offload) -> BuiltAuthentication:
-        folder, known = self.config.data_dir, self._credentials
-        inputs = AuthenticationInputs(
-            collections=collections,
-            clock=self.clock,
-            registry=self.metrics,
-            offload=offload,
-            users={**self.config.tokens, known.token: ADMIN_USER},
-            key_file=folder / "service-accounts.key" if folder is not None else None,
-            authority=known.tls.authority.certificate.read_text() if known.tls else "",
-        )
-        try:
-            return build_authentication(self.config.authentication, inputs)
-        except AuthenticationInvalid as error:
-            raise ConfigInvalid(str(error)) from error
 
     def _make_pipeline(
         self,
@@ -366,12 +347,14 @@ class ApiServer:
         documents = Documents(
             catalog=self.catalog,
             health=health,
-            openapi=OpenApi(self.catalog, self.clock, schemas, services.offload.answers),
+            openapi=OpenApi(
+                self.catalog, self.clock, schemas, services.offload.answers, services.remotes
+            ),
             openid=OpenId(services.service_accounts, address),
             metrics=self.metrics,
             address=address,
-            legacy=UnaggregatedDiscovery(self.catalog),
-            aggregated=AggregatedDiscovery(self.catalog),
+            legacy=UnaggregatedDiscovery(self.catalog, services.remotes.table),
+            aggregated=AggregatedDiscovery(self.catalog, services.remotes.table),
             rendering=services.rendering,
             fairness=self._fairness,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from proreus.api.values.names import parse_ip
 from proreus.net.addresses import is_loopback
+from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.admission.options import AdmissionOptions
 from proreus.server.audit.options import AuditOptions
 from proreus.server.authn.options import AuthenticationOptions
@@ -50,6 +51,7 @@ class ServerConfig:
     authorization_mode: tuple[str, ...] = (NODE, RBAC)  # authorizers, asked in this order
     authorization_webhook: WebhookFlags | None = None  # of the mode Webhook
     authorization_config: Path | None = None  # says which authorizers there are instead
+    proxy_client: PairFiles | None = None  # towards aggregated servers; None: one of its own
 
     def __post_init__(self) -> None:
         self._check_authorization()

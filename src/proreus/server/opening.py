@@ -1,4 +1,4 @@
-"""Opens the storage and the audit back ends that the configuration names."""
+"""Opens and makes what the configuration names: storage, audit, credentials, who decides."""
 
 from __future__ import annotations
 
@@ -8,19 +8,30 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
+from proreus.net.tls.certificates import ensure_files
 from proreus.server.admission.building import AdmissionInputs, BuiltAdmission, build_admission
 from proreus.server.audit.auditor import AuditInvalid, Auditor, open_auditor
+from proreus.server.authn.building import (
+    AuthenticationInputs,
+    BuiltAuthentication,
+    build_authentication,
+)
+from proreus.server.authn.options import AuthenticationInvalid
 from proreus.server.authz.configuration import AuthorizationOptions
 from proreus.server.authz.modes import AccessControl, open_access_control
 from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.config_files.fields import ConfigFileInvalid
+from proreus.server.credentials import ADMIN, ADMIN_USER, AdminCredentials, admin_token, tls_folder
 from proreus.server.offload import Offload, Runner
 from proreus.server.registry.collections import Collections
+from proreus.server.registry.user import MASTERS
 from proreus.server.resource import Resource
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.measured import MeasuredStorage, StorageRequests
 
 _FILE = "objects.db"
+_NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+          "kubernetes.default.svc.cluster.local", "127.0.0.1", "::1")  # fmt: skip
 
 
 @asynccontextmanager
@@ -115,4 +126,47 @@ def make_admission(config: ServerConfig, inputs: AdmissionInputs) -> BuiltAdmiss
     try:
         return build_admission(config.admission, inputs)
     except ConfigFileInvalid as error:
+        raise ConfigInvalid(str(error)) from error
+
+
+def make_credentials(config: ServerConfig, now: float) -> AdminCredentials:
+    if config.data_dir is None:
+        return AdminCredentials(admin_token(None))
+    config.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    files = None
+    if config.tls:
+        hosts = [*_NAMES, *config.advertise, *filter(None, [config.advertise_address])]
+        if config.bind_address not in ("0.0.0.0", "::"):
+            hosts.append(config.bind_address)
+        files = ensure_files(
+            tls_folder(config.data_dir), hosts, admin=ADMIN, groups=(MASTERS,), now=now
+        )
+    return AdminCredentials(admin_token(config.data_dir), files)
+
+
+def make_authentication(
+    config: ServerConfig,
+    known: AdminCredentials,
+    collections: Collections,
+    offload: Offload,
+    registry: CollectorRegistry,
+    clock: Clock,
+) -> BuiltAuthentication:
+    """Raises ConfigInvalid."""
+    folder, own_proxy = config.data_dir, ""
+    if known.tls is not None and config.proxy_client is None:
+        own_proxy = known.tls.front_proxy_authority.certificate.read_text()
+    inputs = AuthenticationInputs(
+        collections=collections,
+        clock=clock,
+        registry=registry,
+        offload=offload,
+        users={**config.tokens, known.token: ADMIN_USER},
+        key_file=folder / "service-accounts.key" if folder is not None else None,
+        authority=known.tls.authority.certificate.read_text() if known.tls else "",
+        front_proxy_authority=own_proxy,
+    )
+    try:
+        return build_authentication(config.authentication, inputs)
+    except AuthenticationInvalid as error:
         raise ConfigInvalid(str(error)) from error

@@ -47,6 +47,7 @@ class Route:
     server_hostname: str | None = None  # what the certificate must name, if not the URL's host
     proxy: str | None = None
     compressed: bool = True  # ask for gzip
+    decompress: bool = True  # what comes compressed; else it is left as it came
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     # Asked when a write has its connection and nothing of it has been sent; False: it is not.
     permit: Callable[[], bool] | None = None

@@ -60,6 +60,10 @@ class Headers:
         wanted = name.lower()
         return [value for known, value in self._pairs if known == wanted]
 
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """All of them, with names in lower case."""
+        return self._pairs
+
     def __repr__(self) -> str:
         return repr(self._pairs)
 
@@ -237,6 +241,7 @@ def _session(route: Route, dropped: Dropped, *, limit: int) -> aiohttp.ClientSes
         read_bufsize=_READ_BUFFER_BYTES,
         max_line_size=_HEADER_BYTES_MAX,
         max_field_size=_HEADER_BYTES_MAX,
+        auto_decompress=route.decompress,
         headers={"Accept-Encoding": "gzip" if route.compressed else "identity"},
         skip_auto_headers=("Content-Type", "Accept"),
     )

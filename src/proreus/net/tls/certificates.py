@@ -16,6 +16,7 @@ from typing import Any
 from proreus.net.tls.key_pairs import PairFiles, UnusableFiles
 
 KUBELET_CLIENT = "kube-apiserver-kubelet-client"  # Kubernetes' own name for it
+FRONT_PROXY_CLIENT = "front-proxy-client"  # kubeadm's name
 _RENEW_BEFORE_DAYS = 30
 
 
@@ -27,6 +28,10 @@ class TlsFiles:
     server: PairFiles
     admin: PairFiles
     kubelet_client: PairFiles  # the server's, towards kubelets
+    # The server's, towards servers of further APIs, which believe its holder who asks: of an
+    # authority of its own, so that no other certificate can be taken for it.
+    front_proxy_authority: PairFiles
+    front_proxy_client: PairFiles
 
 
 def ensure_files(
@@ -37,10 +42,13 @@ def ensure_files(
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     files = TlsFiles(
         authority=authority_files(folder),
-        server=PairFiles(folder / "server.crt", folder / "server.key"),
-        admin=PairFiles(folder / "admin.crt", folder / "admin.key"),
-        kubelet_client=PairFiles(folder / "kubelet-client.crt", folder / "kubelet-client.key"),
+        server=_pair_files(folder, "server"),
+        admin=_pair_files(folder, "admin"),
+        kubelet_client=_pair_files(folder, "kubelet-client"),
+        front_proxy_authority=_pair_files(folder, "front-proxy-ca"),
+        front_proxy_client=_pair_files(folder, FRONT_PROXY_CLIENT),
     )
+    _ensure_front_proxy(files, now)
     is_known = files.authority.certificate.exists() and files.authority.key.exists()
     if is_known:
         authority = files.authority.read()
@@ -69,14 +77,30 @@ def ensure_files(
     return files
 
 
+def _ensure_front_proxy(files: TlsFiles, now: float) -> None:
+    authority, client = files.front_proxy_authority, files.front_proxy_client
+    has_authority = _is_usable(authority, now, ())
+    if has_authority and _is_usable(client, now, ()):
+        return
+    from proreus.net.tls import issuing
+
+    if not has_authority:
+        authority.write(issuing.make_authority("front-proxy", now=now))
+    client.write(issuing.issue_client(authority.read(), FRONT_PROXY_CLIENT, (), now=now))
+
+
+def _pair_files(folder: Path, name: str) -> PairFiles:
+    return PairFiles(folder / f"{name}.crt", folder / f"{name}.key")
+
+
 def authority_files(folder: Path) -> PairFiles:
-    return PairFiles(folder / "ca.crt", folder / "ca.key")
+    return _pair_files(folder, "ca")
 
 
 def ensure_self_signed(folder: Path, name: str, hosts: Sequence[str], *, now: float) -> PairFiles:
     """Find or make a server certificate that no authority known to clients has signed."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    files = PairFiles(folder / f"{name}.crt", folder / f"{name}.key")
+    files = _pair_files(folder, name)
     if not _is_usable(files, now, hosts):
         from proreus.net.tls import issuing
 

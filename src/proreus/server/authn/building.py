@@ -45,6 +45,7 @@ class AuthenticationInputs:
     users: Mapping[str, User]  # by their tokens
     key_file: Path | None  # for a key of the server's own
     authority: str = ""
+    front_proxy_authority: str = ""  # of the certificate that this server shows to others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +114,7 @@ def build_authentication(
         service_accounts=accounts,
         authorities=(clients + proxies).pem,
         may_resume=proxy_options is None,
-        trust=trust_data(clients, proxies, proxy_options),
+        trust=trust_data(clients, proxies, proxy_options, inputs.front_proxy_authority),
         issuers=issuers,
         webhook=webhook,
     )

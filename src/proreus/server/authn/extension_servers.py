@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from proreus.aio.clock import Clock
 from proreus.api.status import AlreadyExists, Conflict, NotFound
 from proreus.api.wire import json
+from proreus.net.tls.certificates import FRONT_PROXY_CLIENT
 from proreus.server.authn.authorities import Authorities
 from proreus.server.authn.options import RequestHeaderOptions
 from proreus.server.registry.collections import Collections
@@ -20,22 +21,41 @@ from proreus.server.registry.verbs.update import update
 from proreus.server.registry.write import Write
 
 NAME = "extension-apiserver-authentication"
+# What this server sends; these are the names in clusters made by kubeadm.
+_OWN_LISTS: Mapping[str, tuple[str, ...]] = {
+    "allowed-names": (FRONT_PROXY_CLIENT,),
+    "extra-headers-prefix": ("X-Remote-Extra-",),
+    "group-headers": ("X-Remote-Group",),
+    "uid-headers": ("X-Remote-Uid",),
+    "username-headers": ("X-Remote-User",),
+}
 _CLIENTS, _PROXIES = "client-ca-file", "requestheader-client-ca-file"
 
 
 def trust_data(
-    clients: Authorities, proxies: Authorities, options: RequestHeaderOptions | None
+    clients: Authorities,
+    proxies: Authorities,
+    options: RequestHeaderOptions | None,
+    own_proxy: str = "",
 ) -> dict[str, str]:
+    """``own_proxy``: the authority (PEM) of a front-proxy certificate that this server made; it is
+    trusted by those who read this, and not by this server."""
     data = {_CLIENTS: clients.pem} if clients.pem else {}
-    if options is None:
+    if own_proxy:
+        proxies += Authorities.parse(own_proxy)
+    if options is not None:
+        names = options.allowed_names
+        lists: Mapping[str, tuple[str, ...]] = {
+            "allowed-names": (*names, FRONT_PROXY_CLIENT) if names and own_proxy else names,
+            "extra-headers-prefix": options.extra_headers_prefix,
+            "group-headers": options.group_headers,
+            "uid-headers": options.uid_headers,
+            "username-headers": options.username_headers,
+        }
+    elif own_proxy:
+        lists = _OWN_LISTS
+    else:
         return data
-    lists = {
-        "allowed-names": options.allowed_names,
-        "extra-headers-prefix": options.extra_headers_prefix,
-        "group-headers": options.group_headers,
-        "uid-headers": options.uid_headers,
-        "username-headers": options.username_headers,
-    }
     named = {
         f"requestheader-{name}": json.encode(list(values)).decode()
         for name, values in lists.items()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.server.discovery.api_services import ApiServices
 from proreus.server.discovery.document import CatalogSnapshot, CurrentSnapshot, Document
-from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.registry.catalog import Catalog
 from proreus.server.resource import Resource
 
@@ -14,8 +14,8 @@ from proreus.server.resource import Resource
 class AggregatedDiscovery:
     """The core group stands alone under ``/api``, all others under ``/apis``."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._state = CurrentSnapshot(catalog)
+    def __init__(self, catalog: Catalog, api_services: ApiServices | None = None) -> None:
+        self._state = CurrentSnapshot(catalog, api_services)
 
     def core(self) -> Document:
         served = self._state.now()
@@ -32,7 +32,7 @@ def _build(served: CatalogSnapshot, *, core: bool) -> Document:
             "metadata": {"name": group} if group else {},
             "versions": [_version(served, GroupVersion(group, version)) for version in versions],
         }
-        for group, versions in groups_in_order(served.resources)
+        for group, versions in served.groups()
         if core == (group == "")
     ]
     return Document.of(
@@ -46,8 +46,13 @@ def _build(served: CatalogSnapshot, *, core: bool) -> Document:
 
 
 def _version(served: CatalogSnapshot, group_version: GroupVersion) -> dict[str, Any]:
-    found = sorted(served.of(group_version), key=lambda resource: resource.plural)
-    resources = [_resource(resource) for resource in found]
+    remote = served.remote.get(group_version)
+    if remote is not None:
+        freshness = "Current" if remote.is_current else "Stale"
+        found: dict[str, Any] = {"version": group_version.version, "freshness": freshness}
+        return found | ({"resources": list(remote.resources)} if remote.resources else {})
+    own = sorted(served.of(group_version), key=lambda resource: resource.plural)
+    resources = [_resource(resource) for resource in own]
     return {"version": group_version.version, "resources": resources, "freshness": "Current"}
 
 

@@ -11,18 +11,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
+from proreus.server.discovery.api_services import ApiServices
 from proreus.server.discovery.document import CatalogSnapshot, CurrentSnapshot, Document
 from proreus.server.discovery.openapi import gnostic
 from proreus.server.discovery.openapi.discovery_paths import discovery_path
+from proreus.server.discovery.openapi.merging import RemoteSpec, merged
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
 from proreus.server.discovery.openapi.parameters import Parameter
 from proreus.server.discovery.openapi.schemas import REF, SchemaSource, closure
 from proreus.server.discovery.openapi.shared_parameters import SharedParameters
 from proreus.server.discovery.openapi_v3 import SECURITY, extensions, schema_names
-from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.discovery.version import GIT_VERSION
 from proreus.server.registry.catalog import Catalog
 
+RemoteSpecs = tuple[RemoteSpec, ...]
 _REF_V2 = "#/definitions/"
 _SHAPES = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "string"},
@@ -35,21 +37,30 @@ _CODES = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized
 
 
 class OpenApiV2:
-    def __init__(self, catalog: Catalog, source: SchemaSource) -> None:
-        self._state = CurrentSnapshot(catalog)
+    def __init__(
+        self, catalog: Catalog, source: SchemaSource, api_services: ApiServices | None = None
+    ) -> None:
+        self._state = CurrentSnapshot(catalog, api_services)
         self._source = source
 
-    def document(self) -> Document:
+    def document(self, remote: RemoteSpecs = ()) -> Document:
+        """``remote``: documents of other servers, of whose paths it has some."""
         served = self._state.now()
-        return served.once("json", lambda: Document.of(self._build(served)))
+        return served.latest("json", remote, lambda: Document.of(self._whole(served, remote)))
 
-    def protobuf(self) -> bytes:
+    def protobuf(self, remote: RemoteSpecs = ()) -> bytes:
         served = self._state.now()
-        return served.once("protobuf", lambda: gnostic.encode_v2(self._build(served)))
+        return served.latest(
+            "protobuf", remote, lambda: gnostic.encode_v2(self._whole(served, remote))
+        )
+
+    def _whole(self, served: CatalogSnapshot, remote: RemoteSpecs) -> dict[str, Any]:
+        own = self._build(served)
+        return merged(own, remote) if remote else own
 
     def _build(self, served: CatalogSnapshot) -> dict[str, Any]:
         items = [discovery_path("api"), discovery_path("apis"), discovery_path("version")]
-        for group, versions in groups_in_order(served.resources):
+        for group, versions in served.own_groups():
             items += [discovery_path(f"apis/{group}")] if group else []
             items += [discovery_path(GroupVersion(group, v).path.lstrip("/")) for v in versions]
         for resource in served.resources:

@@ -12,6 +12,7 @@ from typing import Any
 
 from proreus.api.group_version import GroupVersion
 from proreus.api.wire import json
+from proreus.server.discovery.api_services import ApiServices
 from proreus.server.discovery.document import (
     CatalogSnapshot,
     CurrentSnapshot,
@@ -24,7 +25,6 @@ from proreus.server.discovery.openapi.discovery_paths import discovery_path, gro
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
 from proreus.server.discovery.openapi.parameters import Parameter
 from proreus.server.discovery.openapi.schemas import REF, SchemaSource, closure
-from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.discovery.version import GIT_VERSION
 from proreus.server.registry.catalog import Catalog
 from proreus.server.resource import Resource
@@ -42,8 +42,10 @@ SECURITY = {
 class OpenApiV3:
     """Keys are paths without their leading slash: ``api/v1``, ``apis/apps``, ``version``."""
 
-    def __init__(self, catalog: Catalog, source: SchemaSource) -> None:
-        self._state = CurrentSnapshot(catalog)
+    def __init__(
+        self, catalog: Catalog, source: SchemaSource, api_services: ApiServices | None = None
+    ) -> None:
+        self._state = CurrentSnapshot(catalog, api_services)
         self._source = source
 
     def index(self) -> Document:
@@ -99,10 +101,11 @@ def _is_custom(resources: list[Resource]) -> bool:
 
 
 def _index(served: CatalogSnapshot) -> Document:
-    paths = {
-        key: {"serverRelativeURL": f"/openapi/v3/{key}?hash={tag}"}
-        for key, tag in _hashes(served).items()
-    }
+    urls = {key: f"/openapi/v3/{key}?hash={tag}" for key, tag in _hashes(served).items()}
+    for where, remote in served.remote.items():
+        if remote.openapi_url:
+            urls[where.path.lstrip("/")] = remote.openapi_url
+    paths = {key: {"serverRelativeURL": urls[key]} for key in sorted(urls)}
     return Document.of({"paths": paths})
 
 
@@ -112,7 +115,7 @@ def _hashes(served: CatalogSnapshot) -> dict[str, str]:
 
 def _keys(served: CatalogSnapshot) -> list[str]:
     keys = ["api", "apis", "version"]
-    for group, versions in groups_in_order(served.resources):
+    for group, versions in served.own_groups():
         if group:
             keys.append(f"apis/{group}")
         keys += [GroupVersion(group, version).path.lstrip("/") for version in versions]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
+from proreus.server.discovery.api_services import ApiServices
 from proreus.server.discovery.document import CatalogSnapshot, CurrentSnapshot, Document
-from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.discovery.storage_version import storage_version_hash
 from proreus.server.registry.catalog import Catalog
 from proreus.server.resource import Resource, Subresource
@@ -15,8 +15,8 @@ from proreus.server.resource import Resource, Subresource
 class UnaggregatedDiscovery:
     """``/api``, ``/apis``, ``/apis/<group>`` and the lists of resources below them."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._state = CurrentSnapshot(catalog)
+    def __init__(self, catalog: Catalog, api_services: ApiServices | None = None) -> None:
+        self._state = CurrentSnapshot(catalog, api_services)
 
     def api_versions(self, server_address: str) -> Document:
         """``GET /api``. The address is the one the client reached us by."""
@@ -41,19 +41,18 @@ class UnaggregatedDiscovery:
         return served.once(("group", name), lambda: _group_document(served, name))
 
     def resources(self, group_version: GroupVersion) -> Document | None:
-        """``GET /api/v1`` or ``/apis/<group>/<version>``."""
+        """``GET /api/v1`` or ``/apis/<group>/<version>``, of this server's own."""
         served = self._state.now()
         return served.once(group_version, lambda: _resource_list(served, group_version))
 
 
 def _group_list(served: CatalogSnapshot) -> Document:
-    ordered = groups_in_order(served.resources)
-    groups = [_group(name, versions) for name, versions in ordered if name]
+    groups = [_group(name, versions) for name, versions in served.groups(by_service=True) if name]
     return Document.of({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
 
 def _group_document(served: CatalogSnapshot, name: str) -> Document | None:
-    versions = dict(groups_in_order(served.resources)).get(name)
+    versions = dict(served.groups()).get(name)
     if versions is None or not name:
         return None
     return Document.of({"kind": "APIGroup", "apiVersion": "v1", **_group(name, versions)})

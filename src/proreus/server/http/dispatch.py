@@ -1,8 +1,7 @@
 """From an authorized request to its handler: by verb, subresource, or what its kind declares.
 
-All that the server answers is chosen in ``Dispatch.__call__``: documents, resources, or nothing. A
-group that another API server serves (an APIService) would be a further ``router.RouteResult``, and
-be proxied there.
+All that the server answers is chosen in ``Dispatch.__call__``: documents, resources, what another
+API server serves (``server/aggregation``), or nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from proreus.api.status import MethodNotAllowed, NotAcceptable
-from proreus.api.wire.path import ApiPath
+from proreus.api.wire.path import ApiPath, Path
 from proreus.net.http1.messages import Answer, Response
+from proreus.server.aggregation.remote import Remote
 from proreus.server.http.documents import Documents
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers import subresources
+from proreus.server.http.handlers.aggregated import hand_through
 from proreus.server.http.handlers.answers import compressed, is_large
 from proreus.server.http.handlers.component_statuses import get_status, list_statuses
 from proreus.server.http.handlers.create import create
@@ -73,9 +74,12 @@ class Dispatch:
         self._services = services
         self._documents = documents
         self._router = Router(services.catalog)
+        self._remotes = services.remotes
 
     async def __call__(self, exchange: Exchange) -> Answer:
         target = exchange.target
+        if self._remotes and (remote := self._remote(target)) is not None:
+            return await hand_through(self._services, exchange, remote)
         if not isinstance(target, ApiPath):
             return await self._documents.answer(exchange, target.parts)
         route = self._router.route(exchange.method, target)
@@ -90,6 +94,18 @@ class Dispatch:
         if isinstance(answer, Response) and is_large(answer.body):
             return await compressed(self._services, exchange, answer)
         return answer
+
+    def _remote(self, target: Path) -> Remote | None:
+        """The group version's server, if it is another one; also for the version's documents."""
+        if isinstance(target, ApiPath):
+            return self._remotes.find(target.group, target.version)
+        match target.parts:
+            case ("apis", group, version, *_) | ("openapi", "v3", "apis", group, version):
+                return self._remotes.find(group, version)
+            case ("api", version, *_) | ("openapi", "v3", "api", version):
+                return self._remotes.find("", version)
+            case _:
+                return None
 
 
 def _check_media(exchange: Exchange, route: ResourceRoute, accept: str) -> None:

@@ -162,6 +162,8 @@ class Documents:
         for resource in self.catalog:
             if resource.group:
                 yield from (f"/apis/{resource.group}", resource.group_version.path)
+        for where in self.openapi.remotes.table.remote:
+            yield from (f"/apis/{where.group}", where.path)
         for name, checks in self.health.checks.items():
             yield f"/{name}"
             for check in checks:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from proreus.api.wire.path import ApiPath, Path, split, unescape
 from proreus.api.wire.query import Query, first, parse_query
@@ -11,6 +13,9 @@ from proreus.net.http1.messages import Request, Response
 from proreus.server.audit.event import AuditEvent
 from proreus.server.http.seats import NO_SEAT, Seat
 from proreus.server.registry.user import ANONYMOUS, User
+
+if TYPE_CHECKING:
+    from proreus.server.http.stages.deadline import Deadline
 
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
@@ -34,6 +39,7 @@ class Exchange:
         "audit",
         "audit_id",
         "body_bytes",
+        "deadline",
         "flow_headers",
         "headers",
         "is_long_running",
@@ -64,6 +70,7 @@ class Exchange:
         self.body_bytes = -1  # of its body, once that is read
         self.passed_at = 0.0  # when it left the last stage, by a monotonic clock
         self.audit: AuditEvent | None = None  # None: the request is not recorded
+        self.deadline: Deadline | None = None
         self._query: Query | None = None
         self.verb = self._verb()
         # Not bound by the deadline, nor by the limits on requests in progress.
@@ -80,6 +87,11 @@ class Exchange:
     def warn(self, text: str) -> None:
         if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:
             self.warnings.append(text)
+
+    def lift_deadline(self) -> None:
+        """The request has become a stream."""
+        if self.deadline is not None:
+            self.deadline.ends = math.inf
 
     def user_agent(self) -> str:
         return self.headers.get("User-Agent", "")

@@ -8,21 +8,20 @@ authorized. Its certificate is not verified: it is self-signed, as by Kubernetes
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
     asynccontextmanager,
-    contextmanager,
 )
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from proreus.aio.clock import Clock, deadline
+from proreus.aio.current_tasks import CurrentTasks
 from proreus.api.group_version import GroupResource
 from proreus.api.status import ApiError, BadRequest, InternalError, NotFound, PlainError
 from proreus.api.wire import json
@@ -106,12 +105,11 @@ class Kubelets:
         self._identity = identity
         self._is_own_address = is_own_address
         self._http: HttpClient | None = None
-        self._streaming: set[asyncio.Task[Any]] = set()
+        self._streaming = CurrentTasks()
 
     def end_streams(self) -> None:
         """Cancel all streams: a log that is followed would not end by itself."""
-        for task in self._streaming:
-            task.cancel()
+        self._streaming.cancel_all()
 
     async def of_node(self, name: str) -> KubeletAddress:
         """Raises NotFound, PlainError if the node has no address, BadRequest if that is none."""
@@ -131,7 +129,7 @@ class Kubelets:
         patience_s: float | None = ANSWER_S,
     ) -> AsyncIterator[ByteStream]:
         """Raises TransportError, also if the answer does not begin in time; BadRequest."""
-        with self._counted():
+        with self._streaming.counted():
             asked = self._client().stream(method, url, headers, body)
             try:
                 async with self._in_time(asked, url, patience_s) as answer:
@@ -142,7 +140,7 @@ class Kubelets:
     @asynccontextmanager
     async def websocket(self, url: str, protocols: Sequence[str]) -> AsyncIterator[ClientWebSocket]:
         """Raises TransportError, UpgradeRefused."""
-        with self._counted():
+        with self._streaming.counted():
             asked = self._client().websocket(
                 url, {}, protocols, message_bytes_max=STREAM_PIECE_BYTES_MAX
             )
@@ -165,16 +163,6 @@ class Kubelets:
             except TimeoutError as late:
                 raise TransportTimeout(url, _NO_ANSWER) from late
             yield answer
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        task = asyncio.current_task()
-        assert task is not None, "a request is served by a task"
-        self._streaming.add(task)
-        try:
-            yield
-        finally:
-            self._streaming.discard(task)
 
     def _client(self) -> HttpClient:
         if self._http is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from proreus.aio.clock import Clock
 from proreus.api.wire.query import first
 from proreus.net.http1.messages import Answer, Response
+from proreus.server.aggregation.remotes import Remotes
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import accepted_type
 from proreus.server.offload import Lane
@@ -30,8 +31,16 @@ _IMMUTABLE = ("Cache-Control", "public, immutable")
 class OpenApi:
     """The documents are built, off the loop, when first asked for."""
 
-    def __init__(self, catalog: Catalog, clock: Clock, schemas: SchemaSource, lane: Lane) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        clock: Clock,
+        schemas: SchemaSource,
+        lane: Lane,
+        remotes: Remotes,
+    ) -> None:
         self._catalog = catalog
+        self.remotes = remotes
         self._lane = lane
         self._clock = clock
         self._schemas = schemas
@@ -57,10 +66,11 @@ class OpenApi:
         )
         if kind is None:
             return Response(406, (*exchange.head()[:2], vary), b"")
+        remote = await self.remotes.openapi_specs() if self.remotes else ()
         if kind == _JSON:
-            body = (await self._lane.run(lambda: self._as_v2().document())).body
+            body = (await self._lane.run(lambda: self._as_v2().document(remote))).body
         else:
-            body, kind = await self._lane.run(lambda: self._as_v2().protobuf()), _V2
+            body, kind = await self._lane.run(lambda: self._as_v2().protobuf(remote)), _V2
         return Response(200, exchange.head(vary, content=("Content-Type", kind)), body)
 
     async def _document(self, exchange: Exchange, key: str) -> Answer:
@@ -100,12 +110,12 @@ class OpenApi:
         if self._v3 is None:
             from proreus.server.discovery.openapi_v3 import OpenApiV3
 
-            self._v3 = OpenApiV3(self._catalog, self._schemas)
+            self._v3 = OpenApiV3(self._catalog, self._schemas, self.remotes.table)
         return self._v3
 
     def _as_v2(self) -> OpenApiV2:
         if self._v2 is None:
             from proreus.server.discovery.openapi_v2 import OpenApiV2
 
-            self._v2 = OpenApiV2(self._catalog, self._schemas)
+            self._v2 = OpenApiV2(self._catalog, self._schemas, self.remotes.table)
         return self._v2

@@ -31,7 +31,7 @@ class ResourceRoute(NamedTuple):
     is_legacy_watch: bool = False
 
 
-# What a path leads to. A group served by another API server would be a third case.
+# What a path leads to.
 RouteResult = ResourceRoute | PageNotFound
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
+from proreus.server.aggregation.remotes import Remotes
 from proreus.server.authn.chain import Authentication
 from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authz.authorizer import Authorization
@@ -34,6 +35,7 @@ class Services:
     authorization: Authorization
     service_accounts: ServiceAccountTokens
     kubelets: Kubelets
+    remotes: Remotes
     offload: Offload
     rendering: Rendering
 

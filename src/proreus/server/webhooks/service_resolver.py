@@ -30,23 +30,27 @@ class ServiceResolver:
 
     def resolve(self, service: ServiceReference) -> tuple[str, int]:
         """Host and port. Raises UnresolvedService."""
+        return self.resolve_all(service)[0]
+
+    def resolve_all(self, service: ServiceReference) -> list[tuple[str, int]]:
+        """Every host and port that answers for it, at least one. Raises UnresolvedService."""
         namespace, name, port = service.namespace, service.name, service.port
         found = self._services.cache.peek(f"{namespace}/{name}")
         if found is None:
             raise UnresolvedService(f'service "{name}" not found')
         spec = splice.decode_item(found.item).get("spec") or {}
         if spec.get("type") == "ExternalName":
-            return spec["externalName"], port
+            return [(spec["externalName"], port)]
         ports = [one for one in spec.get("ports") or () if one.get("port") == port]
         if not ports:
             raise UnresolvedService(f'no service port {port} found for service "{name}"')
         port_name = ports[0].get("name") or ""
-        for address in self._addresses(namespace, name, port_name):
-            return address
+        if behind := list(self._addresses(namespace, name, port_name)):
+            return behind
         cluster_ip = spec.get("clusterIP") or ""
         if cluster_ip in ("", "None"):
             raise UnresolvedService(f'no endpoints available for service "{name}"')
-        return cluster_ip, port
+        return [(cluster_ip, port)]
 
     def _addresses(self, namespace: str, name: str, port_name: str) -> Iterator[tuple[str, int]]:
         for cached in self._slices.cache.peek_all(namespace) or ():

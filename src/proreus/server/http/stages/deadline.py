@@ -26,7 +26,7 @@ def limit_time(deadlines: Deadlines, clock: Clock, proceed: Next) -> Next:
         if exchange.is_long_running:
             return await proceed(exchange)
         limit_s = _TIMEOUT_S if exchange.is_read else _WRITE_TIMEOUT_S
-        entry = deadlines.begin(limit_s)
+        entry = exchange.deadline = deadlines.begin(limit_s)
         try:
             if "timeout" in exchange.request.raw_query:
                 async with deadline(clock, _asked_timeout(exchange, limit_s)):

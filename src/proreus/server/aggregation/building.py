@@ -1,0 +1,67 @@
+"""Builds the parts of aggregation for the server's ``app``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry
+
+from proreus.aio.clock import Clock
+from proreus.net.tls.key_pairs import PairFiles
+from proreus.server.aggregation.api_service import REGISTRATION
+from proreus.server.aggregation.backend import Surroundings
+from proreus.server.aggregation.local_services import LocalApiServices
+from proreus.server.aggregation.metrics import AggregationMetrics
+from proreus.server.aggregation.remote import RemoteParts
+from proreus.server.aggregation.remotes import BehindServices, Remotes
+from proreus.server.aggregation.statuses import Statuses
+from proreus.server.discovery.api_services import ApiServices
+from proreus.server.offload import Lane
+from proreus.server.registry.catalog import Catalog
+from proreus.server.registry.collections import Collections
+
+_CHECKS_AT_ONCE = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregationInputs:
+    """``identity``: the front-proxy certificate; without one other servers see nobody.
+    ``is_own_address`` (IP address, port): whether this server itself listens there."""
+
+    catalog: Catalog  # of built-in kinds
+    collections: Collections
+    registry: CollectorRegistry
+    clock: Clock
+    lane: Lane
+    identity: PairFiles | None
+    is_own_address: Callable[[str, int], bool]
+
+
+class Aggregation:
+    """Made before the caches are filled: it follows them."""
+
+    def __init__(self, inputs: AggregationInputs) -> None:
+        collections, clock = inputs.collections, inputs.clock
+        behind = BehindServices(collections)
+        self.local = LocalApiServices(collections, inputs.catalog.group_versions(), clock)
+        statuses = Statuses(
+            collections.named(*REGISTRATION), AggregationMetrics(inputs.registry), clock
+        )
+        parts = RemoteParts(
+            behind=behind.objects,
+            statuses=statuses,
+            table=ApiServices(),
+            checks=asyncio.Semaphore(_CHECKS_AT_ONCE),
+            lane=inputs.lane,
+            clock=clock,
+        )
+        around = Surroundings(behind.addresses, inputs.identity, inputs.is_own_address, clock)
+        self.remotes = Remotes(collections, self.local, behind, around, parts)
+
+    async def run(self) -> None:
+        """For ever."""
+        async with asyncio.TaskGroup() as running:
+            running.create_task(self.local.run(), name="aggregation: local API services")
+            running.create_task(self.remotes.run(), name="aggregation: remote API services")

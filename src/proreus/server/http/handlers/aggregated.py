@@ -1,0 +1,197 @@
+"""A request for a group version of another API server: handed through, answered as it answers.
+
+Authentication, authorization, audit and fairness were this server's. The other one is sent who
+asks, in headers it believes of our certificate, and never the caller's credentials. What belongs to
+one connection stays on it. An answer that is short and whole is sent as one, another as it comes; a
+client that does not read holds up nothing but its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from proreus.aio.clock import deadline
+from proreus.api.wire.channels import BEARER_PROTOCOL
+from proreus.api.wire.path import ApiPath
+from proreus.net.client.transport_error import TransportError
+from proreus.net.http1.messages import Answer, Pieces, Response, Streamed
+from proreus.net.websocket.handshake import offered_protocols
+from proreus.server.aggregation.backend import BackendBusy, BackendError, BackendMisconfigured
+from proreus.server.aggregation.front_proxy_headers import UnsendableUser, front_proxy_headers
+from proreus.server.aggregation.remote import Remote
+from proreus.server.http.body import read_body
+from proreus.server.http.exchange import Exchange, Header
+from proreus.server.http.services import Services
+
+if TYPE_CHECKING:
+    from proreus.net.client.http_client import ByteStream, Headers
+
+# What belongs to one connection (RFC 9110, 7.6.1), and what is for this server alone.
+_OF_CONNECTION = frozenset(
+    {"connection", "proxy-connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
+     "te", "trailer", "transfer-encoding", "upgrade"}
+)  # fmt: skip
+_OURS = _OF_CONNECTION | {
+    "authorization", "host", "content-length", "expect", "accept-encoding", "audit-id",
+    "x-forwarded-for", "sec-websocket-protocol",
+}  # fmt: skip
+# Answers have these of this server.
+_OWN_ANSWER = _OF_CONNECTION | {
+    "content-length", "date", "audit-id", "x-kubernetes-pf-flowschema-uid",
+    "x-kubernetes-pf-prioritylevel-uid",
+}  # fmt: skip
+_PROTOCOL = "Sec-WebSocket-Protocol"  # a browser sends its token among the protocols
+_DISCOVERY_S = 5.0
+_HEAD_S = 60.0  # until an answer begins; the stage of deadlines may end it before
+_SHORT_BYTES = 256 * 1024
+_WITHOUT_BODY = frozenset({204, 304})
+_REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
+
+
+async def hand_through(services: Services, exchange: Exchange, remote: Remote) -> Answer:
+    if not remote.service.is_available:
+        return exchange.text(503, "service unavailable\n")
+    try:
+        headers = _request_headers(services, exchange)
+        if _wants_upgrade(exchange):
+            return await _upgraded(exchange, remote, headers)
+        return await _answered(services, exchange, remote, headers)
+    except BackendBusy as error:
+        return exchange.text(429, f"{error}\n", ("Retry-After", "1"))
+    except BackendMisconfigured as error:
+        return exchange.text(500, f"{error}\n")
+    except (BackendError, UnsendableUser) as error:
+        return exchange.text(503, f"error trying to reach service: {error}\n")
+
+
+async def _answered(
+    services: Services, exchange: Exchange, remote: Remote, headers: dict[str, list[str]]
+) -> Answer:
+    body = await read_body(exchange)
+    if exchange.is_long_running:
+        exchange.seat.leave()  # the other server decides how many of them it takes
+    patience_s = _HEAD_S if isinstance(exchange.target, ApiPath) else _DISCOVERY_S
+    asked = remote.backend.stream(
+        exchange.method, _target(exchange), headers, body or None, patience_s
+    )
+    async with asked as answer:
+        if _is_redirected(answer.status, answer.headers.get("Location"), exchange):
+            return exchange.text(502, _REDIRECTED)
+        head = _answer_head(exchange, answer.headers)
+        length = _length(answer)
+        if exchange.method == "HEAD" or answer.status in _WITHOUT_BODY:
+            return Response(answer.status, head, Pieces(length or 0, iter(())))
+        if length is not None and length <= _SHORT_BYTES:
+            return Response(answer.status, head, await _whole(services, answer, patience_s))
+        return await _streamed(exchange, answer, head)
+
+
+def _length(answer: ByteStream) -> int | None:
+    said = answer.headers.get("Content-Length")
+    return int(said) if said.isdecimal() and len(said) < 16 else None
+
+
+def _is_redirected(status: int, location: str, exchange: Exchange) -> bool:
+    """A document that was asked for with an old hash may be found at the same path."""
+    if not 300 <= status < 400 or not location:
+        return False
+    is_document = not isinstance(exchange.target, ApiPath)
+    return not (is_document and location.startswith(f"{exchange.request.raw_path_only}?"))
+
+
+async def _whole(services: Services, answer: ByteStream, patience_s: float) -> bytes:
+    """Raises BackendError."""
+    try:
+        async with deadline(services.clock, patience_s):
+            return await answer.read(_SHORT_BYTES)
+    except (TransportError, TimeoutError) as error:
+        raise BackendError("unexpected EOF") from error
+
+
+async def _streamed(exchange: Exchange, answer: ByteStream, head: Iterable[Header]) -> Answer:
+    request = exchange.request
+    stream = request.open_stream(head, answer.status)
+    is_whole = False
+    try:
+        while piece := await answer.next_chunk():
+            stream.write(piece)
+            await request.wait_written()
+        is_whole = True
+    except TransportError:
+        return Streamed(keep_alive=False, status=answer.status)
+    finally:
+        # Its deadline may end it in the middle: no other answer may follow on this connection.
+        if is_whole:
+            stream.end()
+        else:
+            stream.abort()
+    return Streamed(status=answer.status)
+
+
+async def _upgraded(exchange: Exchange, remote: Remote, headers: dict[str, list[str]]) -> Answer:
+    asked = exchange.headers
+    headers = {**headers, "Connection": ["Upgrade"], "Upgrade": [asked["Upgrade"]]}
+    async with remote.backend.upgrade(
+        exchange.method, _target(exchange), headers, _HEAD_S
+    ) as answer:
+        if answer.status == 101:
+            exchange.lift_deadline()
+            exchange.seat.leave()
+            await answer.relay(exchange.request)
+            return Streamed(keep_alive=False, status=101)
+        if _is_redirected(answer.status, answer.headers.get("Location"), exchange):
+            return exchange.text(502, _REDIRECTED)
+        try:
+            body = await answer.read_body()
+        except TransportError as error:
+            raise BackendError(error.why) from error
+        return Response(answer.status, _answer_head(exchange, answer.headers), body)
+
+
+def _wants_upgrade(exchange: Exchange) -> bool:
+    options = _options(exchange.request.headers.getall("Connection", ()))
+    return "Upgrade" in exchange.headers and "upgrade" in options
+
+
+def _options(connection: Iterable[str]) -> set[str]:
+    """What the values of a Connection header name: other headers of this connection alone."""
+    return {option.strip().lower() for value in connection for option in value.split(",")}
+
+
+def _request_headers(services: Services, exchange: Exchange) -> dict[str, list[str]]:
+    """Raises UnsendableUser."""
+    request = exchange.request
+    dropped = _OURS | _options(request.headers.getall("Connection", ()))
+    headers = {
+        name: [_sendable(value) for value in request.headers.getall(name)]
+        for name in dict.fromkeys(map(str.title, request.headers))
+        if name.lower() not in dropped and not services.authentication.names_user(name.lower())
+    }
+    if offered := [
+        one for one in offered_protocols(request) if not one.startswith(BEARER_PROTOCOL)
+    ]:
+        headers[_PROTOCOL] = [", ".join(offered)]
+    passed_by = [*request.headers.getall("X-Forwarded-For", ()), request.peer_address]
+    if passed_by := [one for one in passed_by if one]:
+        headers["X-Forwarded-For"] = [", ".join(passed_by)]
+    return {**headers, "Audit-Id": [exchange.audit_id], **front_proxy_headers(exchange.user)}
+
+
+def _sendable(value: str) -> str:
+    """Bytes that are no text came as surrogates, which cannot be sent."""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _answer_head(exchange: Exchange, answered: Headers) -> tuple[Header, ...]:
+    """Its headers, and this server's own."""
+    dropped = _OWN_ANSWER | _options(answered.all("Connection"))
+    given = [(name, value) for name, value in answered.pairs() if name not in dropped]
+    names = {name for name, _ in given}
+    own = [one for one in exchange.head() if one[0].lower() not in names | {"content-type"}]
+    return (*own, *((name.title(), value) for name, value in given))
+
+
+def _target(exchange: Exchange) -> str:
+    query = exchange.request.raw_query
+    return exchange.request.raw_path_only + (f"?{query}" if query else "")
