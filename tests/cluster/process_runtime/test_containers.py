@@ -237,6 +237,7 @@ async def test_a_container_whose_first_hook_fails_is_killed(stage: Stage) -> Non
 
 async def test_a_pod_has_its_time_and_no_more(stage: Stage) -> None:
     await stage.run("brief", shell("echo up; exec sleep 1000"))
+    await stage.ready("brief")
     await stage.wrote("brief", "up")  # or its time may be over before it has begun
 
     patch = {"spec": {"activeDeadlineSeconds": 1}}
