@@ -54,7 +54,7 @@ class RawBackend:
         return answer
 
     @asynccontextmanager
-    async def running(self, port: int = 0) -> AsyncIterator[RawBackend]:
+    async def running(self, port: int = 0, host: str = "127.0.0.1") -> AsyncIterator[RawBackend]:
         context = SSLContext(PROTOCOL_TLS_SERVER)
         self.authority.issue_cert(HOST).configure_cert(context)
         serving: set[asyncio.Task[None]] = set()
@@ -72,7 +72,7 @@ class RawBackend:
                 with suppress(OSError):
                     await writer.wait_closed()
 
-        server = await asyncio.start_server(serve, "127.0.0.1", port, ssl=context)
+        server = await asyncio.start_server(serve, host, port, ssl=context)
         self.port = server.sockets[0].getsockname()[1]
         try:
             yield self
