@@ -24,7 +24,7 @@ from proreus.api.wire import json
 
 _OBJECTS = 2_000
 _FLOODERS = 20
-_ASKED = 400
+_ASKED = 1_000
 _PATH = "/api/v1/namespaces/default/configmaps"
 _LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _RENEWED_MS_MAX = 1_000  # a kubelet renews its lease every ten seconds

@@ -193,7 +193,7 @@ class ApiServer:
         )  # fmt: skip
         own = StartParts(
             collections, stores, self.clock, Reachability.of(config, self._port),
-            self._fairness, built.trust,
+            self._fairness, built.trust, self.metrics,
             has_rbac=access.has_rbac,
         )  # fmt: skip
         started = own.checks(custom.fault, lambda: readiness(storage.health))

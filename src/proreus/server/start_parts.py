@@ -12,6 +12,8 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from prometheus_client import CollectorRegistry
+
 from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart, Worked
 from proreus.server.allocation.repair import AddressRepair
@@ -92,6 +94,7 @@ class StartParts:
         where: Reachability,
         fairness: Fairness,
         trust: Mapping[str, str],
+        registry: CollectorRegistry,
         *,
         has_rbac: bool,
     ) -> None:
@@ -105,6 +108,7 @@ class StartParts:
         ranges = ServiceRanges(self._repair.note_range_lost)
         ranges.follow(collections.named("networking.k8s.io", "v1", "servicecidrs").cache)
         self._addresses = ServiceAddresses(collections, stores, clock, ranges)
+        self._addresses.metrics.register(registry)
         self._repair.follow()
         servers = (
             OnlyServer(where.address)

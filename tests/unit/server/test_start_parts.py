@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
@@ -44,7 +45,14 @@ class World:
         )
         self.collections.serve_all(catalog)
         self.parts = StartParts(
-            self.collections, stores, clock, WHERE, Fairness(clock), {}, has_rbac=has_rbac
+            self.collections,
+            stores,
+            clock,
+            WHERE,
+            Fairness(clock),
+            {},
+            CollectorRegistry(),
+            has_rbac=has_rbac,
         )
         self.starting = "not finished"
 

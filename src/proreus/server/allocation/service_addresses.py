@@ -23,6 +23,7 @@ from proreus.api.status import Invalid
 from proreus.api.wire import json
 from proreus.server.allocation.claim_records import NETWORKING, AddressRecords, PortRecords
 from proreus.server.allocation.claims import Claims, Taken
+from proreus.server.allocation.metrics import DYNAMIC, STATIC, AddressMetrics
 from proreus.server.allocation.service_ranges import ServiceRanges
 from proreus.server.kinds.core.service.defaults import needs_health_port, needs_node_ports
 from proreus.server.registry.admission import Attributes, GiveBack
@@ -75,6 +76,7 @@ class ServiceAddresses:
         ports = stores.store("ranges/servicenodeports")
         self._ports = Claims(ports, PortRecords(), services, clock, _has_port, "nodePort")
         self._ranges = ranges
+        self.metrics = AddressMetrics(ranges, addresses.cache)
         services.allocate, services.release = self.allocate, self.release
 
     async def allocate(self, attributes: Attributes) -> GiveBack:
@@ -125,6 +127,8 @@ class ServiceAddresses:
             return await self._take_address(allocation, given)
         address = await allocation.take_any(self.addresses, self._ranges.candidates())
         spec["clusterIP"], spec["clusterIPs"] = address, [address]
+        if not allocation.is_dry_run:
+            self.metrics.note_given(address, DYNAMIC)
         return []
 
     async def _take_address(self, allocation: _Allocation, given: str) -> list[FieldError]:
@@ -141,6 +145,8 @@ class ServiceAddresses:
         except Taken:
             why = f"{head}provided IP is already allocated"
             return [field_error.invalid("spec.clusterIPs", [given], why)]
+        if not allocation.is_dry_run:
+            self.metrics.note_given(given, STATIC)
         return []
 
     async def _give_ports(

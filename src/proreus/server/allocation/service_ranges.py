@@ -37,11 +37,15 @@ class ServiceRanges:
 
     def contains(self, address: IPv4Address) -> bool:
         """As one that can be given out: not a network's own, not its broadcast address."""
-        return any(
-            network[0] < address < network[-1]
-            for networks in self._by_name.values()
-            for network in networks
-        )
+        return self.network_of(address) is not None
+
+    def network_of(self, address: IPv4Address) -> IPv4Network | None:
+        found = (one for one in self.networks() if one[0] < address < one[-1])
+        return next(found, None)
+
+    def networks(self) -> Iterator[IPv4Network]:
+        for networks in self._by_name.values():
+            yield from networks
 
     def candidates(self) -> Iterator[str]:
         """Every address once, from a random one on."""

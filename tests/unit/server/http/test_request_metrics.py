@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest_asyncio
@@ -130,3 +131,31 @@ async def test_plugins_are_timed_by_operation_and_by_whether_they_refused(ask: A
     assert plugin("ResourceQuota", "CREATE", "validate") == validated + 1
     assert (step("CREATE", "admit"), step("CREATE", "validate")) == (steps[0] + 1, steps[1] + 1)
     assert step("CREATE", "admit", "true") == 1
+
+
+async def test_cluster_addresses_are_counted_by_their_range_and_by_who_chose_them(
+    ask: Asking,
+) -> None:
+    spec = {"ports": [{"port": 80}]}
+
+    def count(what: str, **labels: str) -> float:
+        name = f"kube_apiserver_clusterip_allocator_{what}"
+        return sample(ask, name, cidr="10.0.0.0/16", **labels)
+
+    def given() -> tuple[float, float]:
+        return count("allocation_total", scope="dynamic"), count("allocation_total", scope="static")
+
+    dynamic, static = given()
+    for path, name, more in (
+        ("services", "a", {}),
+        ("services", "b", {"clusterIP": "10.0.0.77"}),
+        ("services?dryRun=All", "c", {}),
+    ):
+        made = await ask("POST", path, {"metadata": {"name": name}, "spec": {**spec, **more}})
+        assert made.status == 201
+
+    assert given() == (dynamic + 1, static + 1)
+    async with asyncio.timeout(60):
+        while count("allocated_ips") != 3:  # with that of ``kubernetes``; their cache follows
+            assert (await ask("GET", "services")).status == 200
+    assert count("available_ips") == 2**16 - 2 - 3
