@@ -17,6 +17,7 @@ YAML = [("Content-Type", "application/yaml")]
 PROTOBUF = [("Content-Type", "application/vnd.kubernetes.protobuf")]
 LIMIT = 3 * 1024 * 1024
 PODS = "/api/v1/namespaces/default/pods"
+LASTING = pytest.mark.asyncio(loop_scope="module")  # with lasting_server
 
 
 def alias_bomb() -> bytes:
@@ -87,16 +88,17 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("what", MALFORMED)
+@LASTING
 async def test_a_malformed_body_is_a_bad_request_and_stores_nothing(
-    server: ApiServer, what: str
+    lasting_server: ApiServer, what: str
 ) -> None:
     headers, body = MALFORMED[what]
 
-    answer = await ask(server, "POST", CONFIG_MAPS, body, headers)
+    answer = await ask(lasting_server, "POST", CONFIG_MAPS, body, headers)
 
     assert (answer.code, answer.reason) == (400, "BadRequest"), answer
-    assert await names(server) == []
-    await assert_alive(server)
+    assert await names(lasting_server) == []
+    await assert_alive(lasting_server)
 
 
 async def test_a_wrong_number_beside_something_deep_is_reported_as_ever(server: ApiServer) -> None:
@@ -177,16 +179,17 @@ WRONG: dict[str, tuple[int, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
+@LASTING
 async def test_a_wrong_object_is_refused_with_its_status_and_not_stored(
-    server: ApiServer, what: str
+    lasting_server: ApiServer, what: str
 ) -> None:
     code, reason, fields = WRONG[what]
     body = json.dumps({"metadata": {"name": "a"}, **fields}).encode()
 
-    answer = await ask(server, "POST", CONFIG_MAPS, body, JSON)
+    answer = await ask(lasting_server, "POST", CONFIG_MAPS, body, JSON)
 
     assert (answer.code, answer.reason) == (code, reason), answer
-    assert await names(server) == []
+    assert await names(lasting_server) == []
 
 
 @pytest.mark.parametrize(
@@ -195,22 +198,28 @@ async def test_a_wrong_object_is_refused_with_its_status_and_not_stored(
     + ["9" * 5_000 + "Ki", "1e", "--1", "1.2.3", "1Zi"],
     ids=lambda text: text[:12],
 )
-async def test_a_quantity_without_end_is_refused_at_once(server: ApiServer, amount: str) -> None:
+@LASTING
+async def test_a_quantity_without_end_is_refused_at_once(
+    lasting_server: ApiServer, amount: str
+) -> None:
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": amount}}}
     pod = {"metadata": {"name": "a"}, "spec": {"containers": [container]}}
 
-    answer = await ask(server, "POST", PODS, json.dumps(pod).encode(), JSON)
+    answer = await ask(lasting_server, "POST", PODS, json.dumps(pod).encode(), JSON)
 
     assert (answer.code, answer.reason) == (400, "BadRequest"), answer
-    assert await names(server, PODS) == []
+    assert await names(lasting_server, PODS) == []
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "x", "/", ";", "image/*"])
-async def test_an_unknown_content_type_is_refused(server: ApiServer, kind: str) -> None:
-    answer = await ask(server, "POST", CONFIG_MAPS, config_map("a"), [("Content-Type", kind)])
+@LASTING
+async def test_an_unknown_content_type_is_refused(lasting_server: ApiServer, kind: str) -> None:
+    answer = await ask(
+        lasting_server, "POST", CONFIG_MAPS, config_map("a"), [("Content-Type", kind)]
+    )
 
     assert (answer.code, answer.reason) == (415, "UnsupportedMediaType")
-    assert await names(server) == []
+    assert await names(lasting_server) == []
 
 
 async def test_a_body_declared_too_large_is_refused_before_it_comes(server: ApiServer) -> None:
@@ -267,18 +276,19 @@ TOO_MANY = {
 
 
 @pytest.mark.parametrize("what", TOO_MANY)
+@LASTING
 async def test_a_body_of_more_objects_than_anyone_needs_is_too_large(
-    server: ApiServer, what: str
+    lasting_server: ApiServer, what: str
 ) -> None:
     """Each takes two bytes to send and a hundred to keep."""
     headers, body = TOO_MANY[what]
     path = CONFIG_MAPS.replace("configmaps", "pods") if what == "protobuf" else CONFIG_MAPS
 
-    answer = await ask(server, "POST", path, body, headers)
+    answer = await ask(lasting_server, "POST", path, body, headers)
 
     assert (answer.code, answer.reason) == (413, "RequestEntityTooLarge"), answer
     assert answer.message == "Request entity too large: more than 100000 objects and lists"
-    assert await names(server, path) == []
+    assert await names(lasting_server, path) == []
 
 
 async def test_brackets_within_strings_are_no_objects(server: ApiServer) -> None:

@@ -27,6 +27,7 @@ from tests.robustness.wire import (
 
 SENDING = 'apiserver_current_inqueue_requests{request_kind="mutating"}'
 CHUNKED = [("Transfer-Encoding", "chunked")]
+LASTING = pytest.mark.asyncio(loop_scope="module")  # with lasting_server
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +63,17 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("what", GARBAGE)
+@LASTING
 async def test_what_is_no_request_is_a_bad_one_and_ends_the_connection(
-    server: ApiServer, what: str
+    lasting_server: ApiServer, what: str
 ) -> None:
-    async with connected(server) as connection:
+    async with connected(lasting_server) as connection:
         await connection.send(GARBAGE[what])
         said = await connection.rest()
 
     assert not said or said.startswith((b"HTTP/1.1 400 ", b"HTTP/1.0 400 ")), said
     assert said.count(b"HTTP/1.") <= 1
-    await assert_alive(server)
+    await assert_alive(lasting_server)
 
 
 HEAD_STARTS = {
@@ -94,10 +96,11 @@ HEAD_STARTS = {
         (b"CONNECT /api/v1/pods HTTP/1.1", b"Host: a\r\n", 403),
     ],
 )
+@LASTING
 async def test_what_follows_a_head_does_not_change_what_is_said_about_it(
-    server: ApiServer, kind: str, line: bytes, host: bytes, code: int
+    lasting_server: ApiServer, kind: str, line: bytes, host: bytes, code: int
 ) -> None:
-    async with connected(server) as connection:
+    async with connected(lasting_server) as connection:
         await connection.send(line + b"\r\n" + host + HEAD_STARTS[kind] + b"\r\n")
         if "chunks" in kind:
             await connection.send(b"0\r\n\r\n")
@@ -145,8 +148,9 @@ BAD_CHUNKS = {
 
 
 @pytest.mark.parametrize("what", BAD_CHUNKS)
-async def test_a_broken_chunk_stores_nothing(server: ApiServer, what: str) -> None:
-    async with connected(server) as connection:
+@LASTING
+async def test_a_broken_chunk_stores_nothing(lasting_server: ApiServer, what: str) -> None:
+    async with connected(lasting_server) as connection:
         head = connection.head("POST", CONFIG_MAPS, CHUNKED)
         await connection.send(head + BAD_CHUNKS[what])
         connection.end_sending()
@@ -154,8 +158,8 @@ async def test_a_broken_chunk_stores_nothing(server: ApiServer, what: str) -> No
 
     assert b" 201 " not in said
     assert b"InternalError" not in said
-    assert await names(server) == []
-    await assert_alive(server)
+    assert await names(lasting_server) == []
+    await assert_alive(lasting_server)
 
 
 ENDLESS = {
@@ -167,20 +171,21 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("what", ENDLESS)
+@LASTING
 async def test_a_chunk_line_without_end_is_refused_long_before_the_deadline(
-    server: ApiServer, what: str
+    lasting_server: ApiServer, what: str
 ) -> None:
     """The client neither stops nor hangs up. What takes too long would be a 504."""
     start, more = ENDLESS[what]
-    async with connected(server) as connection:
+    async with connected(lasting_server) as connection:
         await connection.send(connection.head("POST", CONFIG_MAPS, CHUNKED) + start)
         for _ in range(1_000):
             await connection.send(more)
         answer = await connection.answer()
 
     assert answer.code == 400
-    assert await names(server) == []
-    await assert_alive(server)
+    assert await names(lasting_server) == []
+    await assert_alive(lasting_server)
 
 
 async def test_a_chunked_body_is_put_together(server: ApiServer) -> None:

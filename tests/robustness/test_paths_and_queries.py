@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import pytest_asyncio
 
 from proreus.server.app import ApiServer
 from tests.robustness.wire import CONFIG_MAPS, Answer, ask, assert_alive, config_map, names
@@ -45,10 +46,18 @@ TRICKS = {
 }
 
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
 @pytest.fixture
-async def hidden(server: ApiServer) -> Answer:
+def server(lasting_server: ApiServer) -> ApiServer:
+    return lasting_server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def hidden(lasting_server: ApiServer) -> Answer:
     body = b'{"metadata":{"name":"hidden"},"stringData":{"password":"open sesame"}}'
-    return await ask(server, "POST", SECRETS, body)
+    return await ask(lasting_server, "POST", SECRETS, body)
 
 
 @pytest.mark.parametrize("what", TRICKS)

@@ -15,7 +15,12 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @asynccontextmanager
 async def echo_behind_proxy() -> AsyncIterator[TcpProxy]:
+    echoing: set[asyncio.Task[None]] = set()
+
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        echoing.add(task)
         try:
             while data := await reader.read(1024):
                 writer.write(data)
@@ -29,6 +34,7 @@ async def echo_behind_proxy() -> AsyncIterator[TcpProxy]:
     port = server.sockets[0].getsockname()[1]
     async with server, TcpProxy("127.0.0.1", port) as proxy:
         yield proxy
+    await asyncio.gather(*echoing)  # each ends when the proxy's end has arrived
 
 
 @asynccontextmanager

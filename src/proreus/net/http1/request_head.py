@@ -53,7 +53,7 @@ class Heads:
 
     def find(self, data: bytes) -> Head | None:
         """The head that ``data`` is, if it is nothing else and its headers are known."""
-        if not data.endswith(HEAD_END):
+        if not data.endswith(HEAD_END) or len(data) > HEAD_BYTES_MAX + len(HEAD_END):
             return None
         line = _LINE.match(data)
         if line is None:

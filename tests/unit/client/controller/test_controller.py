@@ -28,7 +28,7 @@ from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.client.informer.harness import LISTS
 from tests.unit.client.informer.scripted import ScriptedListWatch, Stream, page
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 def thing(

@@ -13,7 +13,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from proreus.net.http1.messages import Head
-from proreus.net.http1.request_head import BadHead, Heads, has_chunks, length_of, wants_upgrade
+from proreus.net.http1.request_head import (
+    HEAD_BYTES_MAX,
+    HEAD_END,
+    BadHead,
+    Heads,
+    has_chunks,
+    length_of,
+    wants_upgrade,
+)
 
 HEADERS = b"Host: x\r\nAuthorization: Bearer t\r\nAccept: application/json\r\n\r\n"
 
@@ -43,6 +51,20 @@ def test_headers_that_came_before_are_known_behind_another_line() -> None:
     assert heads.find(first + b"GET") is None
     assert heads.find(first[:-1]) is None
     assert heads.find(b"DELETE /b HTTP/1.0\r\n" + HEADERS) is None
+
+
+@pytest.mark.parametrize(("over", "is_found"), [(0, True), (1, False)])
+def test_a_head_that_is_too_long_is_not_found_though_its_headers_are_known(
+    *, over: int, is_found: bool
+) -> None:
+    heads = Heads()
+    first = b"GET /a HTTP/1.1\r\n" + HEADERS
+    heads.read(first, len(first))
+    path = b"a" * (HEAD_BYTES_MAX + len(HEAD_END) - len(first) + 1 + over)
+
+    found = heads.find(b"GET /%b HTTP/1.1\r\n" % path + HEADERS)
+
+    assert (found is not None) == is_found
 
 
 def test_a_body_of_another_length_is_reported_behind_known_headers() -> None:

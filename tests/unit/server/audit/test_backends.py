@@ -20,7 +20,7 @@ from proreus.server.audit.event import PREFIX
 from proreus.server.audit.log_backend import LogBackend
 from proreus.server.audit.log_file import LogFile, Loss
 from proreus.server.audit.metrics import AuditMetrics
-from proreus.server.audit.options import WEBHOOK_DEFAULTS, LogLimits
+from proreus.server.audit.options import LogLimits
 from proreus.server.audit.webhook_backend import ATTEMPTS, WebhookBackend
 from proreus.server.offload import INLINE
 from proreus.server.webhooks.kubeconfig import WebhookAddress
@@ -130,8 +130,7 @@ async def test_a_webhook_gets_a_batch_when_it_is_full_or_has_waited_long_enough(
             backend.backlog.offer(event(2))
             await clock.settle()
             assert receiver.batches.empty()
-            await clock.advance(WEBHOOK_DEFAULTS.batch_wait_s)
-            assert await receiver.batches.get() == ["2"]
+            assert await advanced_until_sent(receiver, clock) == ["2"]
 
     assert receiver.authorizations == ["Bearer secret"] * 2
     assert counted.errors["webhook"] == 0

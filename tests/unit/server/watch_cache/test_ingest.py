@@ -32,7 +32,7 @@ from tests.watching import (
 
 SPECS, ENDPOINTS = "/registry/services/specs/", "/registry/services/endpoints/"
 THINGS = "/registry/example.com/things/"
-PATIENCE_S = 30
+PATIENCE_S = 60
 LATE = (THINGS, SPECS)
 
 
