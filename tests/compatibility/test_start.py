@@ -89,7 +89,7 @@ async def text(client: Client, path: str) -> str:
 async def test_a_server_makes_of_a_kind_what_kubernetes_makes(client: Client, kind: str) -> None:
     expected = {compared(obj) for obj in facts() if obj.get("kind") == kind}
 
-    listed = await client.resource(PLURALS[kind]).list()
+    listed = await client.resource(PLURALS[kind]).in_all_namespaces().list()
     found = {compared(obj.to_dict()) for obj in listed}
 
     assert expected, "the facts have objects of every kind here"

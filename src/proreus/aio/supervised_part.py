@@ -23,12 +23,19 @@ class SupervisedPart:
         self._run = run
         self._clock = clock
         self._fault = NOT_FINISHED
+        self._has_begun = False
+
+    def idleness(self) -> str:
+        """Why nobody runs the part, "" if it runs or waits to be started again: then a new process
+        could do no better."""
+        return "" if self._has_begun else NOT_FINISHED
 
     def fault(self) -> str:
         return self._fault
 
     async def run(self) -> None:
         """For ever."""
+        self._has_begun = True
         await supervise(
             self._name,
             lambda: self._run(self._worked),

@@ -69,7 +69,6 @@ from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
 from proreus.server.resource.conversion import conversion_among
 from proreus.server.start_parts import Reachability, StartParts
-from proreus.server.storage.health import readiness
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.watch_cache.caches import WatchCaches
@@ -196,8 +195,7 @@ class ApiServer:
             self._fairness, built.trust, self.metrics,
             has_rbac=access.has_rbac,
         )  # fmt: skip
-        started = own.checks(custom.fault, lambda: readiness(storage.health))
-        health = server_health(collections, storage, self._shutdown, started)
+        health = server_health(collections, storage, self._shutdown, own.checks, custom.fault)
         pipeline = self._pipeline = self._make_pipeline(
             services, deadlines, schemas, health, auditor
         )

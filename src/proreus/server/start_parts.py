@@ -12,10 +12,12 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import structlog
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart, Worked
+from proreus.api.status import ApiError
 from proreus.server.allocation.repair import AddressRepair
 from proreus.server.allocation.service_addresses import ServiceAddresses
 from proreus.server.allocation.service_ranges import ServiceRanges
@@ -31,9 +33,11 @@ from proreus.server.membership.identity_lease import ExpiredLeases, IdentityLeas
 from proreus.server.membership.kubernetes_service import KubernetesService
 from proreus.server.membership.live_servers import LiveServers, OnlyServer
 from proreus.server.registry.collections import Collections
+from proreus.server.storage.interface import StorageError
 from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.system_objects import SystemObjects
 
+_log = structlog.get_logger(__name__)
 _GROUP = "admissionregistration.k8s.io"
 _ADMISSION = tuple(
     (_GROUP, "v1", plural)
@@ -134,8 +138,12 @@ class StartParts:
         await self._system.make()
         self._made |= {_TOKENS, _PRIORITIES}
         await self._repair.ensure_range()
-        await self._service.publish()
-        await self._lease.renew()
+        for publish in (self._service.publish, self._lease.renew):
+            try:
+                await publish()
+            except (ApiError, StorageError) as why:
+                # A server starts on a full disk, too: its part tries again.
+                _log.warning("this server is not published yet", why=str(why))
         await publish_trust(self._collections, self._clock, self._trust)
         self._made.add(_TRUST)
         if self._has_rbac:
@@ -161,33 +169,41 @@ class StartParts:
         """Before the server stops answering."""
         await self._service.withdraw()
 
-    def checks(self, serves_definitions: Check, is_storage_ready: Check) -> dict[str, Check]:
+    def checks(
+        self, serves_definitions: Check, storage: Check, *, of_readiness: bool
+    ) -> dict[str, Check]:
         """In the order of kube-apiserver's. What it has a part for and this server has not is done
         by what is asked instead: what informers hold is in the watch caches, and objects are
         counted there; discovery and OpenAPI are made of the served kinds when they are asked for.
+        A part that died and waits to be started again is not ready, but no reason to end the
+        process.
         """
-        filled, published, repaired = self._filled, self._published.fault, self._repaired.fault
+
+        def of(part: SupervisedPart) -> Check:
+            return part.fault if of_readiness else part.idleness
+
+        filled, published, repaired = self._filled, of(self._published), of(self._repaired)
         registered, schemas = filled(_API_SERVICES), serves_definitions
         hooks: dict[str, Check] = {
             "start-apiserver-admission-initializer": filled(_ADMISSION),
             "generic-apiserver-start-informers": self._all_filled,
             "priority-and-fairness-config-consumer": filled(_FLOW_CONTROL),
-            "priority-and-fairness-filter": self._fairness.fault,
+            "priority-and-fairness-filter": of(self._fairness),
             "storage-object-count-tracker-hook": self._all_filled,
             "start-apiextensions-informers": filled(_DEFINITIONS),
             "start-apiextensions-controllers": serves_definitions,
             "crd-informer-synced": filled(_DEFINITIONS),
-            "start-system-namespaces-controller": self._namespaces.fault,
+            "start-system-namespaces-controller": of(self._namespaces),
             "peer-endpoint-reconciler-controller": published,
             "start-cluster-authentication-info-controller": self._done(_TRUST),
-            "start-kube-apiserver-identity-lease-controller": self._renewed.fault,
-            "start-kube-apiserver-identity-lease-garbage-collector": self._expired.fault,
-            "storage-readiness": is_storage_ready,
+            "start-kube-apiserver-identity-lease-controller": of(self._renewed),
+            "start-kube-apiserver-identity-lease-garbage-collector": of(self._expired),
+            "storage-readiness": storage,
             "start-legacy-token-tracking-controller": self._done(_TOKENS),
             "start-service-ip-repair-controllers": repaired,
             "rbac/bootstrap-roles": self._done(_ROLES),
             "scheduling/bootstrap-system-priority-classes": self._done(_PRIORITIES),
-            "priority-and-fairness-config-producer": self._levels.fault,
+            "priority-and-fairness-config-producer": of(self._levels),
             "bootstrap-controller": published,
             "start-kubernetes-service-cidr-controller": repaired,
             "aggregator-reload-proxy-client-cert": registered,

@@ -57,7 +57,7 @@ class World:
         self.starting = "not finished"
 
     def checks(self) -> dict[str, Check]:
-        return self.parts.checks(lambda: self.starting, lambda: self.starting)
+        return self.parts.checks(lambda: self.starting, lambda: self.starting, of_readiness=True)
 
     def failing(self) -> set[str]:
         return {name for name, check in self.checks().items() if check()}

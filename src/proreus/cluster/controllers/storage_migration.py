@@ -112,16 +112,16 @@ class StorageMigrations(ObjectReconciler):
 
     async def _begin(self, migration: KubeObject, objects: ResourceClient) -> KubeObject:
         """What was written before now is written again."""
-        newest = (await objects.metadata_only.list(limit=1)).resource_version
+        newest = (await objects.metadata_only.in_all_namespaces().list(limit=1)).resource_version
         status = with_phase(migration, RUNNING, "", self.clock.now())
         return await self.write_status(migration, {**status, "resourceVersion": newest})
 
     async def _rewrite_all(
         self, objects: ResourceClient, resource: ApiResource, until: int
     ) -> None:
-        for found in await objects.metadata_only.list_all():
+        for found in await objects.metadata_only.in_all_namespaces().list_all():
             if int(found.resource_version) <= until:
-                await _rewrite(objects(found.namespace), resource, found)
+                await _rewrite(objects.in_namespace_of(found), resource, found)
 
     async def _set_phase(self, migration: KubeObject, phase: str, message: str = "") -> None:
         await self.write_status(migration, with_phase(migration, phase, message, self.clock.now()))

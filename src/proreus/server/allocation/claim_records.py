@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from proreus.api.json_types import JsonObject
 from proreus.api.values.timestamp import parse_time
 from proreus.api.wire import json
-from proreus.server.allocation.claims import ValueClaim
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.server_objects import ServerObject, first_bytes
 
@@ -74,17 +71,22 @@ class AddressRecords:
             text = text.replace(mark.encode(), put.encode(), 1)
         return text
 
-    def read(self, stored: bytes) -> ValueClaim:
+    def owner(self, stored: bytes) -> str:
         try:
             found = _address.decode(stored)
-            since = parse_time(found.metadata.creationTimestamp)
-        except (msgspec.DecodeError, ValueError):
-            return ValueClaim("", 0)  # what cannot be read stays
+        except msgspec.DecodeError:
+            return ""  # what cannot be read stays
         parent = found.spec.parentRef
         is_ours = (found.metadata.labels or {}).get(MANAGED_BY) == ALLOCATOR
         if not is_ours or parent.group or parent.resource != "services":
-            return ValueClaim("", since)
-        return ValueClaim(f"{parent.namespace}/{parent.name}", since)
+            return ""
+        return f"{parent.namespace}/{parent.name}"
+
+    def since(self, stored: bytes) -> float:
+        try:
+            return parse_time(_address.decode(stored).metadata.creationTimestamp)
+        except ValueError:
+            return 0.0  # another program wrote it
 
     def is_free(self, value: str) -> bool:
         return self._addresses.cache.peek(value) is None
@@ -96,9 +98,11 @@ class PortRecords:
     async def write(self, value: str, owner: str, now: float) -> bytes:
         return json.encode({"metadata": {"owner": owner, "since": now}})
 
-    def read(self, stored: bytes) -> ValueClaim:
-        found: dict[str, Any] = json.decode(stored)["metadata"]
-        return ValueClaim(found["owner"], found["since"])
+    def owner(self, stored: bytes) -> str:
+        return str(json.decode(stored)["metadata"]["owner"])
+
+    def since(self, stored: bytes) -> float:
+        return float(json.decode(stored)["metadata"]["since"])
 
     def is_free(self, value: str) -> bool:
         return True

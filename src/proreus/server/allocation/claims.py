@@ -36,20 +36,16 @@ class Taken(Exception):
     """Another service has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueClaim:
-    """``owner``: the key of a service; "": it is no service's, and stays."""
-
-    owner: str
-    since: float
-
-
 class Records(Protocol):
     """What a claim looks like in storage."""
 
     async def write(self, value: str, owner: str, now: float) -> bytes: ...
 
-    def read(self, stored: bytes) -> ValueClaim: ...
+    def owner(self, stored: bytes) -> str:
+        """The key of a service; "": it is no service's, and stays."""
+        ...
+
+    def since(self, stored: bytes) -> float: ...
 
     def is_free(self, value: str) -> bool:
         """False if it is known, without asking storage, that the value is claimed."""
@@ -75,7 +71,7 @@ class Claims:
             return (await self.store.create(value, claim)).revision
         except KeyExists as found:
             # A service made anew under its old name takes up what it had before.
-            if await self._is_held(self.records.read(found.current.value), value, owner):
+            if await self._is_held(found.current, owner):
                 raise Taken from found
             expected = found.current.revision
 
@@ -108,7 +104,7 @@ class Claims:
         """The service does not have it any more; nothing happens if the claim is another's."""
 
         async def check(found: StoredValue) -> None:
-            if self.records.read(found.value).owner != owner:
+            if self.records.owner(found.value) != owner:
                 raise PreconditionFailed(value, "owner", owner, "another")
 
         with suppress(KeyNotFound, PreconditionFailed):
@@ -116,10 +112,9 @@ class Claims:
 
     async def release_if_orphaned(self, stored: StoredValue) -> bool:
         """Whether its service is gone, or has another value, and the claim with it."""
-        value, claim = stored.key, self.records.read(stored.value)
-        if not claim.owner or await self._is_held(claim, value, ""):
+        if await self._is_held(stored, ""):
             return False
-        await self._remove(value, Preconditions(resource_version=str(stored.revision)))
+        await self._remove(stored.key, Preconditions(resource_version=str(stored.revision)))
         return True
 
     async def is_had(self, value: str, owner: str) -> bool:
@@ -131,11 +126,12 @@ class Claims:
         with suppress(KeyNotFound, PreconditionFailed):
             await self.store.delete(value, preconditions=preconditions)
 
-    async def _is_held(self, claim: ValueClaim, value: str, by_other_than: str) -> bool:
-        if not claim.owner:
+    async def _is_held(self, claim: StoredValue, by_other_than: str) -> bool:
+        owner = self.records.owner(claim.value)
+        if not owner:
             return True
-        if claim.owner == by_other_than:
+        if owner == by_other_than:
             return False
-        if self.clock.now() - claim.since < SETTLE_S:
+        if self.clock.now() - self.records.since(claim.value) < SETTLE_S:
             return True
-        return await self.is_had(value, claim.owner)
+        return await self.is_had(claim.key, owner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from proreus.api.wire.query import Query
 from proreus.net.http1.messages import Answer, Response
@@ -78,10 +79,21 @@ def _excluded(query: Query) -> set[str]:
     return {name for value in query.get("exclude", ()) for name in value.split(",") if name}
 
 
+class StartChecks(Protocol):
+    """What kube-apiserver does when it starts, by the names of its checks."""
+
+    def __call__(
+        self, serves_definitions: Check, storage: Check, *, of_readiness: bool
+    ) -> dict[str, Check]: ...
+
+
 def server_health(
-    collections: Collections, storage: Storage, shutdown: Shutdown, started: Mapping[str, Check]
+    collections: Collections,
+    storage: Storage,
+    shutdown: Shutdown,
+    started: StartChecks,
+    serves_definitions: Check,
 ) -> Health:
-    """``started``: what kube-apiserver does when it starts, by the names of its checks."""
 
     def fine() -> str:
         return ""
@@ -102,6 +114,8 @@ def server_health(
     # and its log goes to standard error; it needs no certificate to reach itself.
     alive = {"ping": fine, "log": fine, "loopback-serving-certificate": fine, "etcd": stored}
     ready = {"ping": fine, "log": fine, "etcd": stored, "etcd-readiness": writable}
-    ready |= {"informer-sync": synced, **started, "shutdown": ending}
-    alive |= started
+    ready["informer-sync"] = synced
+    ready |= started(serves_definitions, writable, of_readiness=True)
+    ready["shutdown"] = ending
+    alive |= started(serves_definitions, stored, of_readiness=False)
     return Health({"healthz": alive, "livez": alive, "readyz": ready})

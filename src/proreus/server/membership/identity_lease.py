@@ -88,6 +88,7 @@ class IdentityLease:
         self._address = address
         self._bound = bound
         self._run_id = new_uid()
+        self._is_renewed = False
 
     async def renew(self) -> None:
         """Raises ApiError, StorageError."""
@@ -106,9 +107,12 @@ class IdentityLease:
                 await update(write, {**existing, "spec": wanted["spec"]})
         except (AlreadyExists, NotFound, Conflict):
             return  # it is renewed again soon
+        self._is_renewed = True
 
     async def run(self, worked: Worked) -> None:
-        """For ever, beginning with a lease that was just renewed."""
+        """For ever."""
+        if not self._is_renewed:
+            await self.renew()
         while True:
             worked()
             await self._clock.sleep(_RENEW_S)

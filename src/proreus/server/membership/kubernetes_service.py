@@ -44,14 +44,18 @@ class KubernetesService:
         self._servers = servers
         self._clock = clock
         self._port = port
+        self._is_published = False
 
     async def publish(self) -> None:
         """At the start: the service leads to this server's port. Raises ApiError, StorageError."""
         await self._make_service()
         await self._publish(await self._servers.renew())
+        self._is_published = True
 
     async def run(self, worked: Worked) -> None:
         """For ever; ``worked`` is called each time all is as it should be."""
+        if not self._is_published:
+            await self.publish()
         while True:
             worked()
             await self._clock.sleep(_EVERY_S)
