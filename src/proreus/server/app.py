@@ -192,7 +192,7 @@ class ApiServer:
         )  # fmt: skip
         own = StartParts(
             collections, stores, self.clock, Reachability.of(config, self._port),
-            self._fairness, built.trust, self.metrics,
+            self._fairness, aggregation, built.trust, self.metrics,
             has_rbac=access.has_rbac,
         )  # fmt: skip
         health = server_health(collections, storage, self._shutdown, own.checks, custom.fault)
@@ -201,14 +201,13 @@ class ApiServer:
         )
         http = self._bind(parts, pipeline, built, offload.turns)
         await own.make_objects()
-        await aggregation.local.ensure_built_in()
         await parts.enter_async_context(
             background(storage.run(), caches.run(), deadlines.run(), admission.run())
         )
         await caches.wait_ready()
         await parts.enter_async_context(built.running(offload))
         await custom.start()
-        await parts.enter_async_context(background(custom.run(), own.run(), aggregation.run()))
+        await parts.enter_async_context(background(custom.run(), own.run()))
         await self._listen(parts, http)
         parts.push_async_callback(own.withdraw)
 

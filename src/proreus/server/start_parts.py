@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry
 from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart, Worked
 from proreus.api.status import ApiError
+from proreus.server.aggregation.building import Aggregation
 from proreus.server.allocation.repair import AddressRepair
 from proreus.server.allocation.service_addresses import ServiceAddresses
 from proreus.server.allocation.service_ranges import ServiceRanges
@@ -58,6 +59,7 @@ _DEFINITIONS = (("apiextensions.k8s.io", "v1", "customresourcedefinitions"),)
 _API_SERVICES = (("apiregistration.k8s.io", "v1", "apiservices"),)
 _TRUST, _TOKENS = "trust", "token tracking"
 _ROLES, _PRIORITIES = "roles", "priority classes"
+_API_SERVICES_MADE = "API services"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +92,14 @@ class StartParts:
     """See the module. ``trust``: what servers of further APIs must know, by their ConfigMap's
     keys."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it starts, and what that needs
         self,
         collections: Collections,
         stores: ResourceStores,
         clock: Clock,
         where: Reachability,
         fairness: Fairness,
+        aggregation: Aggregation,
         trust: Mapping[str, str],
         registry: CollectorRegistry,
         *,
@@ -104,6 +107,7 @@ class StartParts:
     ) -> None:
         self._collections = collections
         self._clock = clock
+        self._aggregation = aggregation
         self._trust = trust
         self._has_rbac = has_rbac
         self._made: set[str] = set()  # what ``make_objects`` has done
@@ -150,10 +154,13 @@ class StartParts:
             await ensure_policy(self._collections, self._clock)
             self._made.add(_ROLES)
         await self._flow_control.ensure()
+        await self._aggregation.local.ensure_built_in()
+        self._made.add(_API_SERVICES_MADE)
 
     async def run(self) -> None:
         """For ever, once the caches are ready."""
         async with asyncio.TaskGroup() as parts:
+            parts.create_task(self._aggregation.run(), name="aggregation")
             for one in (
                 self._fairness,
                 self._levels,
@@ -183,7 +190,7 @@ class StartParts:
             return part.fault if of_readiness else part.idleness
 
         filled, published, repaired = self._filled, of(self._published), of(self._repaired)
-        registered, schemas = filled(_API_SERVICES), serves_definitions
+        registered, aggregates = of(self._aggregation.registration), self._aggregation.idleness
         hooks: dict[str, Check] = {
             "start-apiserver-admission-initializer": filled(_ADMISSION),
             "generic-apiserver-start-informers": self._all_filled,
@@ -206,20 +213,20 @@ class StartParts:
             "priority-and-fairness-config-producer": of(self._levels),
             "bootstrap-controller": published,
             "start-kubernetes-service-cidr-controller": repaired,
-            "aggregator-reload-proxy-client-cert": registered,
-            "start-kube-aggregator-informers": registered,
-            "apiservice-status-local-available-controller": registered,
-            "apiservice-status-remote-available-controller": registered,
-            "apiservice-registration-controller": registered,
-            "apiservice-discovery-controller": registered,
+            "aggregator-reload-proxy-client-cert": aggregates,
+            "start-kube-aggregator-informers": filled(_API_SERVICES),
+            "apiservice-status-local-available-controller": aggregates,
+            "apiservice-status-remote-available-controller": aggregates,
+            "apiservice-registration-controller": aggregates,
+            "apiservice-discovery-controller": aggregates,
             "kube-apiserver-autoregistration": registered,
         }
         if not self._has_rbac:
             del hooks["rbac/bootstrap-roles"]
         checks = {f"poststarthook/{name}": check for name, check in hooks.items()}
-        checks["autoregister-completion"] = registered
+        checks["autoregister-completion"] = self._done(_API_SERVICES_MADE)
         for name in ("apiservice-openapi-controller", "apiservice-openapiv3-controller"):
-            checks[f"poststarthook/{name}"] = schemas
+            checks[f"poststarthook/{name}"] = serves_definitions
         return checks
 
     def _supervised(self, name: str, run: Callable[[Worked], Awaitable[None]]) -> SupervisedPart:

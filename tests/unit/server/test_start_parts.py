@@ -10,9 +10,11 @@ from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
+from proreus.server.aggregation.building import Aggregation, AggregationInputs
 from proreus.server.fairness.fairness import Fairness
 from proreus.server.http.health import Check
 from proreus.server.kinds import builtin_resources
+from proreus.server.offload import Lane, open_offload
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
@@ -25,6 +27,7 @@ from proreus.testing.virtual_clock import VirtualClock
 
 WHERE = Reachability(address="192.0.2.2", bound="127.0.0.1", port=lambda: 6443, is_alone=True)
 BY_OBJECTS = {
+    "autoregister-completion",
     "poststarthook/start-cluster-authentication-info-controller",
     "poststarthook/start-legacy-token-tracking-controller",
     "poststarthook/rbac/bootstrap-roles",
@@ -35,8 +38,9 @@ BY_OBJECTS = {
 class World:
     """Parts over a store in memory; nothing has begun."""
 
-    def __init__(self, storage: Storage, clock: Clock, *, has_rbac: bool = True) -> None:
+    def __init__(self, storage: Storage, clock: Clock, lane: Lane, *, has_rbac: bool) -> None:
         catalog = Catalog(builtin_resources())
+        registry = CollectorRegistry()
         stores = ResourceStores(storage)
         self.storage = storage
         self.caches = WatchCaches(storage, clock)
@@ -44,14 +48,26 @@ class World:
             stores, self.caches, KnownKinds(catalog), lambda obj, to: obj
         )
         self.collections.serve_all(catalog)
+        aggregation = Aggregation(
+            AggregationInputs(
+                catalog=catalog,
+                collections=self.collections,
+                registry=registry,
+                clock=clock,
+                lane=lane,
+                identity=None,
+                is_own_address=lambda address, port: False,
+            )
+        )
         self.parts = StartParts(
             self.collections,
             stores,
             clock,
             WHERE,
             Fairness(clock),
+            aggregation,
             {},
-            CollectorRegistry(),
+            registry,
             has_rbac=has_rbac,
         )
         self.starting = "not finished"
@@ -65,8 +81,8 @@ class World:
 
 @asynccontextmanager
 async def world(clock: Clock, *, has_rbac: bool = True) -> AsyncIterator[World]:
-    async with MemoryStorage.open(clock) as storage:
-        yield World(storage, clock, has_rbac=has_rbac)
+    async with MemoryStorage.open(clock) as storage, open_offload() as offload:
+        yield World(storage, clock, offload.answers, has_rbac=has_rbac)
 
 
 async def test_no_check_passes_before_anything_is_done() -> None:
@@ -93,6 +109,12 @@ async def test_checks_pass_one_after_another_as_things_are_done() -> None:
                 "poststarthook/priority-and-fairness-config-producer",
                 "poststarthook/bootstrap-controller",
                 "poststarthook/start-kubernetes-service-cidr-controller",
+                "poststarthook/aggregator-reload-proxy-client-cert",
+                "poststarthook/apiservice-status-local-available-controller",
+                "poststarthook/apiservice-status-remote-available-controller",
+                "poststarthook/apiservice-registration-controller",
+                "poststarthook/apiservice-discovery-controller",
+                "poststarthook/kube-apiserver-autoregistration",
             }
             assert made.failing() == kept, "those are of parts that do not run yet"
 

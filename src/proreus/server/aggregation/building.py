@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
+from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart
 from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.aggregation.api_service import REGISTRATION
 from proreus.server.aggregation.backend import Surroundings
@@ -60,8 +61,14 @@ class Aggregation:
         around = Surroundings(behind.addresses, inputs.identity, inputs.is_own_address, clock)
         self.remotes = Remotes(collections, self.local, behind, around, parts)
 
+        self.registration = SupervisedPart("local API services", self.local.run, clock)
+
+    def idleness(self) -> str:
+        """Why API services of other servers have no effect, "" if they have."""
+        return "" if self.remotes.is_running else NOT_FINISHED
+
     async def run(self) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as running:
-            running.create_task(self.local.run(), name="aggregation: local API services")
+            running.create_task(self.registration.run(), name="aggregation: local API services")
             running.create_task(self.remotes.run(), name="aggregation: remote API services")

@@ -15,9 +15,10 @@ from collections.abc import Iterable
 import structlog
 
 from proreus.aio.clock import Clock
+from proreus.aio.supervised_part import Worked
 from proreus.api.group_version import GroupVersion
 from proreus.api.json_types import JsonObject
-from proreus.api.status import AlreadyExists, ApiError, Conflict, NotFound
+from proreus.api.status import ApiError, Conflict, NotFound
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
 from proreus.server.aggregation.api_service import (
@@ -30,11 +31,9 @@ from proreus.server.aggregation.api_service import (
     service_name,
 )
 from proreus.server.discovery.priorities import CUSTOM, REGISTRATION_GROUP, own_priority
-from proreus.server.registry.collection import UnreadableObject
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.verbs.create import create
+from proreus.server.registry.server_objects import ServerObject, ensure_object, ensure_objects
 from proreus.server.registry.verbs.delete import delete
-from proreus.server.registry.verbs.update import update
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StorageError
 from proreus.server.watch_cache.cache_follower import CacheFollower
@@ -52,6 +51,7 @@ class LocalApiServices:
     def __init__(
         self, collections: Collections, built_in: Iterable[GroupVersion], clock: Clock
     ) -> None:
+        self._collections = collections
         self._services = collections.named(*REGISTRATION)
         self._built_in = frozenset(gv for gv in built_in if gv.group != REGISTRATION_GROUP)
         self._clock = clock
@@ -65,10 +65,11 @@ class LocalApiServices:
         )
 
     async def ensure_built_in(self) -> None:
-        """All at once: storage commits what is written together in one go."""
-        async with asyncio.TaskGroup() as writes:
-            for group_version in self._built_in:
-                writes.create_task(self._ensure(group_version, AT_START))
+        wanted = [
+            ServerObject.of("apiservices", local_object(one, own_priority(one), AT_START))
+            for one in self._built_in
+        ]
+        await ensure_objects(self._collections, wanted, self._clock.now(), reconciled)
 
     def note(self, service: ApiService) -> None:
         """To be called when an API service was written."""
@@ -79,9 +80,10 @@ class LocalApiServices:
         self._known.pop(service.name, None)
         self._note(service.group_version)
 
-    async def run(self) -> None:
+    async def run(self, worked: Worked) -> None:
         """For ever."""
         while True:
+            worked()
             await self._any.wait()
             self._any.clear()
             changed, self._changed = self._changed, set()
@@ -134,27 +136,16 @@ class LocalApiServices:
         known = self._known.get(service_name(group_version))
         if group_version in self._served:
             if known is None or is_wrong(known):
-                await self._ensure(group_version, ALWAYS)
+                await self._ensure(group_version)
         elif known is not None and known.managed == ALWAYS:
             try:
                 await delete(self._write(known.name), DeleteOptions())
             except (NotFound, Conflict):
                 return  # another server was first
 
-    async def _ensure(self, group_version: GroupVersion, managed: str) -> None:
-        priority = own_priority(group_version) if managed == AT_START else CUSTOM
-        expected = local_object(group_version, priority, managed)
-        write = self._write(expected["metadata"]["name"])
-        stored = await self._services.store.get(self._services.key("", write.name))
-        try:
-            if stored is None:
-                await create(write, expected)
-            elif (wanted := reconciled(self._services.decode(stored), expected)) is not None:
-                await update(write, wanted)
-        except (AlreadyExists, NotFound, Conflict):
-            return  # another server is at it
-        except UnreadableObject as error:
-            _log.error("API service cannot be restored", name=write.name, error=str(error))
+    async def _ensure(self, group_version: GroupVersion) -> None:
+        expected = ServerObject.of("apiservices", local_object(group_version, CUSTOM, ALWAYS))
+        await ensure_object(self._collections, expected, self._clock.now(), reconciled)
 
     def _write(self, name: str) -> Write:
         return Write.of_server(self._services, "", name, self._clock.now())

@@ -95,6 +95,10 @@ class Remotes:
     def __bool__(self) -> bool:
         return bool(self._by_version)
 
+    @property
+    def is_running(self) -> bool:
+        return self._tasks is not None
+
     def end_streams(self) -> None:
         """Before a shutdown: watches and streams would not end by themselves."""
         for remote in self._by_version.values():
