@@ -3,7 +3,8 @@
     operator = Operator("website-operator", client)
 
     @operator.reconciler("websites.example.com", owns=["deployments.apps"])
-    def reconcile(site: Reconciliation[KubeObject]) -> Result | None: ...
+    def reconcile(site: Reconciliation[KubeObject]) -> Result | None:
+        site.own({"apiVersion": "apps/v1", "kind": "Deployment", …})
 
     operator.run()
 
