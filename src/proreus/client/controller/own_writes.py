@@ -3,8 +3,8 @@
 Instead of counting expected creations and deletions, every write leaves the resource version it
 became, and the next reconcile of its key waits until the informer has that version. A deletion
 has no such version, so what was deleted can be left out of the cache's answers until the cache
-agrees. A write whose answer was lost may have been done or not: then the informer must first reach
-the newest version that the server has.
+agrees. A write whose answer was lost may have been done or not: then the informer must first show
+all that the server has.
 Clients report their writes by themselves (``client.write_log``); only what an informer of the
 controller is certain to see counts.
 Memory: one entry per key written to, until its next reconcile or ``forget``.
@@ -53,7 +53,7 @@ class OwnWrites:
         if pending is None:
             return
         for informer in list(pending.uncertain):
-            await informer.lister.wait_for_version(await informer.newest_version())
+            await informer.wait_current()
             pending.uncertain.discard(informer)
         for informer, version in list(pending.versions.items()):
             await informer.lister.wait_for_version(version)

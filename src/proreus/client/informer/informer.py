@@ -15,12 +15,13 @@ from collections.abc import Callable, Mapping
 from typing import Generic
 
 from proreus.aio.backoff import Backoff
-from proreus.aio.clock import Clock, SystemClock
+from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.aio.gate import Gate, Waterline
 from proreus.aio.tasks import as_part, supervise
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
 from proreus.api.object_type import Object
+from proreus.api.status import Timeout
 from proreus.client.informer.delta_fifo import Delta, DeltaFifo, DeltaType
 from proreus.client.informer.handler import (
     Callbacks,
@@ -33,6 +34,7 @@ from proreus.client.informer.handler import (
 )
 from proreus.client.informer.indexer import Indexer, IndexFunction
 from proreus.client.informer.lister import Lister
+from proreus.client.informer.server_state import ServerStates
 from proreus.client.informer.status import InformerStatus
 from proreus.client.reflector.list_watch import ListWatch
 from proreus.client.reflector.reflector import Reflector, ReflectorConfig, Transform
@@ -77,9 +79,9 @@ class SharedInformer(Generic[Object]):
         self.resource = _group_resource(resource)
         # Whether a write of an object is certain to be seen here; set by who knows the selection.
         self.includes: Callable[[KubeObject], bool] = _is_never_certain
-        self._list_watch = list_watch
         self.name = name or str(self.resource)
         self.clock = clock or SystemClock()
+        self._server_states = ServerStates(list_watch, self.clock)
         self.indexer: Indexer[Object] = Indexer(indexes)
         self._applied = Waterline()
         self.lister = Lister(self.indexer, self._applied, self.resource, clock=self.clock)
@@ -109,11 +111,29 @@ class SharedInformer(Generic[Object]):
         """Wait until ``has_synced``; the caller sets a deadline."""
         await self._synced.wait_open()
 
-    async def newest_version(self) -> str:
-        """The collection's version at the server, asked for now. Raises ApiError,
-        TransportError."""
-        page = await self._list_watch.list(resource_version="", limit=1, continue_token="")
-        return page.resource_version
+    async def wait_current(self, *, timeout_s: float = 30.0) -> None:
+        """Wait until the cache shows all that the server has now. Raises ApiError, TransportError,
+        and ``Timeout`` if it does not come to."""
+        try:
+            state = await self._server_states.now()
+        except ValueError:
+            return  # nothing can be known about versions that are no numbers
+        await self.lister.wait_for_version(state.newest, timeout_s=timeout_s)
+        deleted = {
+            one.key: one.uid
+            for one in self.indexer.objects()
+            if one.uid not in state.uids and int(one.resource_version) <= state.version
+        }
+        try:
+            async with deadline(self.clock, timeout_s):
+                while any(
+                    (found := self.indexer.get(key)) is not None and found.uid == uid
+                    for key, uid in deleted.items()
+                ):
+                    await self._applied.wait_for(self._applied.level + 1)
+        except TimeoutError as late:
+            text = f"the cache of {self.resource} still has what is deleted after {timeout_s:g} s"
+            raise Timeout(text) from late
 
     @property
     def is_running(self) -> bool:

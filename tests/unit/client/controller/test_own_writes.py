@@ -80,12 +80,25 @@ async def test_a_key_waits_for_the_newest_of_its_writes_and_for_no_other() -> No
     assert await outcome(writes, clock) == "seen"
 
 
-async def test_after_a_lost_answer_the_newest_version_is_waited_for() -> None:
+async def test_after_a_lost_answer_the_newest_object_is_waited_for_and_no_bookmark() -> None:
     clock, writes = VirtualClock(), OwnWrites()
     writes.follow([informer_of_pods(clock, page(pod("unknown", 9), version=23))])
     writes.of(KEY).lost(PODS)
 
-    assert "has not reached resource version 23" in await outcome(writes, clock)
+    assert "has not reached resource version 9" in await outcome(writes, clock)
+
+
+async def test_after_a_lost_answer_what_the_server_no_longer_has_must_leave_the_cache() -> None:
+    clock, writes = VirtualClock(), OwnWrites()
+    informer = informer_of_pods(clock, *[page(version=23)] * 2)
+    writes.follow([informer])
+    informer.indexer.put("default/a", pod("a", 9))
+    informer.indexer.put("default/made-since", pod("made-since", 24))
+    writes.of(KEY).lost(PODS)
+
+    assert "still has what is deleted" in await outcome(writes, clock)
+    informer.indexer.remove("default/a")
+    assert await outcome(writes, clock) == "seen"
 
 
 @pytest.mark.parametrize(
