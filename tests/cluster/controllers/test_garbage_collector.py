@@ -70,6 +70,22 @@ async def test_an_object_made_for_an_owner_that_never_was_goes(stage: Stage) -> 
     await maps(stage).wait_deleted("late", timeout_s=60)
 
 
+async def test_what_a_cluster_scoped_object_owned_goes_from_every_namespace(stage: Stage) -> None:
+    nodes = stage.client.core_v1.nodes
+    elsewhere = stage.client.core_v1.configmaps("kube-system")
+    gone = await nodes.create({"metadata": {"name": "gone"}})
+    stays = await nodes.create({"metadata": {"name": "stays"}})
+    await elsewhere.create(config_map("of-gone", gone))
+    await elsewhere.create(config_map("of-both", gone, stays))
+
+    await nodes.delete("gone")
+
+    await elsewhere.wait_deleted("of-gone", timeout_s=60)
+    await elsewhere.create(config_map("late", gone))
+    await elsewhere.wait_deleted("late", timeout_s=60)
+    assert (await elsewhere.get("of-both")).name == "of-both"
+
+
 async def test_foreground_deletion_keeps_the_owner_until_its_dependents_are_gone(
     stage: Stage,
 ) -> None:

@@ -80,7 +80,8 @@ class GarbageCollector:
         def update(notification: Notification) -> None:
             self._update_graph(resource, notification)
 
-        source = resource_client(self._client, resource).metadata_only.list_watch()
+        everywhere = resource_client(self._client, resource).in_all_namespaces()
+        source = everywhere.metadata_only.list_watch()
         informer = SharedInformer(source, str(resource), clock=self._clock)
         informer.add_handler(on_notification=update, name="garbage collector")
         task = parts.create_task(informer.run(), name=f"monitor {resource}")

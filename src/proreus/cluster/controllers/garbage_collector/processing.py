@@ -100,7 +100,9 @@ class ObjectProcessor:
         resource = await self._resource(owner)
         if resource.namespaced and not node.namespace:
             return False  # such an owner can never be looked up; the object is left alone
-        api = resource_client(self._client, resource)(node.namespace if resource.namespaced else "")
+        api = resource_client(self._client, resource)
+        if resource.namespaced:
+            api = api.in_namespace(node.namespace)
         try:
             found = await api.metadata_only.get(owner.name)
         except NotFound:
