@@ -151,11 +151,11 @@ def test_a_recorder_writes_what_waits_when_it_is_left(client: Client) -> None:
 
 def test_events_are_iterated_and_typed_objects_read_and_written(client: Client) -> None:
     register(client, Greeting)
-    greetings = Typed(client, Greeting, "default")
+    greetings = Typed(client, Greeting, "kube-public")
     stored = greetings.create("g", Greeting(GreetingSpec("Ann")))
     greetings.update(stored, Greeting(GreetingSpec("Bob")))
     found: list[KubeObject] = []
-    for event in client.resource("greetings.example.com")("default").events(since=""):
+    for event in client.resource("greetings.example.com")("kube-public").events(since=""):
         found.append(event.object)
         break
 
