@@ -33,7 +33,7 @@ from proreus.server.aggregation.api_service import (
 from proreus.server.discovery.priorities import CUSTOM, REGISTRATION_GROUP, own_priority
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.server_objects import ServerObject, ensure_object, ensure_objects
-from proreus.server.registry.verbs.delete import delete
+from proreus.server.registry.verbs.delete import Delete
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StorageError
 from proreus.server.watch_cache.cache_follower import CacheFollower
@@ -139,7 +139,7 @@ class LocalApiServices:
                 await self._ensure(group_version)
         elif known is not None and known.managed == ALWAYS:
             try:
-                await delete(self._write(known.name), DeleteOptions())
+                await Delete(self._write(known.name), DeleteOptions()).commit()
             except (NotFound, Conflict):
                 return  # another server was first
 

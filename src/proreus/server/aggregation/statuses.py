@@ -10,7 +10,7 @@ from proreus.server.aggregation.api_service import is_available
 from proreus.server.aggregation.availability import Availability, with_condition
 from proreus.server.aggregation.metrics import AggregationMetrics
 from proreus.server.registry.collection import Collection
-from proreus.server.registry.verbs.update import update
+from proreus.server.registry.verbs.update import replacing
 from proreus.server.registry.write import Write
 
 _log = structlog.get_logger(__name__)
@@ -38,7 +38,7 @@ class Statuses:
             write = Write.of_server(self._services, "", name, self._clock.now())
             write.subresource = "status"
             try:
-                await update(write, {**obj, "status": status})
+                await replacing(write, {**obj, "status": status}).commit()
             except Conflict:
                 continue  # it has changed meanwhile
             except NotFound:

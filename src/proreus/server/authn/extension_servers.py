@@ -16,8 +16,8 @@ from proreus.net.tls.certificates import FRONT_PROXY_CLIENT
 from proreus.server.authn.authorities import Authorities
 from proreus.server.authn.options import RequestHeaderOptions
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.verbs.create import create
-from proreus.server.registry.verbs.update import update
+from proreus.server.registry.verbs.create import Create
+from proreus.server.registry.verbs.update import replacing
 from proreus.server.registry.write import Write
 
 NAME = "extension-apiserver-authentication"
@@ -84,11 +84,11 @@ async def publish_trust(collections: Collections, clock: Clock, own: Mapping[str
     obj = {"metadata": {"name": NAME, "namespace": "kube-system"}, "data": dict(own)}
     try:
         if stored is None:
-            await create(write, {"kind": "ConfigMap", "apiVersion": "v1", **obj})
+            await Create(write, {"kind": "ConfigMap", "apiVersion": "v1", **obj}).commit()
             return
         found = collection.decode(stored)
         data = merged(found.get("data") or {}, own)
         if data != found.get("data"):
-            await update(write, {**found, "data": data})
+            await replacing(write, {**found, "data": data}).commit()
     except (AlreadyExists, NotFound, Conflict):
         return  # another server is at it

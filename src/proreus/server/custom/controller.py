@@ -38,7 +38,7 @@ from proreus.server.offload import Lane
 from proreus.server.registry.admission import Admission
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.user import SYSTEM
-from proreus.server.registry.verbs.delete import delete
+from proreus.server.registry.verbs.delete import Delete
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import KeyNotFound, StorageError, StoredValue
 from proreus.server.storage.resource_store import Preconditions
@@ -285,7 +285,7 @@ class DefinitionController:
                 admission=Admission(),
             )
             try:
-                await delete(write, DeleteOptions())
+                await Delete(write, DeleteOptions()).commit()
             except NotFound:
                 continue
         return not (await collection.cache.list(ListQuery(limit=1))).objects

@@ -28,7 +28,7 @@ from proreus.server.kinds.parts.flow_control import (
 )
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.server_objects import CREATED, ServerObject, ensure_objects
-from proreus.server.registry.verbs.update import update
+from proreus.server.registry.verbs.update import replacing
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StorageError
 
@@ -85,7 +85,7 @@ class FlowControlObjects:
         write = Write.of_server(self._schemas, "", name, now, _FIELD_MANAGER)
         write.subresource = "status"
         try:
-            await update(write, {**self._header(obj), "status": status})
+            await replacing(write, {**self._header(obj), "status": status}).commit()
         except (NotFound, Conflict):
             self._changed.set()  # it has changed meanwhile: look again
 

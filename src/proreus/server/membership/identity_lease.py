@@ -18,9 +18,9 @@ from proreus.api.wire.options import DeleteOptions
 from proreus.server.registry.collection import UnreadableObject
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.metadata import new_uid
-from proreus.server.registry.verbs.create import create
-from proreus.server.registry.verbs.delete import delete
-from proreus.server.registry.verbs.update import update
+from proreus.server.registry.verbs.create import Create
+from proreus.server.registry.verbs.delete import Delete
+from proreus.server.registry.verbs.update import replacing
 from proreus.server.registry.write import Write
 
 _log = structlog.get_logger(__name__)
@@ -101,10 +101,10 @@ class IdentityLease:
         stored = await self._leases.store.get(self._leases.key(NAMESPACE, name))
         try:
             if stored is None:
-                await create(write, wanted)
+                await Create(write, wanted).commit()
             else:
                 existing = self._leases.decode(stored)
-                await update(write, {**existing, "spec": wanted["spec"]})
+                await replacing(write, {**existing, "spec": wanted["spec"]}).commit()
         except (AlreadyExists, NotFound, Conflict):
             return  # it is renewed again soon
         self._is_renewed = True
@@ -141,7 +141,7 @@ class ExpiredLeases:
     async def _remove(self, name: str, revision: str) -> None:
         write = Write.of_server(self._leases, NAMESPACE, name, self._clock.now())
         try:
-            await delete(write, DeleteOptions(resource_version=revision))
+            await Delete(write, DeleteOptions(resource_version=revision)).commit()
         except (NotFound, Conflict, UnreadableObject):
             return  # renewed meanwhile, or removed by another server
         _log.info("removed the lease of an API server that is gone", lease=name)

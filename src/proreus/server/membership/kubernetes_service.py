@@ -18,8 +18,8 @@ from proreus.server.membership import endpoints
 from proreus.server.membership.live_servers import LiveServers, OnlyServer
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.server_objects import ServerObject, ensure_object
-from proreus.server.registry.verbs.create import create
-from proreus.server.registry.verbs.update import update
+from proreus.server.registry.verbs.create import Create
+from proreus.server.registry.verbs.update import replacing
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StorageError
 
@@ -91,10 +91,10 @@ class KubernetesService:
         stored = await self._services.store.get(self._services.key(namespace, name))
         try:
             if stored is None:
-                await create(write, wanted)
+                await Create(write, wanted).commit()
             else:
                 changed = endpoints.mended_service(self._services.decode(stored), wanted)
                 if changed is not None:
-                    await update(write, changed)
+                    await replacing(write, changed).commit()
         except (AlreadyExists, NotFound, Conflict):
             return  # another server is at it

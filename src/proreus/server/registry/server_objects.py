@@ -23,9 +23,9 @@ from proreus.api.wire.options import DeleteOptions
 from proreus.server.registry.collection import Collection, UnreadableObject
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.metadata import new_uid
-from proreus.server.registry.verbs.create import create, prepare
-from proreus.server.registry.verbs.delete import delete
-from proreus.server.registry.verbs.update import Update, replace_by, update
+from proreus.server.registry.verbs.create import Create, prepare
+from proreus.server.registry.verbs.delete import Delete
+from proreus.server.registry.verbs.update import replacing
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import KeyExists, StoredValue
 from proreus.server.storage.resource_store import Removal
@@ -131,10 +131,10 @@ async def _mend(
         case None:
             return
         case Recreate():
-            await delete(_write(collection, wanted, now), DeleteOptions())
-            await create(_write(collection, wanted, now), expected)
+            await Delete(_write(collection, wanted, now), DeleteOptions()).commit()
+            await Create(_write(collection, wanted, now), expected).commit()
         case changed:
-            await update(_write(collection, wanted, now), changed)
+            await replacing(_write(collection, wanted, now), changed).commit()
 
 
 async def first_bytes(collection: Collection, wanted: ServerObject, now: float) -> bytes:
@@ -160,7 +160,7 @@ async def _template(collection: Collection, wanted: ServerObject) -> bytes:
     write = _write(collection, wanted, _TIME_S)
     write.subresource = "status"
     whole = {**collection.decode(StoredValue("", value, 1)), "status": status}
-    step = await Update(write, await replace_by(write, whole)).next(StoredValue("", value, 1))
+    step = await replacing(write, whole).next(StoredValue("", value, 1))
     assert not isinstance(step, Removal), "nothing deletes it"
     return step
 

@@ -15,7 +15,7 @@ BODY = b'{"metadata":{"name":"a"},"data":{"x":"1"}}'
 async def test_no_attempt_sees_what_the_one_before_did_to_its_object() -> None:
     write: Any = SimpleNamespace(runner=INLINE)
     decoded = json.decode(BODY)
-    replacement = Replacement(decoded, BODY)
+    replacement = Replacement(decoded)
 
     for attempt in range(3):
         wanted = await replacement.modify(write, None)

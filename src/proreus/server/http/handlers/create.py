@@ -7,11 +7,11 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.writing import read_write, write_answer
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
-from proreus.server.registry.verbs import create as verb
+from proreus.server.registry.verbs.create import Create
 
 
 async def create(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     representation = services.representations.negotiate(exchange, route.resource)
-    write, obj = await read_write(services, exchange, route, "CreateOptions")
-    outcome = await verb.create(write, obj)
-    return await write_answer(services, exchange, representation, write, outcome)
+    new = Create(*await read_write(services, exchange, route, "CreateOptions"))
+    outcome = await new.commit()
+    return await write_answer(services, exchange, representation, new.write, outcome)

@@ -24,7 +24,7 @@ from proreus.server.http.handlers.list import asked_for, read_list
 from proreus.server.http.handlers.writing import begin_write, write_answer
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
-from proreus.server.registry.verbs import delete as verb
+from proreus.server.registry.verbs.delete import Delete
 from proreus.server.registry.verbs.select import Scope, list_query, next_token
 from proreus.server.registry.write import Write
 from proreus.server.storage.resource_store import Outcome
@@ -40,7 +40,7 @@ async def delete(services: Services, exchange: Exchange, route: ResourceRoute) -
     _warn_of_orphans(exchange, route, options)
     if options.ignores_read_errors:
         raise _readable(resource.group_resource, route.name)
-    outcome = await verb.delete(write, options)
+    outcome = await Delete(write, options).commit()
     code = 202 if not outcome.is_removed and options.orphan_dependents is False else 200
     if outcome.is_removed and not resource.lifecycle.returns_deleted:
         if representation.refusal is not None:
@@ -69,7 +69,7 @@ async def delete_collection(services: Services, exchange: Exchange, route: Resou
         write = begin_write(services, exchange, at, WriteOptions(dry_run=options.dry_run))
         write.is_of_collection = True
         try:
-            await verb.delete(write, options)
+            await Delete(write, options).commit()
         except NotFound:
             continue
     refuse_form(representation, resource, is_list=True)

@@ -13,25 +13,23 @@ from proreus.server.http.handlers.writing import begin_write, write_answer, writ
 from proreus.server.http.negotiation import Media, patch_type
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
-from proreus.server.registry.verbs.apply import ApplyPatch, apply, read_apply
-from proreus.server.registry.verbs.patch import JsonPatch, MergePatch, read_patch
-from proreus.server.registry.verbs.patch import patch as patch_object
+from proreus.server.registry.verbs.apply import read_apply
+from proreus.server.registry.verbs.patch import PatchDocument, patching, read_patch
 from proreus.server.registry.write import Write
 
 
 class PatchRequest(NamedTuple):
+    """A write, and the patch in its body."""
+
     write: Write
-    document: JsonPatch | MergePatch | ApplyPatch
+    document: PatchDocument
 
 
 async def patch(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     representation = services.representations.negotiate(exchange, route.resource)
-    write, document = await read_patch_request(services, exchange, route)
-    if isinstance(document, ApplyPatch):
-        outcome = await apply(write, document)
-    else:
-        outcome = await patch_object(write, document)
-    return await write_answer(services, exchange, representation, write, outcome)
+    wanted = patching(*await read_patch_request(services, exchange, route))
+    outcome = await wanted.commit()
+    return await write_answer(services, exchange, representation, wanted.write, outcome)
 
 
 async def read_patch_request(
@@ -44,7 +42,7 @@ async def read_patch_request(
     body = services.decoder.body(text, Media.YAML if is_apply else Media.JSON)
     write = begin_write(services, exchange, route, options, body.runner)
 
-    def read() -> JsonPatch | MergePatch | ApplyPatch:
+    def read() -> PatchDocument:
         if is_apply:
             return read_apply(text, is_strict=write.field_validation == "Strict")
         return read_patch(media, text)

@@ -17,10 +17,9 @@ from proreus.server.http.services import Services
 from proreus.server.registry import metadata
 from proreus.server.registry.subresources.binding import BINDING, bind
 from proreus.server.registry.subresources.eviction import EVICTION, Ambiguous, evict
-from proreus.server.registry.subresources.scale import SCALE, rescale, scale_of
-from proreus.server.registry.verbs.patch import Patching
-from proreus.server.registry.verbs.update import Modification, replace_by
-from proreus.server.registry.write import Write
+from proreus.server.registry.subresources.scale import SCALE, rescaling, scale_of
+from proreus.server.registry.verbs.patch import PatchedObject
+from proreus.server.registry.verbs.update import Replacement, Update, check_name
 
 _DONE = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
@@ -36,23 +35,21 @@ async def get_scale(services: Services, exchange: Exchange, route: ResourceRoute
 
 async def put_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     write, scale = await read_write(services, exchange, route, "UpdateOptions", SCALE)
-    return await _rescale(services, exchange, route, write, await replace_by(write, scale))
+    check_name(scale, write.name)
+    return await _rescale(services, exchange, route, rescaling(write, Replacement(scale)))
 
 
 async def patch_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     write, document = await read_patch_request(services, exchange, route)
-    return await _rescale(services, exchange, route, write, Patching(document, SCALE))
+    wanted = rescaling(write, PatchedObject(document, SCALE))
+    return await _rescale(services, exchange, route, wanted)
 
 
 async def _rescale(
-    services: Services,
-    exchange: Exchange,
-    route: ResourceRoute,
-    write: Write,
-    modification: Modification,
+    services: Services, exchange: Exchange, route: ResourceRoute, wanted: Update
 ) -> Answer:
-    outcome = await rescale(write, modification)
-    obj = await write.collection.served(outcome.new)
+    outcome = await wanted.commit()
+    obj = await wanted.write.collection.served(outcome.new)
     return await _scale_answer(services, exchange, route, splice.decode_item(obj.item))
 
 

@@ -7,11 +7,11 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.writing import read_write, write_answer
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
-from proreus.server.registry.verbs import update as verb
+from proreus.server.registry.verbs.update import replacing
 
 
 async def update(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     representation = services.representations.negotiate(exchange, route.resource)
-    write, obj = await read_write(services, exchange, route, "UpdateOptions")
-    outcome = await verb.update(write, obj)
-    return await write_answer(services, exchange, representation, write, outcome)
+    wanted = replacing(*await read_write(services, exchange, route, "UpdateOptions"))
+    outcome = await wanted.commit()
+    return await write_answer(services, exchange, representation, wanted.write, outcome)

@@ -19,7 +19,7 @@ from proreus.api.wire.options import DeleteOptions
 from proreus.server.registry.admission import CREATE, Admission
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.failures import translate_errors
-from proreus.server.registry.verbs.delete import check_preconditions, delete
+from proreus.server.registry.verbs.delete import Delete, check_preconditions
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StoredValue
 from proreus.server.watch_cache.query import ListQuery, Selection
@@ -89,7 +89,9 @@ async def _current(write: Write) -> JsonObject:
 async def _delete(write: Write, pinned: DeleteOptions) -> None:
     if not write.dry_run:
         pinned = await _mark_evicted(write, pinned)
-    await delete(msgspec.structs.replace(write, subresource="", admission=Admission()), pinned)
+    await Delete(
+        msgspec.structs.replace(write, subresource="", admission=Admission()), pinned
+    ).commit()
 
 
 def _pinned(options: DeleteOptions, pod: JsonObject, *, with_version: bool) -> DeleteOptions:

@@ -13,18 +13,17 @@ from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import Conflict, Invalid
 from proreus.server.registry import metadata
-from proreus.server.registry.verbs.update import AdmittedPart, Modification, Update, commit
+from proreus.server.registry.verbs.update import AdmittedPart, Modification, Update
 from proreus.server.registry.write import Write
 from proreus.server.resource import Resource
 from proreus.server.resource.custom import Scaling
-from proreus.server.storage.resource_store import Outcome
 
 SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _COPIED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-async def rescale(write: Write, modification: Modification) -> Outcome:
-    """Change the size of a workload by what the modification makes of its Scale."""
+def rescaling(write: Write, modification: Modification) -> Update:
+    """A workload gets the size that the modification gives its Scale."""
     resource = write.collection.resource
     scaling = _scaling(resource)
 
@@ -32,7 +31,7 @@ async def rescale(write: Write, modification: Modification) -> Outcome:
         return scaling.scaled(obj, scale, resource.group_resource, write.name)
 
     part = AdmittedPart(SCALE, scaling.lenient, put)
-    return await commit(Update(write, ScaleModification(modification), part=part))
+    return Update(write, RescaledObject(modification), part=part)
 
 
 def scale_of(resource: Resource, obj: Mapping[str, Any]) -> JsonObject:
@@ -44,7 +43,7 @@ def _scaling(resource: Resource) -> Scaling:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleModification:
+class RescaledObject:
     """The modification of an object through its Scale."""
 
     modification: Modification

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from proreus.api import go_text
 from proreus.api.group_version import GroupVersionKind
@@ -13,21 +13,14 @@ from proreus.api.patch.errors import MalformedPatch
 from proreus.api.status import Conflict
 from proreus.server.registry import metadata
 from proreus.server.registry.tracking import endpoint_of
-from proreus.server.registry.verbs.patch import Patched, Patching, quoted
-from proreus.server.registry.verbs.update import Update, commit
+from proreus.server.registry.verbs.patch import Patched, quoted
 from proreus.server.registry.write import Write
-from proreus.server.storage.resource_store import Outcome
-
-
-async def apply(write: Write, document: ApplyPatch) -> Outcome:
-    """PATCH by server-side apply: creates a missing object, and records owners itself."""
-    patching = Patching(document, write.collection.resource.gvk)
-    may_create = not write.subresource
-    return await commit(Update(write, patching, may_create=may_create, tracks=False, is_patch=True))
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyPatch:
+    may_create: ClassVar[bool] = True
+    records_owners: ClassVar[bool] = True
     document: Any
     faults: tuple[str, ...]
 

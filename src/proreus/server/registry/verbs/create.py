@@ -10,6 +10,8 @@ was seen before; 130 if not.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import JsonObject
 from proreus.api.status import AlreadyExists, Invalid, PlainError
@@ -30,27 +32,35 @@ from proreus.server.storage.resource_store import Outcome
 _NAME_ATTEMPTS = 8
 
 
-async def create(write: Write, obj: JsonObject) -> Outcome:
-    """Store a new object. ``obj`` is in the served version, checked against its type."""
-    set_namespace(write, obj)
-    metadata.wipe_system_fields(obj)
-    refuse_revision(obj)
-    generated = metadata.ensure(obj).get("generateName") or ""
-    is_generated = bool(generated) and not metadata.ensure(obj).get("name")
-    for attempt in range(_NAME_ATTEMPTS):
-        candidate = json.decode(json.encode(obj)) if is_generated else obj
-        try:
-            return await _store(write, await prepare(write, candidate))
-        except AlreadyExists as error:
-            await write.release()
-            if not generated:
+@dataclass(frozen=True, slots=True)
+class Create:
+    """One create. ``obj`` is in the served version, checked against its type."""
+
+    write: Write
+    obj: JsonObject
+
+    async def commit(self) -> Outcome:
+        """Store the new object; one whose name is generated is tried under several."""
+        write, obj = self.write, self.obj
+        set_namespace(write, obj)
+        metadata.wipe_system_fields(obj)
+        refuse_revision(obj)
+        generated = metadata.ensure(obj).get("generateName") or ""
+        is_generated = bool(generated) and not metadata.ensure(obj).get("name")
+        for attempt in range(_NAME_ATTEMPTS):
+            candidate = json.decode(json.encode(obj)) if is_generated else obj
+            try:
+                return await _store(write, await prepare(write, candidate))
+            except AlreadyExists as error:
+                await write.release()
+                if not generated:
+                    raise
+                if not is_generated or attempt == _NAME_ATTEMPTS - 1:
+                    raise _no_unique_name(error) from error
+            except Exception:
+                await write.release()
                 raise
-            if not is_generated or attempt == _NAME_ATTEMPTS - 1:
-                raise _no_unique_name(error) from error
-        except Exception:
-            await write.release()
-            raise
-    raise AssertionError("the last attempt returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
 
 async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> JsonObject:

@@ -30,11 +30,6 @@ from proreus.server.storage.resource_store import Outcome, Preconditions, Remova
 _FINALIZERS = {"Orphan": ORPHAN, "Foreground": FOREGROUND}
 
 
-async def delete(write: Write, options: DeleteOptions) -> Outcome:
-    """Raises NotFound, Conflict, or what admission raises."""
-    return await Delete(write, options).run()
-
-
 @dataclass(frozen=True, slots=True)
 class _Grace:
     """``seconds`` None: the kind knows no grace."""
@@ -51,8 +46,11 @@ class Delete:
     options: DeleteOptions
     is_held: bool = False
 
-    async def run(self) -> Outcome:
-        """Mark the object or remove it; remove it too if it is marked and nothing holds it."""
+    async def commit(self) -> Outcome:
+        """Mark the object or remove it; remove it too if it is marked and nothing holds it.
+
+        Raises NotFound, Conflict, or what admission raises.
+        """
         write, store = self.write, self.write.collection.store
         key = write.collection.key(write.namespace, write.name)
         with translate_errors(write.collection.resource.group_resource, write.name, "delete"):

@@ -1,14 +1,14 @@
 """Patch: the present object changed by a JSON patch or a merge patch (server.md §6.3).
 
 That the body is JSON is checked before the object is looked up, everything else after it, as
-Kubernetes does; so ``read_patch`` only parses and ``Patching`` does the rest.
+Kubernetes does; so ``read_patch`` only parses and ``PatchedObject`` does the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from proreus.api import go_text
 from proreus.api.field_error import limited
@@ -30,17 +30,21 @@ from proreus.server.registry.declared_types import (
     null_version,
 )
 from proreus.server.registry.kinds import not_convertible, not_registered
-from proreus.server.registry.verbs.update import Update, check_name, commit
+from proreus.server.registry.verbs.update import Update, check_name
 from proreus.server.registry.write import Write
 from proreus.server.resource.versions import run_with_conversions
 from proreus.server.schema.check import DecodeError, check
-from proreus.server.storage.resource_store import Outcome
 
 
-async def patch(write: Write, document: JsonPatch | MergePatch) -> Outcome:
+def patching(write: Write, document: PatchDocument) -> Update:
     """PATCH: the present object with the changes of the document."""
-    patching = Patching(document, write.collection.resource.gvk)
-    return await commit(Update(write, patching, is_patch=True))
+    return Update(
+        write,
+        PatchedObject(document, write.collection.resource.gvk),
+        may_create=document.may_create and not write.subresource,
+        tracks=not document.records_owners,
+        is_patch=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,14 @@ class Patched:
 
 
 class PatchDocument(Protocol):
-    """A parsed patch of one of the four kinds."""
+    """A parsed patch of one of the four kinds.
+
+    ``may_create``: there need be no object yet. ``records_owners``: its result names the owners of
+    fields already.
+    """
+
+    may_create: ClassVar[bool]
+    records_owners: ClassVar[bool]
 
     def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
         """Raises PatchError, Conflict."""
@@ -61,7 +72,7 @@ class PatchDocument(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Patching:
+class PatchedObject:
     """The modification by a patch; its result is checked like a body of the kind ``gvk``."""
 
     document: PatchDocument
@@ -105,6 +116,8 @@ def read_patch(media: str, body: bytes) -> JsonPatch | MergePatch:
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
+    may_create: ClassVar[bool] = False
+    records_owners: ClassVar[bool] = False
     document: Any
     duplicates: tuple[str, ...]
 
@@ -118,6 +131,8 @@ class JsonPatch:
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
+    may_create: ClassVar[bool] = False
+    records_owners: ClassVar[bool] = False
     document: Any
     duplicates: tuple[str, ...]
     is_strategic: bool
