@@ -63,7 +63,9 @@ def _ownership(
     changed = apply_strategic_merge(live, _ONE_FIELD, node)
 
     def apply(found: dict[str, Any], applied: dict[str, Any]) -> dict[str, Any]:
-        return server_side_apply(found, applied, node, manager="one", force=True, **where)
+        made = server_side_apply(found, applied, node, manager="one", force=True, **where)
+        assert isinstance(made, dict), "there is but one version"
+        return made
 
     def own(found: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
         return _owned(found, new, node, where)

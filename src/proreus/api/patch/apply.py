@@ -24,6 +24,8 @@ from proreus.api.patch.field_walk import Comparison, fields_of
 from proreus.api.patch.managed_fields import APPLY, UNTRACKED, Owned, Owner, Owners
 from proreus.api.patch.ownership import (
     Endpoint,
+    InVersion,
+    NeedsConversion,
     OwnershipUpdate,
     owners_before,
     owners_for_update,
@@ -68,7 +70,7 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
     api_version: str,
     subresource: str = "",
     endpoint: Endpoint = ANYWHERE,
-) -> JsonObject:
+) -> JsonObject | NeedsConversion:
     """The object after ``manager`` applied ``applied``; ``live`` None creates it.
 
     Raises status.Conflict, or UnmappedPatchError where ``applied`` does not fit its type.
@@ -84,7 +86,10 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
     allowed: Tree = {}
     if manager == last_applied.KUBECTL and not force:
         allowed = last_applied.fields_from_last_applied(before, node, api_version)
-    result, managers = attempt.run(force=force, allowed=allowed)
+    done = attempt.run(force=force, allowed=allowed)
+    if isinstance(done, NeedsConversion):
+        return done
+    result, managers = done
     if manager == last_applied.KUBECTL:
         result = last_applied.with_last_applied(result, applied)
     return managed_fields.keep_times(live, managed_fields.with_owners(result, managers))
@@ -92,22 +97,21 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
 
 def entries_after(
     live: JsonObject | None, new: JsonObject, write: OwnershipUpdate, manager: str
-) -> list[JsonObject]:
+) -> list[JsonObject] | NeedsConversion:
     """The managedFields of ``new``; none for an object whose owners were not tracked."""
     owners = owners_for_update(live, new, write.subresource)
     if live is None and not owners:
         made = new if managed_fields.entries_of(new) is None else without_owners(new)
         return managed_fields.encode(write.created(made, manager))
     after = without_owners(new)
-    if live is None:
-        empty = dict(write.endpoint.empty)
-        return managed_fields.encode(write.updated(empty, after, owners, manager))
     if not owners:
         return []  # untracked objects stay so until first applied
-    before = without_owners(live)
+    before = without_owners(live) if live is not None else dict(write.endpoint.empty)
     change = write.change(before, after)
     managers = write.taken(before, after, owners, manager, change)
-    if change.added or change.modified or change.removed:
+    if isinstance(managers, NeedsConversion):
+        return managers
+    if live is None or change.added or change.modified or change.removed:
         return managed_fields.encode(managers)
     kept = managed_fields.keep_times(live, managed_fields.with_owners(after, managers))
     return managed_fields.entries_of(kept) or []
@@ -129,20 +133,24 @@ class _Attempt:
     owners: Owners
     applier: Owner
 
-    def run(self, *, force: bool, allowed: Tree) -> tuple[JsonObject, Owners]:
+    def run(self, *, force: bool, allowed: Tree) -> tuple[JsonObject, Owners] | NeedsConversion:
         write = self.write
         given = field_sets.outside(fields_of(self.applied, write.node), write.endpoint.reset_fields)
         fields = difference(given, UNTRACKED)
         last = self.owners.get(self.applier)
-        managers = dict(self.owners)
-        managers[self.applier] = Owned(fields, write.api_version, last.time if last else "")
+        before = dict(self.owners)
+        before[self.applier] = Owned(fields, write.api_version, last.time if last else "")
         merged = merge(self.live, self.applied, write.node)
         given_up = difference(last.fields, fields) if last else EMPTY
-        result = self._pruned(merged, last, managers, given) if last and given_up else merged
+        result = self._pruned(merged, last, before, given) if last and given_up else merged
+        if isinstance(result, NeedsConversion):
+            return result
         change = write.change(self.live, result)
-        if not force:
-            self._refuse_conflicts(managers, result, change, allowed)
-        managers = write.without_changed(managers, self.live, result, change, but=self.applier)
+        if not force and (needed := self._refuse_conflicts(before, result, change, allowed)):
+            return needed
+        managers = write.without_changed(before, self.live, result, change, but=self.applier)
+        if isinstance(managers, NeedsConversion):
+            return managers
         if not fields:
             del managers[self.applier]
         elif result != self.live:
@@ -151,7 +159,8 @@ class _Attempt:
 
     def _refuse_conflicts(
         self, managers: Owners, result: JsonObject, change: Comparison, allowed: Tree
-    ) -> None:
+    ) -> NeedsConversion | None:
+        """Raises Conflict."""
         conflicts: list[tuple[Owner, Tree]] = []
         for manager, owned in sorted(managers.items(), key=lambda item: item[0]):
             if manager == self.applier:
@@ -159,19 +168,24 @@ class _Attempt:
             seen = self.write.change_in(owned.api_version, self.live, result, change)
             if seen is None:
                 continue
+            if isinstance(seen, NeedsConversion):
+                return seen
             disputed = intersection(owned.fields, union(seen.modified, seen.added))
             if disputed:
                 conflicts.append((manager, disputed))
         if not conflicts:
-            return
+            return None
         # kubectl overrides all of them if client-side apply had set them all, else none.
         left = [
             (manager, rest) for manager, tree in conflicts if (rest := difference(tree, allowed))
         ]
         if left:
             raise conflict(left)
+        return None
 
-    def _pruned(self, merged: JsonObject, last: Owned, managers: Owners, given: Tree) -> JsonObject:
+    def _pruned(
+        self, merged: JsonObject, last: Owned, managers: Owners, given: Tree
+    ) -> JsonObject | NeedsConversion:
         """``merged`` without what this manager applied before and no manager owns any more.
 
         ``given`` are all fields of the applied body. Some have no owner (the name), yet they keep
@@ -181,6 +195,8 @@ class _Attempt:
         converted = self._in_version(merged, last.api_version)
         if converted is None:
             return merged
+        if isinstance(converted, NeedsConversion):
+            return converted
         there, node = converted
         named = field_sets.with_named_fields(last.fields, node)
         owned = field_sets.with_named_fields(given, node)
@@ -203,14 +219,12 @@ class _Attempt:
             return pruned or {}
         back = write.endpoint.convert(pruned or {}, write.api_version)
         assert back is not None, "the version of the request is served"
-        return back[0]
+        return back if isinstance(back, NeedsConversion) else back.obj
 
-    def _in_version(
-        self, obj: JsonObject, version: str
-    ) -> tuple[JsonObject, TypeNode | None] | None:
+    def _in_version(self, obj: JsonObject, version: str) -> InVersion | NeedsConversion | None:
         write = self.write
         if version == write.api_version or write.endpoint.convert is None:
-            return obj, write.node
+            return InVersion(obj, write.node)
         return write.endpoint.convert(obj, version)
 
 

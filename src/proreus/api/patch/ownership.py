@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.patch import field_sets, managed_fields
@@ -29,8 +30,27 @@ from proreus.api.typed import TypeNode
 
 _CREATED_MAX = 256
 
-# The object in another version and that version's type; None if the version is not served.
-Convert = Callable[[JsonObject, str], tuple[JsonObject, TypeNode | None] | None]
+
+class InVersion(NamedTuple):
+    """An object in a certain version, and that version's type."""
+
+    obj: JsonObject
+    node: TypeNode | None
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsConversion:
+    """Instead of a result: ``obj`` is needed in another version, which takes a call to a webhook.
+
+    The caller makes it and asks again; what was computed up to there is of no use.
+    """
+
+    obj: JsonObject
+    api_version: str
+
+
+# The object in another version; None if that version is not served.
+Convert = Callable[[JsonObject, str], InVersion | NeedsConversion | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +91,16 @@ class OwnershipUpdate:
     time: str
     endpoint: Endpoint
 
-    def updated(self, before: JsonObject, after: JsonObject, owners: Owners, name: str) -> Owners:
-        """The owners once ``name`` has changed ``before`` into ``after``."""
-        return self.taken(before, after, owners, name, self.change(before, after))
-
     def taken(
         self, before: JsonObject, after: JsonObject, owners: Owners, name: str, change: Comparison
-    ) -> Owners:
-        """The same, where it is known what ``name`` has changed."""
+    ) -> Owners | NeedsConversion:
+        """The owners once ``name`` has made this change from ``before`` to ``after``."""
         updater = Owner(name, UPDATE, self.api_version, self.subresource)
         if change.modified and self._stays(owners, updater, change):
             return {**owners, updater: owners[updater]._replace(time=self.time)}
         managers = self.without_changed(owners, before, after, change)
+        if isinstance(managers, NeedsConversion):
+            return managers
         taken = difference(union(change.added, change.modified), UNTRACKED)
         if taken:
             own = managers.get(updater)
@@ -146,7 +164,7 @@ class OwnershipUpdate:
         change: Comparison,
         *,
         but: Owner | None = None,
-    ) -> Owners:
+    ) -> Owners | NeedsConversion:
         """The owners without what changed, each compared in the version it wrote in."""
         kept: Owners = {}
         for manager, owned in owners.items():
@@ -156,6 +174,8 @@ class OwnershipUpdate:
             seen = self.change_in(owned.api_version, before, after, change)
             if seen is None:
                 continue
+            if isinstance(seen, NeedsConversion):
+                return seen
             fields = owned.fields
             for changed in (seen.added, seen.modified, seen.removed):
                 if changed:
@@ -166,14 +186,17 @@ class OwnershipUpdate:
 
     def change_in(
         self, version: str, before: JsonObject, after: JsonObject, change: Comparison
-    ) -> Comparison | None:
+    ) -> Comparison | NeedsConversion | None:
         """``change`` as another version sees it; None if that version is gone."""
         if version == self.api_version or self.endpoint.convert is None:
             return change
-        old, new = self.endpoint.convert(before, version), self.endpoint.convert(after, version)
-        if old is None or new is None:
-            return None
-        return self._tracked(compare(old[0], new[0], old[1]))
+        old = self.endpoint.convert(before, version)
+        if not isinstance(old, InVersion):
+            return old
+        new = self.endpoint.convert(after, version)
+        if not isinstance(new, InVersion):
+            return new
+        return self._tracked(compare(old.obj, new.obj, old.node))
 
     def _tracked(self, found: Comparison) -> Comparison:
         reset = self.endpoint.reset_fields
@@ -194,8 +217,7 @@ def owners_before(live: JsonObject | None, write: OwnershipUpdate) -> Owners:
         raise UnmappedPatchError(f"failed to decode managed fields: {bad}") from bad
     if owners:
         return owners
-    empty = dict(write.endpoint.empty)
-    return write.updated(empty, without_owners(live), {}, BEFORE_FIRST_APPLY)
+    return write.created(without_owners(live), BEFORE_FIRST_APPLY)
 
 
 def owners_for_update(live: JsonObject | None, new: JsonObject, subresource: str) -> Owners:

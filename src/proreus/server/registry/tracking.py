@@ -12,8 +12,7 @@ from proreus.api.group_version import GroupVersion
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.apply import entries_after, ownership_update
 from proreus.api.patch.json_patch import same
-from proreus.api.patch.ownership import Endpoint
-from proreus.api.typed import TypeNode
+from proreus.api.patch.ownership import Endpoint, InVersion, NeedsConversion
 from proreus.server.registry import metadata
 from proreus.server.registry.write import Write
 from proreus.server.schema.check import zero
@@ -21,11 +20,8 @@ from proreus.server.schema.check import zero
 _VOLATILE = ("managedFields", "resourceVersion")
 
 
-def track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
-    """Note in ``stored`` what its writer changed. Both are in the stored version.
-
-    Raises NeedsConversion.
-    """
+def track(write: Write, live: JsonObject | None, stored: JsonObject) -> NeedsConversion | None:
+    """Note in ``stored`` what its writer changed. Both are in the stored version."""
     collection = write.collection
     fields = entries_after(
         collection.to_served(live) if live is not None else None,
@@ -39,10 +35,13 @@ def track(write: Write, live: JsonObject | None, stored: JsonObject) -> None:
         ),
         write.field_manager,
     )
+    if isinstance(fields, NeedsConversion):
+        return fields
     if fields:
         metadata.ensure(stored)["managedFields"] = fields
     else:
         metadata.ensure(stored).pop("managedFields", None)
+    return None
 
 
 def endpoint_of(write: Write) -> Endpoint:
@@ -67,12 +66,17 @@ def _endpoint(write: Write) -> Endpoint:
     if not collection.is_converted and versions is None:
         return Endpoint(reset=reset, empty=empty)
 
-    def convert(obj: JsonObject, version: str) -> tuple[JsonObject, TypeNode | None] | None:
+    def convert(obj: JsonObject, version: str) -> InVersion | NeedsConversion | None:
         other = GroupVersion.parse(version).kind(collection.resource.kind)
         try:
-            if versions is not None:
-                return versions.converted_nowait(obj, version), collection.find_node(other)
-            return collection.convert(obj, other), collection.find_node(other)
+            if versions is None:
+                found = collection.convert(obj, other)
+            else:
+                known = versions.converted_nowait(obj, version)
+                if isinstance(known, NeedsConversion):
+                    return known
+                found = known
+            return InVersion(found, collection.find_node(other))
         except KeyError:
             return None
 

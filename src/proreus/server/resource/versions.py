@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from proreus.api.json_types import JsonObject
+from proreus.api.patch.ownership import NeedsConversion
 from proreus.server.offload import Runner
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.object import EncodedObject
@@ -21,19 +22,6 @@ from proreus.server.watch_cache.subscriber import Subscriber
 from proreus.server.watch_cache.view import EncodingView, Sink
 
 T = TypeVar("T")
-
-
-class NeedsConversion(Exception):
-    """Pure code needs an object in another version; ``run_with_conversions`` gets it.
-
-    An exception, not a result: it is raised inside of ``api.patch``, a dozen calls below, and what
-    was computed up to there is of no use.
-    """
-
-    def __init__(self, obj: JsonObject, api_version: str) -> None:
-        super().__init__(api_version)
-        self.obj = obj
-        self.api_version = api_version
 
 
 class Versions(Protocol):
@@ -52,8 +40,9 @@ class Versions(Protocol):
 
     async def to_stored(self, obj: JsonObject) -> JsonObject: ...
 
-    def converted_nowait(self, obj: JsonObject, api_version: str) -> JsonObject:
-        """Raises NeedsConversion for what is not known yet, KeyError for an unknown version."""
+    def converted_nowait(self, obj: JsonObject, api_version: str) -> JsonObject | NeedsConversion:
+        """NeedsConversion: what it would be is not known yet. Raises KeyError for an unknown
+        version."""
         ...
 
     async def converted(self, obj: JsonObject, api_version: str) -> JsonObject:
@@ -72,16 +61,13 @@ class Versions(Protocol):
 
 
 async def run_with_conversions(
-    versions: Versions | None, run: Callable[[], T], runner: Runner
+    versions: Versions | None, run: Callable[[], T | NeedsConversion], runner: Runner
 ) -> T:
     """Run pure code that may need conversions: again after each one it was missing.
 
     It asks for no more than the versions its object's owners wrote in.
     """
-    while True:
-        try:
-            return await runner.run(run)
-        except NeedsConversion as asked:
-            needed = asked
+    while isinstance(found := await runner.run(run), NeedsConversion):
         assert versions is not None, "only kinds with a webhook need conversions"
-        await versions.converted(needed.obj, needed.api_version)
+        await versions.converted(found.obj, found.api_version)
+    return found

@@ -53,6 +53,7 @@ class Server:
             endpoint=self._endpoint(subresource),
         )
         assert (self.live, applied) == before
+        assert isinstance(result, dict), "there is but one version"
         return self._store(result)
 
     def write(self, manager: str, body: dict[str, Any], *, subresource: str = "") -> Any:

@@ -228,6 +228,8 @@ def test_owners_that_stay_are_those_the_long_way_finds(
     found = write.taken(before, after, owners, writer, change)
 
     wanted = write.without_changed(owners, before, after, change)
+    assert isinstance(found, dict), "there is but one version"
+    assert isinstance(wanted, dict), "there is but one version"
     taken = field_sets.union(change.added, change.modified)
     updater = managed_fields.Owner(writer, managed_fields.UPDATE, "v1")
     fields = field_sets.difference(taken, managed_fields.UNTRACKED)

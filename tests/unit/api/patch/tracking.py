@@ -23,6 +23,7 @@ def track_update(
     """``new`` with managedFields, after a create (``live`` None), an update or a patch."""
     write = ownership_update(node, api_version, subresource, now, endpoint)
     entries = entries_after(live, new, write, manager)
+    assert isinstance(entries, list), "there is but one version"
     tracked = without_owners(new)
     if entries:
         tracked["metadata"]["managedFields"] = entries

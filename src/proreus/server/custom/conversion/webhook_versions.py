@@ -14,6 +14,7 @@ from typing import Any
 
 from proreus.api.group_version import GroupKind, GroupVersion
 from proreus.api.json_types import JsonObject
+from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import Expired, PlainError, ResourceVersionTooLarge
 from proreus.api.wire import json, splice
 from proreus.server.custom.conversion.converted_watch import (
@@ -26,7 +27,6 @@ from proreus.server.custom.conversion.selected_watch import SelectedEvents
 from proreus.server.custom.schema.default import default_stored
 from proreus.server.custom.schema.prune import prune
 from proreus.server.custom.schema.structural import Structural
-from proreus.server.resource.versions import NeedsConversion
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.object import CachedObject, EncodedObject
 from proreus.server.watch_cache.query import Exact, ListQuery, ListResult, Selection, WatchQuery
@@ -92,11 +92,9 @@ class WebhookVersions:
         (stored,) = await self._converted([obj], wanted)
         return stored
 
-    def converted_nowait(self, obj: JsonObject, api_version: str) -> JsonObject:
+    def converted_nowait(self, obj: JsonObject, api_version: str) -> JsonObject | NeedsConversion:
         found = self._answers.get(self._question(obj, api_version))
-        if found is None:
-            raise NeedsConversion(obj, api_version)
-        return found
+        return NeedsConversion(obj, api_version) if found is None else found
 
     async def converted(self, obj: JsonObject, api_version: str) -> JsonObject:
         question = self._question(obj, api_version)

@@ -10,6 +10,7 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.apply import check_applied, server_side_apply
 from proreus.api.patch.errors import MalformedPatch
+from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import Conflict
 from proreus.server.registry import metadata
 from proreus.server.registry.tracking import endpoint_of
@@ -24,7 +25,9 @@ class ApplyPatch:
     document: Any
     faults: tuple[str, ...]
 
-    def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
+    def apply(
+        self, write: Write, live: JsonObject | None, gvk: GroupVersionKind
+    ) -> Patched | NeedsConversion:
         check_applied(self.document, gvk)
         uid = metadata.ensure(self.document).get("uid")
         if live is None and uid:
@@ -45,6 +48,8 @@ class ApplyPatch:
             subresource=write.subresource,
             endpoint=endpoint_of(write),
         )
+        if isinstance(value, NeedsConversion):
+            return value
         return Patched(value, quoted(value), self.faults)
 
 

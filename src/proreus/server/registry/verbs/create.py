@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import JsonObject
+from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import AlreadyExists, Invalid, PlainError
 from proreus.api.wire import json
 from proreus.api.wire.query import RevisionError, parse_resource_version
@@ -111,13 +112,12 @@ def _warnings(rules: Rules, stored: JsonObject) -> list[str]:
     return [*rules.warnings_on_create(stored), *rules.warnings(stored)]
 
 
-def _completed(write: Write, obj: JsonObject, *, tracks: bool) -> JsonObject:
+def _completed(write: Write, obj: JsonObject, *, tracks: bool) -> JsonObject | NeedsConversion:
     """In the stored version, with defaults and owners."""
     stored = write.collection.to_stored(obj)
     write.collection.resource.rules.default(stored)
-    if tracks:
-        track(write, None, stored)
-    return stored
+    needed = track(write, None, stored) if tracks else None
+    return needed or stored
 
 
 async def _store(write: Write, prepared: JsonObject) -> Outcome:

@@ -17,6 +17,7 @@ from proreus.api.json_types import JsonObject
 from proreus.api.patch.errors import MalformedPatch, PatchError, UndecodablePatch
 from proreus.api.patch.json_patch import apply_json_patch, check_operations, unknown_members
 from proreus.api.patch.merge_patch import apply_merge_patch, check_merge_patch
+from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.patch.strategic_merge import apply_strategic_merge
 from proreus.api.typed import TypeNode
@@ -66,7 +67,9 @@ class PatchDocument(Protocol):
     may_create: ClassVar[bool]
     records_owners: ClassVar[bool]
 
-    def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
+    def apply(
+        self, write: Write, live: JsonObject | None, gvk: GroupVersionKind
+    ) -> Patched | NeedsConversion:
         """Raises PatchError, Conflict."""
         ...
 

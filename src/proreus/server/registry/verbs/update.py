@@ -19,6 +19,7 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupVersionKind
 from proreus.api.json_types import JsonObject
+from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import BadRequest, Conflict, Invalid, PlainError
 from proreus.api.wire import json
 from proreus.api.wire.query import RevisionError, parse_resource_version
@@ -216,16 +217,15 @@ class Update:
             return attributes
         return self.write.attributes(UPDATE, part.of(stored), part.of(live), kind=part.kind)
 
-    def _completed(self, wanted: JsonObject, live: JsonObject) -> JsonObject:
+    def _completed(self, wanted: JsonObject, live: JsonObject) -> JsonObject | NeedsConversion:
         """In the stored version, with defaults, what the endpoint does not own, and owners."""
         stored = self.write.collection.to_stored(wanted)
         creation.set_namespace(self.write, stored)
         self.write.collection.resource.rules.default(stored)
         self.strategy.reset(stored, live)
         self._has_server_fields = metadata.keep_server_fields(stored, live)
-        if self.tracks:
-            track(self.write, live, stored)
-        return stored
+        needed = track(self.write, live, stored) if self.tracks else None
+        return needed or stored
 
     def _metadata_violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
         """Of the object as it will be, its generation included."""
