@@ -3,14 +3,19 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# What running needs; of .ready a part, so that `make test` serves both.
+USABLE := $(if $(wildcard $(READY)),$(READY),$(VENV)/.usable)
 
-.PHONY: up test check format bench constraints clean
+.PHONY: up test browser check format bench constraints clean
 
-up: $(READY)
-	$(BIN)/proreus up $(ARGS)
+up: $(USABLE)
+	@$(BIN)/proreus up $(ARGS)
 
-test: check
+test: check browser
 	$(BIN)/python -m pytest -n $${PYTEST_WORKERS:-3} --dist worksteal
+
+browser: $(READY)
+	@$(BIN)/python tools/browser.py
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -30,14 +35,21 @@ MADE_OF := hatch_build.py hatch_kinds.py src/proreus/server/schema/enums_and_def
            src/proreus/client/resources/builtin_table.py
 
 $(READY): constraints.txt pyproject.toml $(MADE_OF)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	touch $(READY)
+	@$(SET_UP) constraints.txt
+	@touch $@
 
-# Needs uv; writes the newest versions that fit pyproject.toml.
+$(VENV)/.usable: constraints-runtime.txt pyproject.toml $(MADE_OF)
+	@$(SET_UP) constraints-runtime.txt
+	@touch $@
+
+SET_UP = command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not here: install Python 3.11 or newer" >&2; exit 1; }; \
+         $(PYTHON) tools/set_up.py $(VENV)
+
+# Needs uv; UPGRADE=--upgrade writes the newest versions that fit pyproject.toml.
+COMPILE = uv pip compile --python-version 3.11 --group build --generate-hashes --no-emit-index-url --no-header --quiet
 constraints:
-	uv pip compile --python-version 3.11 --all-extras --generate-hashes --no-emit-index-url --no-header --quiet --upgrade pyproject.toml -o constraints.txt
+	$(COMPILE) --all-extras $(UPGRADE) pyproject.toml -o constraints.txt
+	$(COMPILE) --extra cel --extra fast --constraint constraints.txt pyproject.toml -o constraints-runtime.txt
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
