@@ -19,11 +19,11 @@ def main() -> None:
     if shutil.which(PACKAGE):
         return
     if not shutil.which("apt-get") or os.geteuid() != 0:
-        return _say("it is not here, and only root on Debian or Ubuntu can install it")
+        _say("it is not here, and only root on Debian or Ubuntu can install it")
+        return
     print(f"installing {PACKAGE} for the tests of pages", flush=True)
     if not (_apt("install") or (_apt("update") and _apt("install"))):
         _say(f"apt-get could not install the package {PACKAGE}")
-    return None
 
 
 def _apt(step: str) -> bool:

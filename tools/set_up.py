@@ -13,7 +13,11 @@ from pathlib import Path
 
 OLDEST = (3, 11)  # pyproject.toml's requires-python
 _PIN = re.compile(r"^(?P<name>[\w.-]+)==", re.MULTILINE)
-_STEP = re.compile(r"^(?:Collecting|Requirement already satisfied:) (?P<name>[\w.-]+)==")
+# A requirement that pip has found: by its name, or as a file; or one that is not for this system.
+_STEP = re.compile(
+    r"^(?:Collecting|Requirement already satisfied:|Processing|Ignoring) (?:\S*/)?"
+    r"(?P<name>\w+(?:-[a-z]\w*)*)"
+)
 _SAID_MAX = 15  # lines of pip that are shown when it fails
 
 
@@ -43,28 +47,28 @@ def main(folder: str, pins: str) -> int:
 
 def _install(python: str, what: list[str], count: int) -> bool:
     command = [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"]
-    pip = subprocess.Popen(
-        command + what, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
     said, found = [], 0
-    assert pip.stdout is not None
-    for line in pip.stdout:
-        said.append(line)
-        step = _STEP.match(line)
-        if step and count:
-            found += 1
-            _show(f"{found} of {count}: {step['name']}", is_last=found == count)
-    if pip.wait():
+    with subprocess.Popen(
+        command + what, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as pip:
+        for line in pip.stdout or ():
+            said.append(line)
+            step = _STEP.match(line)
+            if step and count:
+                found += 1
+                _show(f"  {found} of {count}: {step['name']}")
+            elif line.startswith("Installing collected packages"):
+                _show("  unpacking")
+    _show("")
+    if pip.returncode:
         _refuse("pip could not install the packages:\n" + _last("".join(said)))
     return pip.returncode == 0
 
 
-def _show(text: str, *, is_last: bool) -> None:
-    """Over itself on a terminal; elsewhere now and then a line would only be noise."""
+def _show(text: str) -> None:
+    """On a terminal only, over itself."""
     if sys.stdout.isatty():
-        print(f"\r\033[K  {text}", end="\n" if is_last else "", flush=True)
-    elif is_last:
-        print(f"  {text}", flush=True)
+        print(f"\r\033[K{text}", end="", flush=True)
 
 
 def _last(text: str) -> str:

@@ -192,11 +192,11 @@ def _conditions(fields: ConfigFields) -> MatchConditions | None:
 
 
 def _check_expression(at: str, text: str) -> None:
+    from proreus.server.cel import WITHOUT_CEL
     from proreus.server.cel.checker import is_available
 
     if not is_available():
-        why = "this server was installed without the extra `cel` and cannot run expressions"
-        raise ConfigFileInvalid.of(field_error.forbidden(at, why))
+        raise ConfigFileInvalid.of(field_error.forbidden(at, WITHOUT_CEL))
     from proreus.server.authz.webhook.match_conditions import MatchConditions
     from proreus.server.cel.admission import ExpressionInvalid
 

@@ -6,3 +6,8 @@
 the variables of webhooks' and policies' expressions, ``policy`` compiles those of one policy, and
 ``initializers`` are the objects that mutations make.
 """
+
+WITHOUT_CEL = (
+    "this server was installed without the extra `cel`, which expressions need: "
+    "pip install 'proreus[cel]'"
+)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from proreus.api.json_types import Json
 from proreus.server.admission.expressions import MatchCondition
+from proreus.server.cel import WITHOUT_CEL
 from proreus.server.cel.admission import CompiledExpression, ExpressionInvalid
 from proreus.server.cel.evaluate import Program
 from proreus.server.cel.policy import PolicyCompiler
 
-_WITHOUT_CEL = "this server was installed without the extra `cel` and cannot run expressions"
 APPLY, JSON_PATCH = "ApplyConfiguration", "JSONPatch"
 _PATCHES = {APPLY: ("applyConfiguration", "Object"), JSON_PATCH: ("jsonPatch", "list(JSONPatch)")}
 
@@ -111,7 +111,7 @@ def _tried(text: str, compiled: Callable[[str], CompiledExpression]) -> PolicyEx
     except ExpressionInvalid as why:
         return PolicyExpression(text, None, str(why))
     except ImportError:
-        return PolicyExpression(text, None, _WITHOUT_CEL)
+        return PolicyExpression(text, None, WITHOUT_CEL)
 
 
 def _text(part: Json, key: str) -> str:

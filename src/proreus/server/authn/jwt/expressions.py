@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from proreus.server.cel import WITHOUT_CEL
 from proreus.server.cel.admission import CompiledExpression, ExpressionInvalid, checked_expression
 from proreus.server.cel.checker import Checker, is_available
 from proreus.server.cel.evaluate import Program
@@ -77,5 +78,5 @@ def _user_checker() -> Checker:
 
 def _checker(name: str, shape: ValueShape) -> Checker:
     if not is_available():
-        raise ExpressionInvalid("expressions need the extra cel (pip install 'proreus[cel]')")
+        raise ExpressionInvalid(WITHOUT_CEL)
     return Checker({name: shape})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
 from proreus.api.json_types import Json
+from proreus.server.cel import WITHOUT_CEL
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.offload import NeedsThread
 from proreus.server.resource.rules import Validated
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from proreus.server.cel.checker import Checker
 
 _ON_LOOP_MAX = 32
-_WITHOUT_CEL = "this server was installed without the extra `cel` and cannot run expressions"
 _SELECTORS_MAX = 32
 _SELECTOR_BYTES_MAX = 10 * 1024
 _SELECTOR_COST_MAX = 1_000_000
@@ -49,7 +49,7 @@ def is_compilable(found: Findings, at: str) -> bool:
     from proreus.server.cel.checker import is_available
 
     if not is_available():
-        found.forbid(at, _WITHOUT_CEL)
+        found.forbid(at, WITHOUT_CEL)
         return False
     return True
 

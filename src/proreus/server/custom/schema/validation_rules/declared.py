@@ -9,6 +9,7 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
+from proreus.server.cel import WITHOUT_CEL
 from proreus.server.cel.checker import (
     Checker,
     CheckError,
@@ -27,10 +28,6 @@ RULE_BUDGET = 10_000_000
 SCHEMA_BUDGET = 100_000_000
 _MOST_EXPENSIVE = 4
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
-_WITHOUT_CEL = (
-    "this server was installed without the extra `cel` and cannot check rules; install "
-    "proreus[cel] or remove x-kubernetes-validations"
-)
 _NO_TYPE = (
     "Internal error: internal error: failed to retrieve type information for "
     "x-kubernetes-validations"
@@ -63,7 +60,7 @@ def rule_violations(
     if not schema.has_rules:
         return []
     if not is_available():
-        return [field_error.forbidden(at, _WITHOUT_CEL)]
+        return [field_error.forbidden(at, WITHOUT_CEL)]
     places = list(_places(schema, _Context(at, is_resource=True)))
     found = [error for place in places for rule in _rules(*place) for error in rule.form()]
     if not compiles:

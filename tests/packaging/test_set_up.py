@@ -1,0 +1,72 @@
+"""Setting up a checkout: what a machine that lacks something is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from tools import browser, set_up
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_an_old_python_is_told_in_one_sentence_which_it_needs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 2, "final", 0))
+
+    assert set_up.main(str(tmp_path / "venv"), "constraints.txt") == 1
+
+    said = capsys.readouterr().err
+    assert said.startswith("proreus needs Python 3.11 or newer and ")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "venv").exists()
+
+
+def test_the_oldest_python_is_the_one_the_package_names() -> None:
+    oldest = ".".join(map(str, set_up.OLDEST))
+
+    assert f'requires-python = ">={oldest}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_a_make_without_python_says_what_to_install(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["make", "up", "PYTHON=python-of-nobody", f"VENV={tmp_path / 'venv'}"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+    assert done.returncode != 0
+    assert "python-of-nobody is not here: install Python 3.11 or newer" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("Collecting cel-expr-python==0.1.3 (from -r c.txt (line 1))", "cel-expr-python"),
+        ("Processing /w/rpds_py-2026.9.1-cp311.whl (from -r c.txt (line 2))", "rpds_py"),
+        ("Requirement already satisfied: click==8.5.1 in /v", "click"),
+        ("Ignoring uvloop: markers 'sys_platform' don't match", "uvloop"),
+    ],
+)
+def test_progress_names_the_package_that_pip_is_at(line: str, name: str) -> None:
+    found = set_up._STEP.match(line)
+
+    assert found is not None
+    assert found["name"] == name
+
+
+def test_a_machine_without_apt_is_told_that_pages_are_not_tested(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = types.SimpleNamespace(which=lambda name: None)
+    monkeypatch.setattr(browser, "shutil", nothing)
+
+    browser.main()
+
+    assert capsys.readouterr().err == (
+        "chromium: it is not here, and only root on Debian or Ubuntu can install it; "
+        "tests of pages will be skipped\n"
+    )
