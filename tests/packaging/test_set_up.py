@@ -13,7 +13,7 @@ from tools import browser, set_up
 ROOT = Path(__file__).parents[2]
 
 
-def test_an_old_python_is_told_in_one_sentence_which_it_needs(
+def test_a_python_that_is_too_old_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 2, "final", 0))
@@ -58,7 +58,7 @@ def test_progress_names_the_package_that_pip_is_at(line: str, name: str) -> None
     assert found["name"] == name
 
 
-def test_a_machine_without_apt_is_told_that_pages_are_not_tested(
+def test_without_apt_it_says_that_tests_of_pages_are_skipped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nothing = types.SimpleNamespace(which=lambda name: None)
