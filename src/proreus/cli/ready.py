@@ -11,7 +11,7 @@ import click
 from proreus.server.app import ApiServer
 
 
-def say_ready(program: str, server: ApiServer) -> None:
+def say_ready(program: str, server: ApiServer, *more: str) -> None:
     lines = [f"{program} is ready at {server.url}"]
     config = server.config
     if config.kubeconfig is not None:
@@ -24,7 +24,7 @@ def say_ready(program: str, server: ApiServer) -> None:
             f"token: {file}",
             "no kubeconfig: kubectl and other clients send no credentials over plain HTTP",
         ]
-    say(*lines)
+    say(*lines, *more)
 
 
 def say(*lines: str) -> None:

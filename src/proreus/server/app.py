@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from contextlib import AsyncExitStack, closing
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -19,6 +20,8 @@ from prometheus_client import CollectorRegistry
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
 from proreus.aio.turns import Turns
+from proreus.net.http1.messages import Handler
+from proreus.net.http1.mount import mounted
 from proreus.net.http1.server import HttpServer
 from proreus.net.tls.contexts import server_context
 from proreus.net.tls.senders import Senders
@@ -123,6 +126,20 @@ class ApiServer:
     @property
     def credentials(self) -> AdminCredentials:
         return self._credentials
+
+    @contextmanager
+    def mounted(self, prefix: str, handler: Handler) -> Iterator[None]:
+        """While it lasts, requests for ``prefix`` and what is below it go to ``handler`` and pass
+        none of the server's stages: it decides who may ask. Without a mount no request pays for
+        one."""
+        http = self._http
+        assert http is not None, "the server is not running"
+        others = http.handler
+        http.handler = mounted(prefix, handler, others)
+        try:
+            yield
+        finally:
+            http.handler = others
 
     async def __aenter__(self) -> ApiServer:
         async with AsyncExitStack() as starting:

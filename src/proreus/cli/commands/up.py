@@ -13,6 +13,7 @@ from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
 from proreus.api.status import AlreadyExists
 from proreus.cli.controller_options import controller_options
+from proreus.cli.dashboard_mount import dashboard_lines, served_dashboard
 from proreus.cli.event_loop import ending, run
 from proreus.cli.failures import reported_in_one_line
 from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
@@ -57,6 +58,10 @@ def _names(_: click.Context, parameter: click.Parameter, text: str) -> frozenset
     "--without", callback=_names, default="", metavar="PART[,PART]",
     help=f"Leave out some of {', '.join(_PARTS)}.",
 )  # fmt: skip
+@click.option(
+    "--dashboard/--no-dashboard", "has_dashboard", default=True, show_default=True,
+    help="Serve the dashboard at /dashboard/ and print a link that logs in once.",
+)  # fmt: skip
 @controller_options
 def up(
     config: ServerConfig,
@@ -64,6 +69,7 @@ def up(
     runtime: RuntimeName,
     missing_images: tuple[str, ...],
     without: frozenset[str],
+    has_dashboard: bool,
     controller_settings: ControllerSettings,
 ) -> None:
     """Run a whole cluster."""
@@ -80,10 +86,13 @@ def up(
     ]
     log_to_stderr()
     with reported_in_one_line(config):
-        run(run_cluster(config, [part for part in parts if part.name not in without], clock))
+        wanted = [part for part in parts if part.name not in without]
+        run(run_cluster(config, wanted, clock, has_dashboard=has_dashboard))
 
 
-async def run_cluster(config: ServerConfig, parts: Sequence[Component], clock: Clock) -> None:
+async def run_cluster(
+    config: ServerConfig, parts: Sequence[Component], clock: Clock, *, has_dashboard: bool = False
+) -> None:
     """Until somebody asks this process to end."""
     asked = ending()
     # What a controller of the cluster does elsewhere needs what only the server knows.
@@ -95,8 +104,13 @@ async def run_cluster(config: ServerConfig, parts: Sequence[Component], clock: C
         async with background(*(_run_part(part, identities, clock) for part in parts)):
             if any(part.name == "controllers" for part in parts):
                 await _make_first_account(load_config(config.kubeconfig))
-            say_ready("proreus", server)
-            await asked.wait()
+            if not has_dashboard:
+                say_ready("proreus", server)
+                await asked.wait()
+                return
+            async with served_dashboard(server, clock) as dashboard:
+                say_ready("proreus", server, *await dashboard_lines(server, dashboard))
+                await asked.wait()
 
 
 async def _make_first_account(found: ClientConfig) -> None:

@@ -159,13 +159,13 @@ class _ToServer:
 async def ask_upgrade(
     address: tuple[str, int],
     asked: UpgradeRequest,
-    context: ssl.SSLContext,
+    context: ssl.SSLContext | None,
     server_hostname: str,
-    forbid: Callable[[str, int], bool],
+    forbid: Callable[[str, int], bool] | None = None,
 ) -> AsyncIterator[UpgradeAnswer]:
-    """Over a connection of its own, which is closed at the end. Raises TransportError; who waits
-    sets the deadline."""
-    url = f"https://{address[0]}:{address[1]}{asked.target}"
+    """Over a connection of its own, which is closed at the end; without ``context`` it is plain.
+    Raises TransportError; who waits sets the deadline."""
+    url = f"{'http' if context is None else 'https'}://{address[0]}:{address[1]}{asked.target}"
     reader, writer = await _connected(url, address, context, server_hostname, forbid)
     try:
         try:
@@ -185,9 +185,9 @@ async def ask_upgrade(
 async def _connected(
     url: str,
     address: tuple[str, int],
-    context: ssl.SSLContext,
+    context: ssl.SSLContext | None,
     server_hostname: str,
-    forbid: Callable[[str, int], bool],
+    forbid: Callable[[str, int], bool] | None,
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     loop = asyncio.get_running_loop()
     failure: TransportError = ConnectFailed(url, "the host has no address")
@@ -203,7 +203,10 @@ async def _connected(
                 opened.setblocking(False)
                 await loop.sock_connect(opened, place[4])
                 found = await asyncio.open_connection(
-                    sock=opened, ssl=context, server_hostname=server_hostname, limit=HEAD_BYTES_MAX
+                    sock=opened,
+                    ssl=context,
+                    server_hostname=server_hostname if context is not None else None,
+                    limit=HEAD_BYTES_MAX,
                 )
                 owned.pop_all()
                 return found

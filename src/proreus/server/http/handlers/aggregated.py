@@ -8,12 +8,20 @@ client that does not read holds up nothing but its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from proreus.aio.clock import deadline
 from proreus.api.wire.channels import BEARER_PROTOCOL
 from proreus.api.wire.path import ApiPath
+from proreus.net.client.hand_through import (
+    OF_CONNECTION,
+    WITHOUT_BODY,
+    connection_options,
+    content_length,
+    send_on,
+    sendable,
+    wants_upgrade,
+)
 from proreus.net.client.transport_error import TransportError
 from proreus.net.http1.messages import Answer, Pieces, Response, Streamed
 from proreus.net.websocket.handshake import offered_protocols
@@ -27,17 +35,13 @@ from proreus.server.http.services import Services
 if TYPE_CHECKING:
     from proreus.net.client.http_client import ByteStream, Headers
 
-# What belongs to one connection (RFC 9110, 7.6.1), and what is for this server alone.
-_OF_CONNECTION = frozenset(
-    {"connection", "proxy-connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
-     "te", "trailer", "transfer-encoding", "upgrade"}
-)  # fmt: skip
-_OURS = _OF_CONNECTION | {
+# What is for this server alone.
+_OURS = OF_CONNECTION | {
     "authorization", "host", "content-length", "expect", "accept-encoding", "audit-id",
     "x-forwarded-for", "sec-websocket-protocol",
 }  # fmt: skip
 # Answers have these of this server.
-_OWN_ANSWER = _OF_CONNECTION | {
+_OWN_ANSWER = OF_CONNECTION | {
     "content-length", "date", "audit-id", "x-kubernetes-pf-flowschema-uid",
     "x-kubernetes-pf-prioritylevel-uid",
 }  # fmt: skip
@@ -45,7 +49,6 @@ _PROTOCOL = "Sec-WebSocket-Protocol"  # a browser sends its token among the prot
 _DISCOVERY_S = 5.0
 _HEAD_S = 60.0  # until an answer begins; the stage of deadlines may end it before
 _SHORT_BYTES = 256 * 1024
-_WITHOUT_BODY = frozenset({204, 304})
 _REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
 
 
@@ -54,7 +57,7 @@ async def hand_through(services: Services, exchange: Exchange, remote: Remote) -
         return exchange.text(503, "service unavailable\n")
     try:
         headers = _request_headers(services, exchange)
-        if _wants_upgrade(exchange):
+        if wants_upgrade(exchange.request):
             return await _upgraded(exchange, remote, headers)
         return await _answered(services, exchange, remote, headers)
     except BackendBusy as error:
@@ -79,17 +82,12 @@ async def _answered(
         if _is_redirected(answer.status, answer.headers.get("Location"), exchange):
             return exchange.text(502, _REDIRECTED)
         head = _answer_head(exchange, answer.headers)
-        length = _length(answer)
-        if exchange.method == "HEAD" or answer.status in _WITHOUT_BODY:
+        length = content_length(answer)
+        if exchange.method == "HEAD" or answer.status in WITHOUT_BODY:
             return Response(answer.status, head, Pieces(length or 0, iter(())))
         if length is not None and length <= _SHORT_BYTES:
             return Response(answer.status, head, await _whole(services, answer, patience_s))
-        return await _streamed(exchange, answer, head)
-
-
-def _length(answer: ByteStream) -> int | None:
-    said = answer.headers.get("Content-Length")
-    return int(said) if said.isdecimal() and len(said) < 16 else None
+        return await send_on(exchange.request, answer, head)
 
 
 def _is_redirected(status: int, location: str, exchange: Exchange) -> bool:
@@ -107,26 +105,6 @@ async def _whole(services: Services, answer: ByteStream, patience_s: float) -> b
             return await answer.read(_SHORT_BYTES)
     except (TransportError, TimeoutError) as error:
         raise BackendError("unexpected EOF") from error
-
-
-async def _streamed(exchange: Exchange, answer: ByteStream, head: Iterable[Header]) -> Answer:
-    request = exchange.request
-    stream = request.open_stream(head, answer.status)
-    is_whole = False
-    try:
-        while piece := await answer.next_chunk():
-            stream.write(piece)
-            await request.wait_written()
-        is_whole = True
-    except TransportError:
-        return Streamed(keep_alive=False, status=answer.status)
-    finally:
-        # Its deadline may end it in the middle: no other answer may follow on this connection.
-        if is_whole:
-            stream.end()
-        else:
-            stream.abort()
-    return Streamed(status=answer.status)
 
 
 async def _upgraded(exchange: Exchange, remote: Remote, headers: dict[str, list[str]]) -> Answer:
@@ -149,22 +127,12 @@ async def _upgraded(exchange: Exchange, remote: Remote, headers: dict[str, list[
         return Response(answer.status, _answer_head(exchange, answer.headers), body)
 
 
-def _wants_upgrade(exchange: Exchange) -> bool:
-    options = _options(exchange.request.headers.getall("Connection", ()))
-    return "Upgrade" in exchange.headers and "upgrade" in options
-
-
-def _options(connection: Iterable[str]) -> set[str]:
-    """What the values of a Connection header name: other headers of this connection alone."""
-    return {option.strip().lower() for value in connection for option in value.split(",")}
-
-
 def _request_headers(services: Services, exchange: Exchange) -> dict[str, list[str]]:
     """Raises UnsendableUser."""
     request = exchange.request
-    dropped = _OURS | _options(request.headers.getall("Connection", ()))
+    dropped = _OURS | connection_options(request.headers.getall("Connection", ()))
     headers = {
-        name: [_sendable(value) for value in request.headers.getall(name)]
+        name: [sendable(value) for value in request.headers.getall(name)]
         for name in dict.fromkeys(map(str.title, request.headers))
         if name.lower() not in dropped and not services.authentication.names_user(name.lower())
     }
@@ -178,14 +146,9 @@ def _request_headers(services: Services, exchange: Exchange) -> dict[str, list[s
     return {**headers, "Audit-Id": [exchange.audit_id], **front_proxy_headers(exchange.user)}
 
 
-def _sendable(value: str) -> str:
-    """Bytes that are no text came as surrogates, which cannot be sent."""
-    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
-
-
 def _answer_head(exchange: Exchange, answered: Headers) -> tuple[Header, ...]:
     """Its headers, and this server's own."""
-    dropped = _OWN_ANSWER | _options(answered.all("Connection"))
+    dropped = _OWN_ANSWER | connection_options(answered.all("Connection"))
     given = [(name, value) for name, value in answered.pairs() if name not in dropped]
     names = {name for name, _ in given}
     own = [one for one in exchange.head() if one[0].lower() not in names | {"content-type"}]
