@@ -27,6 +27,7 @@ TYPES = (
     "src/proreus/api/kinds/*_v*.py",
     "src/proreus/api/kinds/*_v*.pyi",
     "src/proreus/client/resources/builtin_groups.pyi",
+    "src/proreus/blocking/builtin_groups.pyi",
 )
 NOTICE = (
     "Derived from the OpenAPI documents of Kubernetes 1.37, Copyright The Kubernetes Authors, "

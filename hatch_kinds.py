@@ -3,7 +3,8 @@
 Run by ``hatch_build``. Below ``api/kinds`` every group version the client knows becomes a stub
 (``core_v1.pyi``: attribute classes with keyword constructors) and a module of three lines
 (``core_v1.py``) that makes the classes somebody asks for; ``fields.json`` has the fields of every
-definition. ``client/resources/builtin_groups.pyi`` gives the client's groups their resources.
+definition. ``client/resources/builtin_groups.pyi`` gives the client's groups their resources,
+``blocking/builtin_groups.pyi`` those of the client without ``await``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from pathlib import Path
 from typing import Any
 
 KINDS = "src/proreus/api/kinds"
-GROUPS = "src/proreus/client/resources/builtin_groups.pyi"
+# The stubs of both clients' groups, with the modules of their classes.
+GROUPS = {
+    "src/proreus/client/resources/builtin_groups.pyi": (
+        "from proreus.client.resources.groups import GroupClient",
+        "from proreus.client.resources.resource_client import ResourceClient",
+    ),
+    "src/proreus/blocking/builtin_groups.pyi": (
+        "from proreus.blocking.groups import GroupClient",
+        "from proreus.blocking.resource_client import ResourceClient",
+    ),
+}
 TABLE = "src/proreus/client/resources/builtin_table.py"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _MADE = "Made by hatch_kinds.py at build time; do not edit."
@@ -41,7 +52,8 @@ def files(
     for module in modules:
         yield f"{KINDS}/{module}.py", _runtime_module(module)
         yield f"{KINDS}/{module}.pyi", _Stub(definitions, kinds, module, modules).text()
-    yield GROUPS, _groups(resources)
+    for path, imports in GROUPS.items():
+        yield path, _groups(resources, imports)
 
 
 def _module(definition: str) -> str:
@@ -230,10 +242,8 @@ def _resources(table: str) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-def _groups(resources: dict[str, list[tuple[str, str]]]) -> str:
-    lines = [f"# {_MADE}", "from proreus.api.kinds import " + ", ".join(resources)]
-    lines.append("from proreus.client.resources.groups import GroupClient")
-    lines.append("from proreus.client.resources.resource_client import ResourceClient")
+def _groups(resources: dict[str, list[tuple[str, str]]], imports: tuple[str, ...]) -> str:
+    lines = [f"# {_MADE}", "from proreus.api.kinds import " + ", ".join(resources), *imports]
     for module, listed in resources.items():
         lines += ["", f"class {_class_name(module)}(GroupClient):"]
         for plural, kind in listed:

@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from proreus.api.kinds.apps_v1 import Deployment
+from proreus.api.kinds.core_v1 import ConfigMap, Service
 from proreus.client import custom_resource
 from proreus.client.controller import generation_changed
 from proreus.client.operator import Operator, Reconciliation, StatusCondition
@@ -30,11 +32,14 @@ class Website:
 
 
 operator = Operator("website-operator", address=(sys.argv[1:] or [":8080"])[0])
-OWNS = ["configmaps", "deployments.apps", "services"]
 
 
 @operator.reconciler(
-    Website, owns=OWNS, when=generation_changed, finalizer="example.com/farewell", concurrency=4
+    Website,
+    owns=[ConfigMap, Deployment, Service],
+    when=generation_changed,
+    finalizer="example.com/farewell",
+    concurrency=4,
 )
 async def reconcile(site: Reconciliation[Website]) -> None:
     spec, name, labels = site.value.spec, site.name, {"website": site.name}
@@ -53,7 +58,7 @@ async def reconcile(site: Reconciliation[Website]) -> None:
         made = await site.own(body)
         if made.has_changed:
             site.event(made.outcome.capitalize(), f"{made.object.kind} {name} {made.outcome}")
-    found = site.lister("deployments.apps").find(name, site.namespace)
+    found = site.lister(Deployment).find(name, site.namespace)
     ready = ((found.get("status") or {}).get("readyReplicas") or 0) if found else 0
     is_ready, message = ready >= spec.replicas, f"{ready} of {spec.replicas} replicas are ready"
     reason = "Serving" if is_ready else "Starting"

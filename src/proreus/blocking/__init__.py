@@ -23,17 +23,20 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from proreus.blocking.client import Client, GroupClient, ResourceClient
+from proreus.blocking.client import Client
+from proreus.blocking.groups import GroupClient
 from proreus.blocking.informers import Informer, Lister, SharedInformerFactory
+from proreus.blocking.resource_client import ResourceClient
 
 if TYPE_CHECKING:
     from proreus.blocking.leadership import EventRecorder, LeaderElector, Term
     from proreus.blocking.operator import Operator, Reconciliation
-    from proreus.blocking.typed import Typed, register
+    from proreus.blocking.typed import Typed, TypedInformer, register
 
 __all__ = [
     "Client", "EventRecorder", "GroupClient", "Informer", "LeaderElector", "Lister", "Operator",
-    "Reconciliation", "ResourceClient", "SharedInformerFactory", "Term", "Typed", "register",
+    "Reconciliation", "ResourceClient", "SharedInformerFactory", "Term", "Typed",
+    "TypedInformer", "register",
 ]  # fmt: skip
 
 # Loaded when first used: most programs need none of it.
@@ -44,6 +47,7 @@ _MODULE_OF = {
     "Reconciliation": "operator",
     "Term": "leadership",
     "Typed": "typed",
+    "TypedInformer": "typed",
     "register": "typed",
 }
 

@@ -6,21 +6,24 @@ import builtins
 import functools
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Generic, Unpack, overload
 
-from proreus.api.object import KubeObject
+from proreus.aio.clock import Clock
+from proreus.api.object_type import AnyObject, Object
 from proreus.api.selectors.labels import LabelSelector
 from proreus.blocking.client import Client
 from proreus.blocking.loop_thread import LoopThread
 from proreus.blocking.worker_thread import WorkerThread
 from proreus.client import informer as async_informer
 from proreus.client.informer import Handler, IndexFunction, InformerStatus
+from proreus.client.informer.factory import InformerOptions
+from proreus.client.reflector.reflector import ReflectorConfig, Transform
 
 
-class Lister:
+class Lister(Generic[Object]):
     """Reads of an informer's cache; only waiting for a version talks to the loop."""
 
-    def __init__(self, lister: async_informer.Lister, loop: LoopThread) -> None:
+    def __init__(self, lister: async_informer.Lister[Object], loop: LoopThread) -> None:
         self._lister = lister
         self._loop = loop
 
@@ -31,33 +34,33 @@ class Lister:
         *,
         at_least: int | str | None = None,
         timeout_s: float = 30.0,
-    ) -> KubeObject:
+    ) -> Object:
         """The object, or raise NotFound; ``at_least`` waits for a version, such as one's own."""
         if at_least is not None:
             self._loop.call(self._lister.wait_for_version(at_least, timeout_s=timeout_s))
         return self._lister.get(name, namespace)
 
-    def find(self, name: str, namespace: str = "") -> KubeObject | None:
+    def find(self, name: str, namespace: str = "") -> Object | None:
         return self._lister.find(name, namespace)
 
     def list(
         self, *, namespace: str = "", label_selector: LabelSelector | str = ""
-    ) -> builtins.list[KubeObject]:
+    ) -> builtins.list[Object]:
         return self._lister.list(namespace=namespace, label_selector=label_selector)
 
-    def by_index(self, index: str, value: str) -> builtins.list[KubeObject]:
+    def by_index(self, index: str, value: str) -> builtins.list[Object]:
         return self._lister.by_index(index, value)
 
     def __len__(self) -> int:
         return len(self._lister)
 
 
-class Informer:
+class Informer(Generic[Object]):
     """One shared informer of a factory."""
 
     def __init__(
         self,
-        informer: async_informer.SharedInformer,
+        informer: async_informer.SharedInformer[Object],
         loop: LoopThread,
         workers: dict[Handler, WorkerThread],
     ) -> None:
@@ -75,9 +78,9 @@ class Informer:
 
     def add_handler(
         self,
-        on_add: Callable[[KubeObject], object] | None = None,
-        on_update: Callable[[KubeObject, KubeObject], object] | None = None,
-        on_delete: Callable[..., object] | None = None,
+        on_add: Callable[[Object], object] | None = None,
+        on_update: Callable[[Object, Object], object] | None = None,
+        on_delete: Callable[[Object], object] | None = None,
         *,
         resync_s: float = 0.0,
         name: str = "",
@@ -102,17 +105,27 @@ class Informer:
 
         self._loop.run(remove)
 
-    def add_indexes(self, indexes: Mapping[str, IndexFunction]) -> None:
+    def add_indexes(self, indexes: Mapping[str, IndexFunction[Object]]) -> None:
         self._loop.run(lambda: self._informer.add_indexes(indexes))
 
 
 class SharedInformerFactory:
     """See ``proreus.client.informer.SharedInformerFactory``. Use as a context manager."""
 
-    def __init__(self, client: Client, **options: Any) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str = "",
+        transform: Transform | None = None,
+        config: ReflectorConfig | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self._loop = client._loop
         self._factory = self._loop.run(
-            lambda: async_informer.SharedInformerFactory(client._client, **options)
+            lambda: async_informer.SharedInformerFactory(
+                client._client, namespace=namespace, transform=transform, config=config, clock=clock
+            )
         )
         self._running = ExitStack()
         self._workers: dict[Handler, WorkerThread] = {}
@@ -128,12 +141,25 @@ class SharedInformerFactory:
             for worker in self._workers.values():
                 worker.close()
 
-    def informer(self, resource: str, **selection: Any) -> Informer:
+    @overload
+    def informer(
+        self, resource: type[AnyObject], **selection: Unpack[InformerOptions[AnyObject]]
+    ) -> Informer[AnyObject]: ...
+    @overload
+    def informer(self, resource: str, **selection: Unpack[InformerOptions]) -> Informer: ...
+    def informer(self, resource: Any, **selection: Any) -> Informer:
         found = self._loop.run(lambda: self._factory.informer(resource, **selection))
         return Informer(found, self._loop, self._workers)
 
-    def lister(self, resource: str, *, namespace: str | None = None) -> Lister:
-        return self.informer(resource, namespace=namespace).lister
+    @overload
+    def lister(
+        self, resource: type[AnyObject], *, namespace: str | None = None
+    ) -> Lister[AnyObject]: ...
+    @overload
+    def lister(self, resource: str, *, namespace: str | None = None) -> Lister: ...
+    def lister(self, resource: Any, *, namespace: str | None = None) -> Lister:
+        found: Informer = self.informer(resource, namespace=namespace)
+        return found.lister
 
     def start(self) -> None:
         self._loop.run(self._factory.start)

@@ -26,6 +26,7 @@ from proreus.aio.signals import SIGNALS
 from proreus.aio.tasks import background
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject, ObjectLike
+from proreus.api.object_type import AnyObject
 from proreus.blocking.client import Client
 from proreus.blocking.informers import Lister
 from proreus.blocking.worker_threads import WorkerThreads
@@ -34,6 +35,7 @@ from proreus.client.controller import Result
 from proreus.client.event_recorder import NORMAL
 from proreus.client.operator import LeaderElection, ReconcilerOptions, StatusCondition
 from proreus.client.operator.logs import LogFormat, configure_logs
+from proreus.client.resources.builtin import resource_name
 from proreus.client.resources.modifying import Applied
 
 T = TypeVar("T")
@@ -66,8 +68,13 @@ class Reconciliation(Generic[T]):
     def namespace(self) -> str:
         return self._found.namespace
 
-    def lister(self, resource: str) -> Lister:
-        return Lister(self._loop.run(lambda: self._found.lister(resource)), self._loop)
+    @overload
+    def lister(self, resource: type[AnyObject]) -> Lister[AnyObject]: ...
+    @overload
+    def lister(self, resource: str) -> Lister: ...
+    def lister(self, resource: type[KubeObject] | str) -> Lister:
+        name = resource_name(resource)
+        return Lister(self._loop.run(lambda: self._found.lister(name)), self._loop)
 
     def own(self, body: ObjectLike) -> Applied:
         return self._loop.call(self._found.own(body))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from proreus.api.object import KubeObject
+from proreus.api.selectors.labels import LabelSelector
 from proreus.blocking.client import Client
-from proreus.client import custom_resources
+from proreus.blocking.informers import Informer, SharedInformerFactory
+from proreus.client import custom_resources, typed_informer
 from proreus.client.custom_resources import Stored
+from proreus.client.informer import Handler
 
 T = TypeVar("T")
 
@@ -46,5 +50,43 @@ class Typed(Generic[T]):
     def delete(self, name: str) -> None:
         self._loop.call(self._typed.delete(name))
 
+    def informer(self, informers: SharedInformerFactory) -> TypedInformer[T]:
+        """The informer of these objects; its handlers and its lister have values."""
+        found = self._loop.run(lambda: self._typed.informer(informers._factory))
+        return TypedInformer(Informer(found.raw, self._loop, informers._workers), found)
+
     def of(self, obj: KubeObject) -> Stored[T]:
         return self._typed.of(obj)
+
+
+class TypedInformer(Generic[T]):
+    """An informer whose handlers and lister have values of a class; ``raw`` is the one below."""
+
+    def __init__(self, raw: Informer, typed: typed_informer.TypedInformer[T]) -> None:
+        self.raw = raw
+        self._typed = typed
+
+    def get(self, name: str, namespace: str = "") -> Stored[T]:
+        """Raises NotFound."""
+        return self._typed.get(name, namespace)
+
+    def find(self, name: str, namespace: str = "") -> Stored[T] | None:
+        return self._typed.find(name, namespace)
+
+    def list(
+        self, *, namespace: str = "", label_selector: LabelSelector | str = ""
+    ) -> builtins.list[Stored[T]]:
+        return self._typed.list(namespace=namespace, label_selector=label_selector)
+
+    def add_handler(
+        self,
+        on_add: Callable[[Stored[T]], object] | None = None,
+        on_update: Callable[[Stored[T], Stored[T]], object] | None = None,
+        on_delete: Callable[[Stored[T]], object] | None = None,
+        *,
+        resync_s: float = 0.0,
+        name: str = "",
+    ) -> Handler:
+        """As ``Informer.add_handler``; values are made on the handler's thread."""
+        functions = self._typed.handlers(on_add, on_update, on_delete)
+        return self.raw.add_handler(*functions, resync_s=resync_s, name=name)

@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from proreus.client.rest.warning import WarnOnce
     from proreus.client.retry_on_conflict import retry_on_conflict
     from proreus.client.schema_keywords import SchemaError
+    from proreus.client.typed_informer import TypedInformer
     from proreus.client.typed_schema import Rule, checked, keyed_by
     from proreus.client.workqueue import RateLimitedQueue, WorkQueue
     from proreus.net.client.transport_error import (
@@ -141,13 +142,13 @@ __all__ = [
     "RunningCommand", "Scale", "SchemaError", "ServiceUnavailable", "SharedInformer",
     "SharedInformerFactory", "StatusCondition", "Stored", "StreamSilent", "TerminalError",
     "Timeout", "TlsFailed", "TlsSettings", "TooManyRequests", "TransportError", "TransportTimeout",
-    "Typed", "Unauthorized", "UnknownResource", "WarnOnce", "Watch", "WatchEvent", "Watched",
-    "WorkQueue", "add_finalizer", "all_of", "annotations_changed", "any_of", "background",
-    "changed_beside_status", "changes_of", "checked", "controlled_by", "controller_of",
-    "controller_reference", "custom_resource", "definition_of", "deletion", "drop_fields",
-    "drop_managed_fields", "eventually", "generation_changed", "has_finalizer", "keyed_by",
-    "labels_changed", "load_config", "negated", "owner_reference", "register", "remove_finalizer",
-    "retry_on_conflict", "run_until_signal", "set_condition",
+    "Typed", "TypedInformer", "Unauthorized", "UnknownResource", "WarnOnce", "Watch", "WatchEvent",
+    "Watched", "WorkQueue", "add_finalizer", "all_of", "annotations_changed", "any_of",
+    "background", "changed_beside_status", "changes_of", "checked", "controlled_by",
+    "controller_of", "controller_reference", "custom_resource", "definition_of", "deletion",
+    "drop_fields", "drop_managed_fields", "eventually", "generation_changed", "has_finalizer",
+    "keyed_by", "labels_changed", "load_config", "negated", "owner_reference", "register",
+    "remove_finalizer", "retry_on_conflict", "run_until_signal", "set_condition",
 ]  # fmt: skip
 
 _HOMES: dict[str, tuple[str, ...]] = {
@@ -208,6 +209,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "proreus.client.rest.warning": ("WarnOnce",),
     "proreus.client.retry_on_conflict": ("retry_on_conflict",),
     "proreus.client.schema_keywords": ("SchemaError",),
+    "proreus.client.typed_informer": ("TypedInformer",),
     "proreus.client.typed_schema": ("Rule", "checked", "keyed_by"),
     "proreus.client.workqueue": ("RateLimitedQueue", "WorkQueue"),
     "proreus.net.client.transport_error": (

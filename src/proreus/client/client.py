@@ -136,9 +136,9 @@ class Client(BuiltinGroups):
     def resource(
         self, name: type[KubeObject] | str = "", *, api_version: str = "", kind: str = ""
     ) -> ResourceClient:
-        """Any resource: by its class (``api.kinds``, ``custom_resource``), by a name as kubectl
-        takes it (``deploy``, ``deployments.apps``, ``widgets.v1.example.com``), or by
-        ``api_version`` and ``kind``."""
+        """Any resource: by its class (``api.kinds``), by a name as kubectl takes it (``deploy``,
+        ``deployments.apps``, ``widgets.v1.example.com``), or by ``api_version`` and ``kind``. Of
+        users' own classes ``Typed`` has the objects."""
         if name and not kind:
             return self._lookup.by_name(resource_name(name))
         if kind and api_version and not name:

@@ -14,11 +14,16 @@ T = TypeVar("T")
 
 
 class TypedInformer(Generic[T]):
-    """``raw`` is the informer itself, for controllers. A value is made when it is read."""
+    """``raw`` is the informer itself. A value is made when it is read. A controller of it gets
+    ``Request[T]``."""
 
     def __init__(self, raw: SharedInformer, read: Callable[[KubeObject], Stored[T]]) -> None:
         self.raw = raw
         self._read = read
+
+    def read(self, obj: KubeObject) -> T:
+        """Raises what the class raises for an object that is none of it."""
+        return self._read(obj).value
 
     def get(self, name: str, namespace: str = "") -> Stored[T]:
         """Raises NotFound."""
@@ -45,13 +50,25 @@ class TypedInformer(Generic[T]):
     ) -> Handler:
         """As ``SharedInformer.add_handler``. An object that is no value of the class fails the
         call, as an exception of the handler does."""
+        functions = self.handlers(on_add, on_update, on_delete)
+        return self.raw.add_handler(*functions, resync_s=resync_s, name=name)
+
+    def handlers(
+        self,
+        on_add: Callable[[Stored[T]], object] | None,
+        on_update: Callable[[Stored[T], Stored[T]], object] | None,
+        on_delete: Callable[[Stored[T]], object] | None,
+    ) -> tuple[
+        Callable[[KubeObject], object] | None,
+        Callable[[KubeObject, KubeObject], object] | None,
+        Callable[[KubeObject], object] | None,
+    ]:
+        """The same functions for an informer without values."""
         read = self._read
-        return self.raw.add_handler(
+        return (
             None if on_add is None else lambda obj: on_add(read(obj)),
             None if on_update is None else lambda old, new: on_update(read(old), read(new)),
             None if on_delete is None else lambda obj: on_delete(read(obj)),
-            resync_s=resync_s,
-            name=name,
         )
 
     def __repr__(self) -> str:

@@ -32,6 +32,7 @@ from proreus.client import (
     WatchEvent,
     checked,
     custom_resource,
+    generation_changed,
 )
 
 
@@ -89,7 +90,8 @@ async def informers(client: Client) -> None:
         assert_type(pods.lister.by_index("node", "n1"), list[Pod])
         pods.add_handler(on_add=placed, on_update=lambda old, new: placed(new))
         Controller(reconcile, factory.informer(Deployment), owns=[pods])
-        Controller(reconcile, Watch(factory.informer(Deployment), when=grew))
+        Controller(reconcile, factory.informer(Deployment), when=grew)
+        Watch(factory.informer(Deployment), when=grew)
 
 
 def node_of(pod: Pod) -> tuple[str, ...]:
@@ -107,6 +109,8 @@ def grew(notification: Notification[Deployment]) -> bool:
 async def reconcile(request: Request[Deployment]) -> Result | None:
     if request.object is None:
         return None
+    assert_type(request.object, Deployment)
+    assert_type(request.value, Deployment | None)
     return Result(requeue_after_s=1.0 if request.object.status.readyReplicas else None)
 
 
@@ -142,6 +146,13 @@ async def of_ones_own_kind(client: Client, informers: SharedInformerFactory) -> 
     informer = sites.informer(informers)
     informer.add_handler(on_add=site_came)
     assert_type(informer.get("a", "default").value, Site)
+    Controller(reconcile_site_request, informer, when=generation_changed)
+
+
+async def reconcile_site_request(request: Request[Site]) -> None:
+    if request.value is not None and request.object is not None:
+        assert_type(request.value.spec.replicas, int)
+        assert_type(request.object, KubeObject)
 
 
 def site_came(site: Stored[Site]) -> None:

@@ -16,11 +16,12 @@ from proreus.blocking import (
     LeaderElector,
     Operator,
     Reconciliation,
+    SharedInformerFactory,
     Term,
     Typed,
     register,
 )
-from proreus.client import NotInCluster, NotPermitted, Result, custom_resource
+from proreus.client import NotInCluster, NotPermitted, Result, Stored, custom_resource
 from proreus.client.operator import StatusCondition
 from tests.running_server import running_server
 
@@ -162,6 +163,30 @@ def test_events_are_iterated_and_typed_objects_read_and_written(client: Client) 
     assert [one.name for one in found] == ["g"]
     assert [one.value.spec.to for one in greetings.list()] == ["Bob"]
     assert greetings.of(found[0]).value == greetings.get("g").value
+
+
+def test_handlers_and_listers_of_a_class_have_its_values(client: Client) -> None:
+    register(client, Greeting)
+    client.core_v1.namespaces.create({"metadata": {"name": "values"}})
+    greetings, said = Typed(client, Greeting, "values"), list[str]()
+    heard = threading.Event()
+
+    def hear(greeting: Stored[Greeting]) -> None:
+        said.append(greeting.value.spec.to)
+        heard.set()
+
+    with SharedInformerFactory(client) as informers:
+        informer = greetings.informer(informers)
+        informer.add_handler(on_add=hear)
+        informers.start()
+        informers.wait_for_cache_sync(timeout_s=TIMEOUT_S)
+        greetings.create("g", Greeting(GreetingSpec("Ann")))
+        assert heard.wait(TIMEOUT_S)
+
+        assert said == ["Ann"]
+        assert informer.get("g", "values").value.spec.to == "Ann"
+        assert [one.name for one in informer.list(namespace="values")] == ["g"]
+        assert informer.find("other", "values") is None
 
 
 def test_outside_of_a_cluster_there_is_no_configuration_of_one(

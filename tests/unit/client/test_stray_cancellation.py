@@ -10,7 +10,7 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.api.object_list import ObjectList
-from proreus.client.controller import Controller, Request, Watch
+from proreus.client.controller import Controller, Request
 from proreus.client.event_recorder import EventRecorder
 from proreus.client.informer import Notification, SharedInformer
 from proreus.client.leader_election import LeaderElector, LeaseLock
@@ -157,7 +157,7 @@ async def test_a_predicate_that_raises_cancelled_error_does_not_drop_the_event()
         raise asyncio.CancelledError
 
     primary = world.informer("widgets", thing("Widget", "a", 1))
-    async with world.running(Controller(reconcile, Watch(primary, when=predicate))):
+    async with world.running(Controller(reconcile, primary, when=predicate)):
         assert calls == ["default/a"]
 
 

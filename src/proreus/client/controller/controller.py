@@ -16,15 +16,16 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic
+from typing import Any, Generic
 
 from proreus.aio.clock import deadline
 from proreus.aio.gate import Gate
 from proreus.aio.tasks import raise_if_cancelled
-from proreus.api.object_type import Object
+from proreus.api.object_type import AnyValue
 from proreus.client.controller.failure_log import Entry, FailureLog
 from proreus.client.controller.own_writes import OwnWrites
-from proreus.client.controller.reconciler import Reconcile, Request, Result, TerminalError
+from proreus.client.controller.predicates import Predicate
+from proreus.client.controller.reconciler import Reconcile, Request, Result, Source, TerminalError
 from proreus.client.controller.sources import Watch, owner_keys
 from proreus.client.fence import current_fence
 from proreus.client.informer import Handler, Notification, SharedInformer
@@ -63,24 +64,25 @@ class ReconcileLimits:
     grace_s: float = SHUTDOWN_GRACE_S
 
 
-class Controller(Generic[Object]):
+class Controller(Generic[AnyValue]):
     """Calls ``reconcile`` for every object of ``primary`` that may need it.
 
-    ``owns``: informers of objects that primary objects control; their changes concern the owner.
-    ``watches``: further informers, each with the keys that its objects concern. ``primary`` may
-    itself be a Watch, to give it a predicate. All informers must be running; work begins once they
-    have synced.
+    ``primary``: an informer, or a ``TypedInformer``, whose requests have values. ``when``: which of
+    its changes count. ``owns``: informers of objects that primary objects control; their changes
+    concern the owner. ``watches``: further informers, each with the keys that its objects concern.
+    All informers must be running; work begins once they have synced.
 
     A reconcile reads what earlier ones of its key wrote: it begins once the informers show it
     (``own_writes``). What was there before and what a resync brings has a low priority: changes go
     first.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that users say of a controller
         self,
-        reconcile: Reconcile[Object],
-        primary: SharedInformer[Object] | Watch[Object],
+        reconcile: Reconcile[AnyValue],
+        primary: Source[AnyValue],
         *,
+        when: Predicate[Any] | None = None,
         owns: Iterable[SharedInformer] = (),
         watches: Iterable[Watch] = (),
         name: str = "",
@@ -88,12 +90,12 @@ class Controller(Generic[Object]):
         limits: ReconcileLimits | None = None,
         queue: RateLimitedQueue[str] | None = None,
     ) -> None:
-        source = primary if isinstance(primary, Watch) else Watch(primary)
-        self.primary = source.informer
+        self._source = primary
+        self.primary = primary.raw
         self.name = name or self.primary.name
         self._reconcile = reconcile
         owned = [Watch(informer, owner_keys(self.primary)) for informer in owns]
-        self._watches: list[Watch] = [source, *owned, *watches]
+        self._watches: list[Watch] = [Watch(self.primary, when=when), *owned, *watches]
         self.concurrency = concurrency
         self._limits = limits or ReconcileLimits()
         self.own_writes = OwnWrites()
@@ -221,7 +223,7 @@ class Controller(Generic[Object]):
         try:
             with observed_by(self.own_writes.of(key)):
                 async with deadline(self._clock, self._limits.timeout_s):
-                    return await self._reconcile(Request(key, found, attempt))
+                    return await self._reconcile(Request(key, found, attempt, self._source))
         except TimeoutError as late:
             took_s = self._clock.monotonic() - began_at
             limit_s = self._limits.timeout_s

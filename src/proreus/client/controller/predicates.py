@@ -1,4 +1,4 @@
-"""Which changes are worth a reconcile: predicates for ``Watch(informer, when=…)``. Pure.
+"""Which changes are worth a reconcile: predicates for ``when``. Pure.
 
     Watch(informer, when=any_of(generation_changed, annotations_changed))
 

@@ -144,10 +144,9 @@ class SharedInformerFactory:
         indexes: Mapping[str, IndexFunction[Any]] | None = None,
     ) -> SharedInformer:
         """The informer of a selection, made on first request and then shared. A class of
-        ``api.kinds`` or a custom resource's gives its objects their type. ``namespace`` None is
-        the factory's, empty is all of them. ``transform`` None is that of the informer that is
-        there, or the factory's; ``indexes`` that are not there yet are added. It runs from the next
-        ``start`` on.
+        ``api.kinds`` gives its objects their type. ``namespace`` None is the factory's, empty is
+        all of them. ``transform`` None is that of the informer that is there, or the factory's;
+        ``indexes`` that are not there yet are added. It runs from the next ``start`` on.
 
         Raises TransformExists or IndexExists where the informer that is there has another function
         in that place: the first caller relies on it.

@@ -12,7 +12,7 @@ import logging
 import random
 import re
 from collections.abc import Callable, Mapping
-from typing import Generic
+from typing import Generic, cast
 
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, SystemClock, deadline
@@ -134,6 +134,15 @@ class SharedInformer(Generic[Object]):
         except TimeoutError as late:
             text = f"the cache of {self.resource} still has what is deleted after {timeout_s:g} s"
             raise Timeout(text) from late
+
+    @property
+    def raw(self) -> SharedInformer[Object]:
+        """Itself: a ``TypedInformer`` stands before one."""
+        return self
+
+    def read(self, obj: KubeObject) -> Object:
+        """An object of this informer with its type."""
+        return cast("Object", obj)  # declared kinds exist for type checkers only
 
     @property
     def is_running(self) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from proreus.aio.clock import Clock
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject, ObjectLike
+from proreus.api.object_type import AnyObject
 from proreus.client.client import Client
 from proreus.client.conditions import set_condition
 from proreus.client.event_recorder import NORMAL, EventRecorder
 from proreus.client.informer import Lister, SharedInformer, SharedInformerFactory
 from proreus.client.ownership import controlled_by
+from proreus.client.resources.builtin import resource_name
 from proreus.client.resources.modifying import Applied
 from proreus.client.resources.resource_client import ResourceClient
 
@@ -83,9 +85,13 @@ class Reconciliation(Generic[T]):
         """For everything else. While the operator does not lead, its writes are not sent."""
         return self._tools.client
 
-    def lister(self, resource: str) -> Lister:
+    @overload
+    def lister(self, resource: type[AnyObject]) -> Lister[AnyObject]: ...
+    @overload
+    def lister(self, resource: str) -> Lister: ...
+    def lister(self, resource: type[KubeObject] | str) -> Lister:
         """The cache of a kind that the reconciler owns or watches."""
-        return self._tools.informers.lister(resource)
+        return self._tools.informers.lister(resource_name(resource))
 
     async def own(self, body: ObjectLike) -> Applied:
         """Apply an object that this one controls, and that goes with it; it must say apiVersion,

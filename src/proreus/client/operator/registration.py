@@ -21,6 +21,7 @@ from proreus.client.finalizers import add_finalizer, has_finalizer, remove_final
 from proreus.client.informer import SharedInformer, SharedInformerFactory
 from proreus.client.operator.logs import logged_as
 from proreus.client.operator.reconciliation import Reconciliation, Tools
+from proreus.client.resources.builtin import resource_name
 from proreus.client.workqueue import Limiter, RateLimitedQueue
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ class ReconcilerClass(Protocol[T]):
 class Watched:
     """A kind whose changes concern the objects that ``keys`` names (``namespace/name``)."""
 
-    resource: str
+    resource: type[KubeObject] | str
     keys: KeysOf
     when: Predicate | None = None
     label_selector: str = ""
@@ -52,7 +53,7 @@ class ReconcilerOptions(TypedDict, total=False):
     name: str
     namespace: str
     label_selector: str
-    owns: Sequence[str]
+    owns: Sequence[type[KubeObject] | str]
     watches: Sequence[Watched]
     when: Predicate
     finalizer: str
@@ -73,7 +74,7 @@ class Registration(Generic[T]):
     name: str = ""
     namespace: str | None = None
     label_selector: str = ""
-    owns: Sequence[str] = ()
+    owns: Sequence[type[KubeObject] | str] = ()
     watches: Sequence[Watched] = ()
     when: Predicate | None = None
     finalizer: str = ""
@@ -90,13 +91,17 @@ class Registration(Generic[T]):
         )
 
     def owned(self, informers: SharedInformerFactory) -> tuple[SharedInformer, ...]:
-        return tuple(informers.informer(one, namespace=self.namespace) for one in self.owns)
+        return tuple(
+            informers.informer(resource_name(one), namespace=self.namespace) for one in self.owns
+        )
 
     def watched(self, informers: SharedInformerFactory) -> list[Watch]:
         return [
             Watch(
                 informers.informer(
-                    one.resource, namespace=self.namespace, label_selector=one.label_selector
+                    resource_name(one.resource),
+                    namespace=self.namespace,
+                    label_selector=one.label_selector,
                 ),
                 one.keys,
                 one.when,
@@ -120,7 +125,8 @@ class Registration(Generic[T]):
         limiter = self.limiter(tools.clock) if self.limiter is not None else None
         return Controller(
             run.reconcile,
-            Watch(primary, when=self.when),
+            primary,
+            when=self.when,
             owns=tools.owned,
             watches=self.watched(tools.informers),
             name=name,

@@ -63,7 +63,8 @@ class ObjectReconciler(ABC):
     ) -> Controller:
         made = Controller(
             self.reconcile,
-            Watch(self.informer, when=when),
+            self.informer,
+            when=when,
             owns=owns,
             watches=watches,
             name=name,

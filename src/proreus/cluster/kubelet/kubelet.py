@@ -22,7 +22,7 @@ from proreus.aio.clock import Clock, SteadyClock
 from proreus.aio.tasks import background
 from proreus.api.status import Forbidden, NotFound
 from proreus.client import Client
-from proreus.client.controller import Controller, Watch
+from proreus.client.controller import Controller
 from proreus.client.event_recorder import WAITING_MAX, EventRecorder
 from proreus.client.informer import (
     Lister,
@@ -236,9 +236,7 @@ class Kubelet:
             return notification.object.spec.nodeName in addresses
 
         workers = min(_WORKERS_MAX, _WORKERS * len(self._names))
-        return Controller(
-            work.reconcile, Watch(pods, when=is_ours), name="kubelet", concurrency=workers
-        )
+        return Controller(work.reconcile, pods, when=is_ours, name="kubelet", concurrency=workers)
 
     def __repr__(self) -> str:
         return f"<Kubelet of {len(self._names)} nodes>"

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -22,7 +23,9 @@ from proreus.client.controller import (
     Watch,
     changed_beside_status,
 )
+from proreus.client.custom_resources import Stored, parse
 from proreus.client.informer import Notification, SharedInformer
+from proreus.client.typed_informer import TypedInformer
 from proreus.client.workqueue import ExponentialPerItem, RateLimitedQueue
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.client.informer.harness import LISTS
@@ -76,8 +79,8 @@ class World:
         await self.clock.settle(100)
 
     @contextlib.asynccontextmanager
-    async def running(self, *controllers: Controller) -> AsyncIterator[None]:
-        parts: list[SharedInformer | Controller] = [*self.informers, *controllers]
+    async def running(self, *controllers: Controller[Any]) -> AsyncIterator[None]:
+        parts: list[SharedInformer | Controller[Any]] = [*self.informers, *controllers]
         tasks = [asyncio.ensure_future(part.run()) for part in parts]
         try:
             await self.clock.settle(100)
@@ -165,11 +168,30 @@ async def test_further_watches_name_the_keys_they_concern() -> None:
         assert worker.keys == ["default/x", "default/y"]
 
 
+@dataclass
+class Widget:
+    spec: dict[str, int]
+
+
+async def test_requests_of_a_typed_informer_have_values_of_the_class() -> None:
+    world, sizes = World(), list[int | None]()
+
+    async def reconcile(request: Request[Widget]) -> None:
+        sizes.append(None if request.value is None else request.value.spec["size"])
+
+    raw = world.informer("widgets", thing("Widget", "a", 1, spec={"size": 1}))
+    widgets = TypedInformer(raw, lambda obj: Stored(parse(Widget, obj), obj))
+    async with world.running(Controller(reconcile, widgets)):
+        await world.changed("widgets", "MODIFIED", thing("Widget", "a", 101, spec={"size": 2}))
+        await world.changed("widgets", "DELETED", thing("Widget", "a", 102, spec={"size": 2}))
+
+        assert sizes == [1, 2, None]
+
+
 async def test_a_predicate_lets_status_updates_of_the_primary_pass_by() -> None:
     world, worker = World(), Worker()
     primary = world.informer("widgets", thing("Widget", "a", 1, spec={"size": 1}))
-    source = Watch(primary, when=changed_beside_status)
-    async with world.running(Controller(worker, source)):
+    async with world.running(Controller(worker, primary, when=changed_beside_status)):
         worker.requests.clear()
         status = thing("Widget", "a", 101, spec={"size": 1}, status={"ready": True})
         await world.changed("widgets", "MODIFIED", status)
@@ -187,7 +209,7 @@ async def test_a_predicate_that_raises_is_logged_and_the_change_is_reconciled(
 
     world, worker = World(), Worker()
     primary = world.informer("widgets", thing("Widget", "a", 1))
-    async with world.running(Controller(worker, Watch(primary, when=when))):
+    async with world.running(Controller(worker, primary, when=when)):
         await world.changed("widgets", "MODIFIED", thing("Widget", "a", 101))
 
         assert worker.keys == ["default/a"] * 2

@@ -14,6 +14,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
+from proreus.api.kinds.core_v1 import ConfigMap
 from proreus.api.object import KubeObject
 from proreus.client import Client, Result, custom_resource
 from proreus.client.eventually import eventually
@@ -70,7 +71,7 @@ def greeter(client: Client, name: str = "greeter", **options: Any) -> Operator:
     """Writes a greeting into a ConfigMap that the Greeting owns, and says so in its status."""
     operator = Operator(name, client=client, address="127.0.0.1:0", **options)
 
-    @operator.reconciler(Greeting, owns=["configmaps"], finalizer="example.com/farewell")
+    @operator.reconciler(Greeting, owns=[ConfigMap], finalizer="example.com/farewell")
     async def reconcile(found: Reconciliation[Greeting]) -> None:
         made = await found.own(config_map(found.name, text=f"Hello {found.value.spec.to}"))
         if made.has_changed:

@@ -38,7 +38,7 @@ def orphaned_pods_controller(context: ControllerContext) -> Controller:
     sync = OrphanedPods(context)
     of_jobs = Watch(sync.jobs, sync.keys_of_job, when=lambda notification: notification.new is None)
     return Controller(
-        sync.reconcile, Watch(sync.pods, when=is_tracked_pod), watches=[of_jobs], name="job-orphans"
+        sync.reconcile, sync.pods, when=is_tracked_pod, watches=[of_jobs], name="job-orphans"
     )
 
 
