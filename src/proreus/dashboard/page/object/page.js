@@ -1,0 +1,5 @@
+// @ts-check
+/** @param {import("../types.js").Visit} visit */
+export function showObject({ root }) {
+  root.textContent = "…";
+}

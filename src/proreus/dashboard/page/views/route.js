@@ -1,0 +1,5 @@
+// @ts-check
+/** @param {import("../types.js").Visit} visit */
+export function showRoute({ root }) {
+  root.textContent = "…";
+}
