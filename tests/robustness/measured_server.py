@@ -151,8 +151,7 @@ def pod(number: int) -> bytes:
 
 
 async def _fill(server: ApiServer) -> None:
-    caches = server._caches
-    assert caches is not None
+    caches = server.parts.caches
     storage = caches._shared.storage
     revision = 0
     for number in range(OBJECTS):

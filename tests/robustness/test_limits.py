@@ -37,12 +37,12 @@ async def server() -> AsyncIterator[ApiServer]:
 
 
 def limits(server: ApiServer) -> Limits:
-    return server._limits
+    return server.parts.limits
 
 
 def level(server: ApiServer) -> LevelSeats:
     """That of users without privileges."""
-    return server._fairness.levels["global-default"].seats
+    return server.parts.fairness.levels["global-default"].seats
 
 
 def close(seats: LevelSeats) -> None:

@@ -87,7 +87,7 @@ async def connected(stage: Stage, path: str, protocol: ChannelProtocol) -> Async
 def bound_kernel_buffers(stage: Stage, writer: asyncio.StreamWriter) -> None:
     """Else they grow to what the machine allows, which may be more than the whole message."""
     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SLICE_BYTES)
-    for http in (stage.server.api._http, stage.kubelet._http):
+    for http in (stage.server.api.parts.http, stage.kubelet._http):
         assert http is not None
         for connection in http.connections:
             accepted = connection.require_transport().get_extra_info("socket")
@@ -121,7 +121,7 @@ async def test_input_that_a_command_does_not_read_waits_and_comes_whole(
     asked = [("stdin", "1"), ("stdout", "1")] + [("command", w) for w in ("sh", "-c", script)]
     async with connected(stage, f"{POD}/exec?{urlencode(asked)}", protocol) as sender:
         sending = asyncio.create_task(sender.send(protocol.encode(channels.STDIN, content)))
-        await wait_held_up(stage.server.api._http)
+        await wait_held_up(stage.server.api.parts.http)
 
         taken = sender.taken
         await asyncio.to_thread(gate.write_text, "go\n")

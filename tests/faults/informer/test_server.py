@@ -21,7 +21,7 @@ async def test_a_server_that_restarted_and_forgot_the_history_in_between(
 ) -> None:
     """Guarantee: eventually equal. The informer is cut off, the collection changes, the server
     restarts with a short memory: resuming meets 410, and the relist finds deletions."""
-    monkeypatch.setattr("proreus.server.app._REMEMBERED", 5)
+    monkeypatch.setattr("proreus.server.parts._REMEMBERED", 5)
     await stage.proxy.refuse()
     stage.proxy.cut()
     stage.meddler.cut()

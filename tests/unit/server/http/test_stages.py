@@ -51,7 +51,7 @@ async def test_a_stage_sees_the_answer_of_those_behind_it_whatever_they_raise() 
 async def test_who_asks_is_known_before_anybody_waits_for_a_seat() -> None:
     tokens = {"alice-token": User("alice", (AUTHENTICATED,))}
     async with ApiServer(ServerConfig(tokens=tokens)) as server:
-        ask, seats = Asking(server), server._fairness.levels["global-default"].seats
+        ask, seats = Asking(server), server.parts.fairness.levels["global-default"].seats
         seats.configure(Queuing())
         seats.resize(0)
 

@@ -66,8 +66,7 @@ class Asking:
             headers["Content-Type"] = kind
             data = body if isinstance(body, bytes) else json.encode(body)
         asked = cast(Request, Asked(method, target, headers, data))
-        assert self.server._pipeline is not None
-        answer = await self.server._pipeline.handle(asked)
+        answer = await self.server.parts.pipeline.handle(asked)
         assert isinstance(answer, Response), "streams need a real connection"
         match answer.body:
             case bytes() as sent:
