@@ -40,8 +40,7 @@ from proreus.server.authz.configuration import (
 from proreus.server.authz.creation import authorize_creation
 from proreus.server.authz.metrics import AuthorizationMetrics
 from proreus.server.authz.node.authorizer import NodeAuthorizer
-from proreus.server.authz.node.following import follow_nodes
-from proreus.server.authz.node.graph import NodeGraph
+from proreus.server.authz.node.following import followed_graph
 from proreus.server.authz.node.restriction import NodeRestriction
 from proreus.server.authz.rbac.authorizer import Rbac
 from proreus.server.authz.rbac.escalation import EscalationPrevention
@@ -86,9 +85,7 @@ class AccessControl:
         self.after_mutation: tuple[Admit, ...] = ()
         types = [each.type for each in settings]
         if NODE in types:
-            graph = NodeGraph()
-            follow_nodes(graph, collections)
-            self._nodes = NodeAuthorizer(graph)
+            self._nodes = NodeAuthorizer(followed_graph(collections))
         if RBAC in types:
             self._rbac = Rbac()
             follow_policy(self._rbac, collections)

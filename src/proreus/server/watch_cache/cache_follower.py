@@ -10,6 +10,12 @@ import structlog
 from proreus.server.watch_cache.object import CachedObject
 
 _log = structlog.get_logger(__name__)
+UNREADABLE = (
+    TypeError,
+    AttributeError,
+    ValueError,
+    KeyError,
+)  # raised by reading what is no object
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,6 @@ class CacheFollower:
     def put(self, found: CachedObject) -> None:
         try:
             self.insert(found)
-        except (TypeError, AttributeError, ValueError, KeyError) as why:
+        except UNREADABLE as why:
             self.removed(found)
             _log.error(self.unreadable, key=found.key, why=why)

@@ -1,13 +1,15 @@
 """Keeps the graph of nodes equal to the watch caches, change by change.
 
-Cost: a pod is decoded when it is bound to its node and never again, since what it refers to does
-not change from then on; its other changes cost a lookup.
+Cost: a change of a pod is a lookup. It is decoded once, when its node asks for the first time
+after it was bound: what it refers to does not change from then on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+
+import structlog
 
 from proreus.api.wire import splice
 from proreus.server.authz.node.graph import (
@@ -24,15 +26,18 @@ from proreus.server.authz.node.references import (
     volume_secrets,
 )
 from proreus.server.registry.collections import Collections
-from proreus.server.watch_cache.cache_follower import CacheFollower
+from proreus.server.watch_cache.cache import WatchCache
+from proreus.server.watch_cache.cache_follower import UNREADABLE, CacheFollower
 from proreus.server.watch_cache.object import CachedObject
 
 _NODE = "spec.nodeName"
 _UNREADABLE = "object is unreadable and related to no node"
+_log = structlog.get_logger(__name__)
 
 
-def follow_nodes(graph: NodeGraph, collections: Collections) -> None:
-    """From now on the graph has what the caches have."""
+def followed_graph(collections: Collections) -> NodeGraph:
+    """It has what the caches have, from the first load on."""
+    graph = NodeGraph(partial(_read_pod, collections.named("", "v1", "pods").cache))
     followers = (
         ("", "pods", POD, _put_pod, _remove_pod),
         ("", "persistentvolumes", VOLUME, _put_volume, _remove_volume),
@@ -49,6 +54,7 @@ def follow_nodes(graph: NodeGraph, collections: Collections) -> None:
         cache = collections.named(group, "v1", plural).cache
         clear = partial(graph.clear, kind)
         cache.follow(CacheFollower(clear, partial(put, graph), partial(remove, graph), _UNREADABLE))
+    return graph
 
 
 _Change = Callable[[NodeGraph, CachedObject], None]
@@ -56,13 +62,23 @@ _Change = Callable[[NodeGraph, CachedObject], None]
 
 def _put_pod(graph: NodeGraph, found: CachedObject) -> None:
     node = found.fields.get(_NODE)
-    if node and not graph.has_pod(found.namespace, found.name):
-        references = pod_references(found.namespace, splice.decode_item(found.item))
-        graph.put_pod(found.namespace, found.name, node, references)
+    if node and not graph.has_pod(pod := NodeReference(POD, found.namespace, found.name)):
+        graph.put_pod(pod, node)
 
 
 def _remove_pod(graph: NodeGraph, found: CachedObject) -> None:
-    graph.remove_pod(found.namespace, found.name)
+    graph.remove_pod(NodeReference(POD, found.namespace, found.name))
+
+
+def _read_pod(cache: WatchCache, pod: NodeReference) -> set[NodeReference] | None:
+    found = cache.peek(f"{pod.namespace}/{pod.name}")
+    if found is None:
+        return None  # the cache is being loaded anew
+    try:
+        return pod_references(pod.namespace, splice.decode_item(found.item))
+    except UNREADABLE as why:
+        _log.error("pod is unreadable and needs nothing", key=found.key, why=why)
+        return set()
 
 
 def _put_volume(graph: NodeGraph, found: CachedObject) -> None:

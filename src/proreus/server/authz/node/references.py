@@ -35,8 +35,10 @@ def all_references(namespace: str, pod: Json) -> set[NodeReference]:
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     found = {(SERVICE_ACCOUNT, spec.get("serviceAccountName") or "")}
     found |= {(SECRET, entry.get("name") or "") for entry in spec.get("imagePullSecrets") or ()}
-    for field in ("initContainers", "containers", "ephemeralContainers", "volumes"):
-        found |= set(_named(spec.get(field)))
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(field) or ():
+            found |= set(_of_environment(container))
+    found |= set(_named(spec.get("volumes")))
     for volume in spec.get("volumes") or ():
         if claim := volume.get("persistentVolumeClaim"):
             found.add((CLAIM, claim.get("claimName") or ""))
@@ -64,8 +66,15 @@ def volume_secrets(volume: Json) -> set[NodeReference]:
     return found
 
 
+def _of_environment(container: Json) -> Iterator[tuple[str, str]]:
+    """Nothing else of a container names an object."""
+    sources = [entry["valueFrom"] for entry in container.get("env") or () if "valueFrom" in entry]
+    for source in (*sources, *(container.get("envFrom") or ())):
+        yield from _named(source)
+
+
 def _named(value: Any) -> Iterator[tuple[str, str]]:
-    """Secrets and config maps named anywhere in containers or volumes."""
+    """Secrets and config maps named anywhere in volumes or sources of variables."""
     if isinstance(value, list):
         for entry in value:
             yield from _named(entry)

@@ -36,6 +36,7 @@ changes = st.one_of(
         st.sets(st.sampled_from(SECRETS)),
     ),
     st.tuples(st.just("no volume"), st.sampled_from(VOLUMES)),
+    st.tuples(st.just("question"), st.sampled_from(NODES)),
 )
 
 
@@ -44,17 +45,17 @@ def test_relations_are_those_of_the_pods_and_volumes_there_are(
     history: list[tuple[object, ...]],
 ) -> None:
     """Guarantee: no one in where they do not belong"""
-    graph = NodeGraph()
     pods: dict[str, tuple[str, set[NodeReference]]] = {}
+    graph = NodeGraph(lambda pod: pods[pod.name][1])
     volumes: dict[str, tuple[NodeReference, set[NodeReference]]] = {}
 
     for change in history:
         match change:
             case ("pod", str(name), str(node), set(needed)):
-                graph.put_pod("ns", name, node, needed)
+                graph.put_pod(NodeReference(POD, "ns", name), node)
                 pods[name] = (node, needed)
             case ("no pod", str(name)):
-                graph.remove_pod("ns", name)
+                graph.remove_pod(NodeReference(POD, "ns", name))
                 pods.pop(name, None)
             case ("volume", str(name), claim, set(secrets)):
                 bound = claim if isinstance(claim, NodeReference) else None
@@ -65,6 +66,8 @@ def test_relations_are_those_of_the_pods_and_volumes_there_are(
             case ("no volume", str(name)):
                 graph.remove_volume(name)
                 volumes.pop(name, None)
+            case ("question", str(node)):
+                graph.is_related(node, SECRETS[0])  # its pods are read
 
     for node in NODES:
         needed = {one for where, all_of in pods.values() if where == node for one in all_of}
@@ -126,10 +129,23 @@ def test_a_volume_needs_what_mounts_it_but_not_what_a_controller_uses() -> None:
 
 
 def test_an_attachment_is_its_nodes_own() -> None:
-    graph = NodeGraph()
+    graph = NodeGraph(lambda pod: ())
     graph.put_owned(NodeReference(ATTACHMENT, "", "a"), "n1")
 
     assert graph.is_related("n1", NodeReference(ATTACHMENT, "", "a"))
     assert not graph.is_related("n2", NodeReference(ATTACHMENT, "", "a"))
     graph.clear(ATTACHMENT)
     assert not graph.is_related("n1", NodeReference(ATTACHMENT, "", "a"))
+
+
+def test_a_pod_that_cannot_be_read_now_is_read_at_a_later_question() -> None:
+    found: list[NodeReference] | None = None
+    graph = NodeGraph(lambda pod: found)
+    graph.put_pod(NodeReference(POD, "ns", "p"), "n1")
+    assert not graph.is_related("n1", SECRETS[0])
+
+    found = [SECRETS[0]]
+
+    assert graph.is_related("n1", SECRETS[0])
+    graph.remove_pod(NodeReference(POD, "ns", "p"))
+    assert not graph.is_related("n1", SECRETS[0])
