@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # What running needs; of .ready a part, so that `make test` serves both.
 USABLE := $(if $(wildcard $(READY)),$(READY),$(VENV)/.usable)
 
-.PHONY: up test browser check format bench constraints clean
+.PHONY: up test browser check format bench docs docs-serve constraints clean
 
 up: $(USABLE)
 	@$(BIN)/proreus up $(ARGS)
@@ -29,6 +29,22 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# The documentation, as a site in build/docs. A warning, such as a link that leads nowhere, is an error.
+MKDOCS   = NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+DIAGRAMS := build/mermaid/mermaid.min.js
+
+docs: $(READY) $(DIAGRAMS)
+	$(MKDOCS) build
+
+docs-serve: $(READY) $(DIAGRAMS)
+	$(MKDOCS) serve
+
+$(DIAGRAMS):
+	@mkdir -p $(@D)
+	@cd $(@D) && npm pack --silent mermaid@11 >/dev/null 2>&1 \
+	  && tar xzf mermaid-11*.tgz --strip-components=2 package/dist/mermaid.min.js && rm mermaid-11*.tgz && touch $(@F) \
+	  || echo "mermaid could not be had from npm: diagrams are shown as their text"
 
 # The pins are hashes of what was tested; no registry host is written down, pip's own setting decides.
 MADE_OF := hatch_build.py hatch_kinds.py src/proreus/server/schema/enums_and_defaults.json \

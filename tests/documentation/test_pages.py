@@ -1,0 +1,120 @@
+"""What the documentation shows is what happens: each page's blocks are run in their order."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.documentation.blocks import DOCS, Block, assumed_server, blocks_of, indented_code, pages
+from tests.documentation.diagrams import mistakes_in
+from tests.documentation.session import session
+
+RUN = {"console", "sh", "python", "yaml"}
+READ = {"mermaid", "json", "text"}
+# Why a block may stand there unexecuted, and how many do for that reason.
+NOT_RUN: dict[str, int] = {}
+# Pages whose code has no fences yet.
+UNFENCED = {
+    "admission.md",
+    "aggregation.md",
+    "client.md",
+    "operator.md",
+    "security.md",
+    "simulation.md",
+}
+DRAWING = "drawing"
+
+PAGES = {path.relative_to(DOCS).as_posix(): path for path in pages()}
+BLOCKS = {name: blocks_of(name, path.read_text()) for name, path in PAGES.items()}
+ALL = [block for blocks in BLOCKS.values() for block in blocks]
+WITH_PROGRAMS = [
+    name
+    for name, blocks in BLOCKS.items()
+    if any(block.language in RUN and not block.why_not_run for block in blocks)
+]
+
+
+@pytest.mark.parametrize("page", WITH_PROGRAMS)
+def test_what_a_page_shows_happens(page: str, tmp_path: Path) -> None:
+    blocks = [block for block in BLOCKS[page] if not block.why_not_run]
+    if any("kubectl" in block.text for block in blocks) and not shutil.which("kubectl"):
+        pytest.skip("kubectl is not installed (Debian: kubernetes-client)")
+
+    with session(tmp_path) as reader:
+        if server := assumed_server(PAGES[page].read_text()):
+            reader.assume(server)
+        for block, following in zip(blocks, [*blocks[1:], None], strict=True):
+            printed = following if following and following.language == "text" else None
+            try:
+                reader.run(block, printed)
+            except AssertionError as wrong:
+                raise AssertionError(f"docs/{block.place}: {wrong}") from None
+
+
+def test_every_block_has_a_language_that_says_how_it_is_checked() -> None:
+    unknown = [f"{one.place} {one.language}" for one in ALL if one.language not in RUN | READ]
+
+    assert not unknown, f"use one of {sorted(RUN | READ)}: {unknown}"
+
+
+def test_text_is_a_drawing_or_what_a_program_prints() -> None:
+    unclear = [
+        block.place
+        for blocks in BLOCKS.values()
+        for before, block in zip([None, *blocks], blocks, strict=False)
+        if block.language == "text"
+        and block.comment != DRAWING
+        and (before is None or before.language != "python" or before.title)
+    ]
+
+    assert not unclear, f"mark drawings by <!-- {DRAWING} -->: {unclear}"
+
+
+def test_every_block_of_code_names_its_language() -> None:
+    unfenced = {
+        name: lines
+        for name, path in PAGES.items()
+        if (lines := indented_code(path.read_text())) and name not in UNFENCED
+    }
+
+    assert not unfenced, f"put ``` and a language around these lines: {unfenced}"
+
+
+def test_blocks_that_are_not_run_say_why_and_are_counted() -> None:
+    found: dict[str, int] = {}
+    for block in ALL:
+        if block.why_not_run:
+            found[block.why_not_run] = found.get(block.why_not_run, 0) + 1
+
+    assert found == NOT_RUN, "NOT_RUN lists each reason and how many blocks have it"
+
+
+def test_a_file_that_the_reader_writes_is_used() -> None:
+    unused = [
+        block.place
+        for block in ALL
+        if block.title and not block.why_not_run and not _is_used(block)
+    ]
+
+    assert not unused, f"no later block of the page uses these files: {unused}"
+
+
+def _is_used(block: Block) -> bool:
+    later = [one.text for one in BLOCKS[block.page] if one.line > block.line]
+    return any(block.title in text or Path(block.title).stem in text for text in later)
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in ALL if b.language == "mermaid"], ids=lambda b: b.place
+)
+def test_a_diagram_can_be_drawn(block: Block) -> None:
+    assert not mistakes_in(block.text)
+
+
+def test_json_can_be_read() -> None:
+    for block in ALL:
+        if block.language == "json":
+            json.loads(block.text)
