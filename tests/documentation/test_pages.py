@@ -21,6 +21,7 @@ UNFENCED = {
     "admission.md",
     "aggregation.md",
     "client.md",
+    "dashboard.md",
     "operator.md",
     "security.md",
     "simulation.md",
