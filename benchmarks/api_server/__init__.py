@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.api_server._load import Connection, Target, closed_loop, thrown_away
 from benchmarks.api_server._server import ServerProcess, running_server
-from benchmarks.report import CpuTimer, Row
+from benchmarks.report import Row, pace_row
 from proreus.api.wire import json
 from proreus.cli.tuning import keep_small_buffers
 
@@ -53,21 +53,12 @@ def run() -> list[Row]:
             rows.append(Row("resident memory, idle", _idle_mb(server), "MB", 60))
             with asyncio.Runner(loop_factory=_fast_loop()) as runner:
                 rows += runner.run(_Questions(server).all())
-        return [*rows, Row("a million additions, CPU: the machine now", _pace_ms(), "ms")]
+        return [*rows, pace_row()]
 
 
 def _idle_mb(server: ServerProcess) -> float:
     time.sleep(0.3)  # what a start leaves running belongs to no question
     return server.resident_mb()
-
-
-def _pace_ms() -> float:
-    """The same work in the same process costs twice as much while others use the machine."""
-    with CpuTimer() as timer:
-        total = 0
-        for number in range(1_000_000):
-            total += number
-    return timer.cpu_s * 1e3
 
 
 def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:

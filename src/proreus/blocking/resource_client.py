@@ -8,19 +8,20 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from proreus.api.object import KubeObject
 from proreus.api.object_type import AnyObject, Object
 from proreus.blocking.loop_thread import LoopThread
-from proreus.client.resources import commands
 from proreus.client.resources import resource_client as async_resource
-from proreus.client.resources.commands import Output
+
+if TYPE_CHECKING:
+    from proreus.client.resources.running_command import Output
+    from proreus.client.resources.running_command import RunningCommand as _AsyncCommand
 
 _Options = ParamSpec("_Options")
 _Result = TypeVar("_Result")
 _AsyncResource = async_resource.ResourceClient
-_AsyncCommand = commands.RunningCommand
 
 
 def _waited(

@@ -103,10 +103,10 @@ if TYPE_CHECKING:
         controller_reference,
         owner_reference,
     )
-    from proreus.client.resources.commands import CommandResult, RunningCommand
     from proreus.client.resources.event_stream import EventStream, ObjectEvent
     from proreus.client.resources.modifying import Applied, ApplyOutcome
     from proreus.client.resources.resource_client import ResourceClient
+    from proreus.client.resources.running_command import CommandResult, RunningCommand
     from proreus.client.resources.waiting import ConditionNotMet
     from proreus.client.rest.request import InvalidRequest
     from proreus.client.rest.retry import RetryPolicy
@@ -199,10 +199,10 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "proreus.client.ownership": (
         "controlled_by", "controller_of", "controller_reference", "owner_reference",
     ),
-    "proreus.client.resources.commands": ("CommandResult", "RunningCommand"),
     "proreus.client.resources.event_stream": ("EventStream", "ObjectEvent"),
     "proreus.client.resources.modifying": ("Applied", "ApplyOutcome"),
     "proreus.client.resources.resource_client": ("ResourceClient",),
+    "proreus.client.resources.running_command": ("CommandResult", "RunningCommand"),
     "proreus.client.resources.waiting": ("ConditionNotMet",),
     "proreus.client.rest.request": ("InvalidRequest",),
     "proreus.client.rest.retry": ("RetryPolicy",),

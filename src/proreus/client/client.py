@@ -14,7 +14,6 @@ from proreus.aio.clock import Clock
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject, ObjectLike
 from proreus.api.object_type import AnyObject
-from proreus.client.client_config import ClientConfig
 from proreus.client.discovery.cache import CachedDiscovery
 from proreus.client.resources.builtin import resource_name
 from proreus.client.resources.builtin_groups import BuiltinGroups
@@ -27,6 +26,7 @@ from proreus.client.rest.retry import RetryPolicy
 from proreus.client.rest.warning import WarningHandler, log_warning
 
 if TYPE_CHECKING:
+    from proreus.client.client_config import ClientConfig
     from proreus.client.config.overrides import Overrides
     from proreus.client.credentials import CredentialSource
 

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from proreus.client import ApiError, Client, ConnectionLost, InternalError
-from proreus.client.resources.commands import Output
+from proreus.client.resources.running_command import Output
 from proreus.net.websocket.keepalive import MISSED_MAX, PING_S
 from proreus.testing.tcp_proxy import TcpProxy
 from proreus.testing.virtual_clock import VirtualClock

@@ -10,13 +10,16 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from typing import TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
-from proreus.client.discovery.client import DiscoveryClient
-from proreus.client.discovery.disk_cache import DiskCache, cache_root
-from proreus.client.discovery.documents import DiscoverySnapshot
 from proreus.client.discovery.mapper import RestMapper, UnknownResource
-from proreus.client.rest.client import RestClient
+
+if TYPE_CHECKING:  # loaded when first asked: built-in resources need no discovery
+    from proreus.client.discovery.client import DiscoveryClient
+    from proreus.client.discovery.disk_cache import DiskCache
+    from proreus.client.discovery.documents import DiscoverySnapshot
+    from proreus.client.rest.client import RestClient
 
 log = logging.getLogger(__name__)
 _Found = TypeVar("_Found")
@@ -26,12 +29,24 @@ class CachedDiscovery:
     """The mapper of one server, current enough for what is asked."""
 
     def __init__(self, rest: RestClient) -> None:
-        self.live = DiscoveryClient(rest)
-        root = rest.config.cache_dir or cache_root(os.environ)
-        self._disk = DiskCache(root, rest.config.host, rest.clock) if root else None
+        self._rest = rest
         self._mapper: RestMapper | None = None
         self._may_read_disk = True
         self._refreshing = asyncio.Lock()
+
+    @cached_property
+    def live(self) -> DiscoveryClient:
+        """What the server says now."""
+        from proreus.client.discovery.client import DiscoveryClient
+
+        return DiscoveryClient(self._rest)
+
+    @cached_property
+    def _disk(self) -> DiskCache | None:
+        from proreus.client.discovery.disk_cache import DiskCache, cache_root
+
+        root = self._rest.config.cache_dir or cache_root(os.environ)
+        return DiskCache(root, self._rest.config.host, self._rest.clock) if root else None
 
     async def mapper(self) -> RestMapper:
         """The present one, from memory, disk or the server."""

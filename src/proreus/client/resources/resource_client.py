@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from proreus.api.object import KubeObject
 from proreus.api.object_type import Object
 from proreus.client.discovery.api_resource import ApiResource
-from proreus.client.resources import waiting
 from proreus.client.resources.commands import Commands
 from proreus.client.resources.modifying import ModifyVerbs
 from proreus.client.resources.scope import ResourceScope
 from proreus.client.resources.subresources import Subresources
 from proreus.client.rest.request import InvalidRequest, require_name
+
+if TYPE_CHECKING:
+    from proreus.client.resources import waiting
 
 
 class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
@@ -73,6 +75,8 @@ class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
         ``jsonpath={.status.phase}=Running``. Raises ``ConditionNotMet``, a ``TimeoutError`` that
         knows the last state.
         """
+        from proreus.client.resources import waiting  # JSONPath and all, for who waits
+
         check = (
             waiting.condition_from(condition)
             if isinstance(condition, str)
@@ -87,6 +91,8 @@ class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
         await self._wait(name, timeout_s).for_deletion(uid)
 
     def _wait(self, name: str, timeout_s: float) -> waiting.Wait:
+        from proreus.client.resources import waiting
+
         self._scope.require_namespace()
         selected = self.list_watch(field_selector=f"metadata.name={require_name(name)}")
         return waiting.Wait(selected, name, timeout_s, self._scope.rest.clock)

@@ -21,10 +21,6 @@ from proreus.api.object import KubeObject, ObjectDecodeError
 from proreus.api.object_list import ListDecoder, ObjectList
 from proreus.api.status import ApiError, InternalError
 from proreus.api.wire import json
-from proreus.client.client_config import ClientConfig
-from proreus.client.config.address import server_url
-from proreus.client.credentials import Credential, CredentialSource
-from proreus.client.rest.connection import Connected, Connections
 from proreus.client.rest.failure import failure, is_success, raise_hidden_failure
 from proreus.client.rest.identity import default_user_agent, impersonation_headers
 from proreus.client.rest.observer import NO_OBSERVER, Observer
@@ -34,6 +30,9 @@ from proreus.client.rest.warning import WarningHandler, log_warning, warnings_in
 from proreus.net.client.transport_error import TransportError, TransportTimeout
 
 if TYPE_CHECKING:
+    from proreus.client.client_config import ClientConfig
+    from proreus.client.credentials import Credential, CredentialSource
+    from proreus.client.rest.connection import Connected
     from proreus.net.client.http_client import ByteStream, HttpResponse
     from proreus.net.client.websocket import ClientWebSocket
 
@@ -60,6 +59,10 @@ class RestClient:
         observer: Observer = NO_OBSERVER,
         credentials: CredentialSource | None = None,
     ) -> None:
+        # Configuration, trust and credentials are loaded by the first client that is made.
+        from proreus.client.config.address import server_url
+        from proreus.client.rest.connection import Connections
+
         tls = config.tls
         is_secure = bool(tls.ca_file or tls.ca_data or tls.insecure or tls.cert_file)
         self.config = replace(config, host=server_url(config.host, secure=is_secure))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from proreus.client.client_config import Impersonation
+if TYPE_CHECKING:
+    from proreus.client.client_config import Impersonation
 
 _ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
 _KEY_SAFE = "!#$&'*+.^`|~"  # what a header name may hold besides letters and digits
