@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from proreus.client import Client
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
+from tests import in_process
 
 SCHEMA_UID, LEVEL_UID = "x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"
 MANDATORY = ("catch-all", "exempt")
 
 
-@pytest_asyncio.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with Client(server.config()) as connected:
-        yield connected
+server, client = in_process.server, in_process.client
 
 
 async def get(server: RunningServer, path: str, **headers: str) -> httpx.Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from proreus.client import Client, load_config
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from tests.kubectl import needs_kubectl
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 AGGREGATION = "clusterrole-aggregation"
@@ -49,7 +49,7 @@ class Shell:
         return said.decode()
 
 
-@pytest.mark.skipif(not shutil.which("kubectl"), reason="kubectl is not installed")
+@needs_kubectl
 async def test_teams_do_what_they_like_in_their_namespace_and_nothing_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,21 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from proreus.client import Client
-from proreus.testing.server import RunningServer, running_server
+from proreus.testing.server import RunningServer
 from tests.dashboard.browser import Browser, browsing
+from tests.in_process import client, server
 
-
-@pytest_asyncio.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as started:
-        yield started
-
-
-@pytest_asyncio.fixture
-async def client(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as made:
-        yield made
+__all__ = ["browser", "client", "server"]
 
 
 @pytest_asyncio.fixture

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import urllib.request
 from pathlib import Path
 
-import pytest
-
 from tests.cluster.up.kubectl import kubectl_as, kubectl_of
 from tests.cluster.up.least_rights import cluster_of_least_rights
+from tests.kubectl import needs_kubectl
 
 HELLO = Path(__file__).parents[2] / "examples" / "hello.yaml"
 
 
-@pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+@needs_kubectl
 def test_hello_answers_with_its_config_map(tmp_path: Path) -> None:
     with cluster_of_least_rights(tmp_path, "--runtime", "process") as cluster:
         admin = kubectl_of(cluster)

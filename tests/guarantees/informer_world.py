@@ -27,6 +27,7 @@ from proreus.api.wire.framing import WatchEvent
 from proreus.client.informer import Handler, Notification, ReflectorConfig, SharedInformer
 from proreus.net.client.transport_error import ConnectionLost, ConnectionRefused, TransportError
 from proreus.testing.virtual_clock import VirtualClock
+from tests.parts import running_part, wait_first
 
 END = "k8s.io/initial-events-end"
 PAGE = 2  # objects per page, so that small collections have several
@@ -208,17 +209,11 @@ class _Stream:
     async def _wait_for_news(self) -> bool:
         """False when the watch has reached its timeout. A bookmark is due every minute."""
         clock = self.server.clock
-        waits = [
-            asyncio.ensure_future(self.server.wait_moved(self.after)),
-            asyncio.ensure_future(self.struck.wait()),
-            asyncio.ensure_future(clock.sleep(min(60, max(0.1, self.ends_at - clock.monotonic())))),
-        ]
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
+        await wait_first(
+            self.server.wait_moved(self.after),
+            self.struck.wait(),
+            clock.sleep(min(60, max(0.1, self.ends_at - clock.monotonic()))),
+        )
         return clock.monotonic() < self.ends_at
 
     async def _suffer(self) -> None:
@@ -303,14 +298,8 @@ class World:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[World]:
-        task = asyncio.ensure_future(self.informer.run())
-        try:
+        async with running_part(self.informer.run()):
             yield self
-            assert not task.done(), task
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
     async def recover(self) -> None:
         """Faults have ended; give the longest back-off and the longest silence their time."""

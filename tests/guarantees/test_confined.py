@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from proreus.api.json_types import JsonObject
 from proreus.api.status import ApiError, Forbidden, Unauthorized
@@ -19,6 +17,7 @@ from proreus.server.authz.rbac.authorizer import Rbac
 from proreus.server.config import ServerConfig
 from proreus.testing.granting import Grant
 from proreus.testing.server import RunningServer, running_server
+from tests import in_process
 
 # Whoever is known may ask these about themselves, and read what the server offers.
 OF_ONESELF = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
@@ -27,16 +26,7 @@ POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResp
 READ = {"configmaps": ["get", "list", "watch"]}
 
 
-@pytest_asyncio.fixture
-async def server() -> AsyncIterator[RunningServer]:
-    async with running_server() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def admin(server: RunningServer) -> AsyncIterator[Client]:
-    async with server.client() as client:
-        yield client
+server, admin = in_process.server, in_process.client
 
 
 async def test_who_has_no_rights_reaches_no_resource(server: RunningServer) -> None:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import shutil
 import signal
 import subprocess
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.cluster.up.kubectl import Kubectl, kubectl_of
+from tests.kubectl import needs_kubectl
 from tests.ports import reserved_port
 from tests.processes import wait_gone
 from tests.running_server import RunningServer, running_server
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 
 WEB = """
 import http.server, os, pathlib, signal, sys

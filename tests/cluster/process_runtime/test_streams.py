@@ -5,35 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-
 from tests.cluster.process_runtime.conftest import Stage, shell
+from tests.kubectl import needs_kubectl
 from tests.ports import reserved_port
+from tests.processes import running_program
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 
 
 @contextlib.asynccontextmanager
 async def kubectl(stage: Stage, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
     home = str(stage.folder.parent)
     environment = {**os.environ, "KUBECONFIG": str(stage.server.kubeconfig), "HOME": home}
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        "kubectl", *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-    )
-    try:
-        async with asyncio.timeout(60):
-            yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+    async with running_program("kubectl", *arguments, env=environment) as process:
+        yield process
 
 
 async def run(stage: Stage, *arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:

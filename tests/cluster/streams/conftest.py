@@ -9,6 +9,7 @@ import shutil
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer
 from tests.closing import all_closed
 from tests.cluster.streams.local_streams import LocalStreams
+from tests.processes import running_program
 
 NODE = "node-1"
 
@@ -145,23 +147,7 @@ def kubectl(kubectl_path: str, environment: dict[str, str]) -> Kubectl:
 
 @pytest.fixture
 def kubectl_process(kubectl_path: str, environment: dict[str, str]) -> KubectlProcess:
-    """kubectl while the body runs; killed at the end if it still does."""
-
-    @contextlib.asynccontextmanager
-    async def start(*arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
-        pipe = asyncio.subprocess.PIPE
-        process = await asyncio.create_subprocess_exec(
-            kubectl_path, *arguments, stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-        )
-        try:
-            async with asyncio.timeout(60):
-                yield process
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.communicate()
-
-    return start
+    return partial(running_program, kubectl_path, env=environment)
 
 
 @pytest_asyncio.fixture

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import Any
 
 import pytest
 
 from tests.cluster.up.kubectl import Kubectl
+from tests.kubectl import needs_kubectl
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 ODD = "test $JOB_COMPLETION_INDEX = 1 || test $JOB_COMPLETION_INDEX = 3"
 
 

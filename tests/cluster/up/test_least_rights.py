@@ -5,7 +5,6 @@ That every part gets along with its own rights is shown by all tests that use ``
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -13,10 +12,9 @@ import pytest
 from proreus.api.wire import json
 from tests.cluster.up.kubectl import Kubectl, kubectl_as, kubectl_of
 from tests.cluster.up.least_rights import asked_by_parts, cluster_of_least_rights
+from tests.kubectl import needs_kubectl
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 
 
 @pytest.fixture(scope="module")

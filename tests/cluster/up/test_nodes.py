@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,10 +9,9 @@ import pytest
 
 from tests.cluster.up.kubectl import Kubectl
 from tests.faults.cluster.programs import Cluster, Program, cluster
+from tests.kubectl import needs_kubectl
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 FINISHED_MAX = 3
 FLAGS = (
     "--without", "kubelet",

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 
 import pytest
 
 from tests.cluster.up.kubectl import Kubectl
+from tests.kubectl import needs_kubectl
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 REPLICA_SET = """
 apiVersion: apps/v1
 kind: ReplicaSet

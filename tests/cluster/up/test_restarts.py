@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,10 +12,9 @@ import pytest
 from tests.cluster.up import mortal_up
 from tests.cluster.up.kubectl import Kubectl
 from tests.faults.cluster.programs import Cluster, cluster
+from tests.kubectl import needs_kubectl
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 MODULE = "tests.cluster.up.mortal_up"
 
 

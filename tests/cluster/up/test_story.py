@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -10,10 +9,9 @@ import pytest
 from tests.cluster.up.kubectl import Kubectl, kubectl_of
 from tests.cluster.up.least_rights import cluster_of_least_rights
 from tests.cluster.up.test_workloads import images
+from tests.kubectl import needs_kubectl
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 
 
 @pytest.fixture(scope="module")

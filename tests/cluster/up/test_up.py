@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +15,10 @@ from proreus.cli.main import main
 from proreus.client import Client, load_config
 from tests.closing import all_closed
 from tests.cluster.up.kubectl import Kubectl, kubectl_of
+from tests.kubectl import needs_kubectl
 from tests.running_server import running_server
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 
 
 def test_nodes_are_ready(kubectl: Kubectl) -> None:

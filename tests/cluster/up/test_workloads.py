@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.cluster.up.kubectl import Kubectl
+from tests.kubectl import needs_kubectl
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+pytestmark = needs_kubectl
 STATEFUL_SET = """
 apiVersion: apps/v1
 kind: StatefulSet

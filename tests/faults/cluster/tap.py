@@ -13,6 +13,8 @@ from pathlib import Path
 import trustme
 import yaml
 
+from tests.parts import wait_first
+
 _REQUEST = re.compile(rb"(GET|POST|PUT|PATCH|DELETE) (\S+) HTTP/1")
 
 
@@ -71,16 +73,7 @@ class Tap:
                 "127.0.0.1", self._server_port, ssl=self._upstream
             )
             ends.append(back)
-            ways = [
-                asyncio.ensure_future(way)
-                for way in (self._forth(reader, back), _copy(there, writer))
-            ]
-            try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for way in ways:
-                    way.cancel()
-                await asyncio.gather(*ways, return_exceptions=True)
+            await wait_first(self._forth(reader, back), _copy(there, writer))
         for end in ends:
             end.transport.abort()
         self._serving.discard(task)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from types import TracebackType
 
 from proreus.api.wire import json
 
@@ -74,12 +73,7 @@ class Meddler:
         self.port = self._listener.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         assert self._listener is not None
         self._listener.close()
         self.cut()

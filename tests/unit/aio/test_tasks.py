@@ -11,6 +11,16 @@ from proreus.aio.tasks import StrayCancellation, background, supervise
 from proreus.testing.virtual_clock import VirtualClock
 
 
+class EndlessPart:
+    has_ended = False
+
+    async def run(self) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.has_ended = True
+
+
 async def test_a_part_that_dies_is_restarted_after_a_growing_delay_and_said_each_time() -> None:
     clock = VirtualClock()
     said: list[tuple[str, str, float]] = []
@@ -42,18 +52,12 @@ async def test_a_part_that_dies_is_restarted_after_a_growing_delay_and_said_each
 
 
 async def test_background_parts_end_with_the_body() -> None:
-    ended: list[str] = []
+    part = EndlessPart()
 
-    async def part() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append("part")
-
-    async with background(part()):
+    async with background(part.run()):
         await asyncio.sleep(0)
 
-    assert ended == ["part"]
+    assert part.has_ended
 
 
 async def test_a_background_part_that_fails_ends_the_body() -> None:
@@ -109,16 +113,10 @@ async def test_a_background_part_that_lets_a_cancelled_error_escape_ends_the_bod
 
 
 async def test_a_cancelled_body_cancels_its_background_parts_and_nothing_else_is_raised() -> None:
-    ended: list[str] = []
-
-    async def part() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append("part")
+    part = EndlessPart()
 
     async def body() -> None:
-        async with background(part()):
+        async with background(part.run()):
             await asyncio.Event().wait()
 
     task = asyncio.ensure_future(body())
@@ -128,4 +126,4 @@ async def test_a_cancelled_body_cancels_its_background_parts_and_nothing_else_is
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert ended == ["part"]
+    assert part.has_ended

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -21,23 +20,12 @@ from proreus.blocking import (
     Typed,
     register,
 )
-from proreus.client import NotInCluster, NotPermitted, Result, Stored, custom_resource
+from proreus.client import NotInCluster, NotPermitted, Result, Stored
 from proreus.client.operator import StatusCondition
+from tests.greetings import Greeting, GreetingSpec
 from tests.running_server import running_server
 
 TIMEOUT_S = 60
-
-
-@dataclass
-class GreetingSpec:
-    to: str
-
-
-@custom_resource(group="example.com", version="v1")
-@dataclass
-class Greeting:
-    spec: GreetingSpec
-    status: dict[str, Any] | None = None
 
 
 @pytest.fixture(scope="module")

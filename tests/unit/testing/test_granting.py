@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from proreus.api.status import Forbidden
 from proreus.server.config import ServerConfig
 from proreus.testing.granting import Grant, rules_of
 from proreus.testing.server import running_server
+from tests.kubectl import needs_kubectl
 
 SETTINGS = {"metadata": {"name": "settings"}, "data": {"a": "b"}}
 
@@ -68,9 +68,7 @@ async def test_rights_everywhere_by_a_role_that_exists_and_by_a_group() -> None:
             await eve.core_v1.secrets("default").list()
 
 
-@pytest.mark.skipif(
-    not shutil.which("kubectl"), reason="kubectl is not installed (Debian: kubernetes-client)"
-)
+@needs_kubectl
 async def test_a_program_of_another_language_gets_a_kubeconfig(tmp_path: Path) -> None:
     config = ServerConfig(data_dir=tmp_path / "data", tls=True)
     async with running_server(config) as server:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator
@@ -11,6 +10,7 @@ from proreus.api.object import KubeObject
 from proreus.api.object_list import ObjectList
 from proreus.client.informer import Notification, ReflectorConfig, SharedInformer, Transform
 from proreus.testing.virtual_clock import VirtualClock
+from tests.parts import running_part
 from tests.unit.client.informer.scripted import ScriptedListWatch, Stream
 
 LISTS = ReflectorConfig(stream_lists=False)
@@ -64,15 +64,9 @@ def informer_of(
 
 @contextlib.asynccontextmanager
 async def running(bench: Bench) -> AsyncIterator[Bench]:
-    task = asyncio.ensure_future(bench.informer.run())
-    try:
+    async with running_part(bench.informer.run()):
         await bench.settle()
         yield bench
-        assert not task.done(), task
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 def versions(objects: list[KubeObject]) -> dict[str, str]:

@@ -7,7 +7,6 @@ import contextlib
 import json
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -16,7 +15,7 @@ import pytest_asyncio
 
 from proreus.api.kinds.core_v1 import ConfigMap
 from proreus.api.object import KubeObject
-from proreus.client import Client, Result, custom_resource
+from proreus.client import Client, Result
 from proreus.client.eventually import eventually
 from proreus.client.operator import (
     LeaderElection,
@@ -27,20 +26,9 @@ from proreus.client.operator import (
 )
 from proreus.client.operator.logs import JsonLines, TextLines, logged_as
 from tests.any_server import any_client
+from tests.greetings import Greeting
 
 Map = dict[str, Any]
-
-
-@dataclass
-class GreetingSpec:
-    to: str
-
-
-@custom_resource(group="example.com", version="v1")
-@dataclass
-class Greeting:
-    spec: GreetingSpec
-    status: dict[str, Any] | None = None
 
 
 @pytest_asyncio.fixture

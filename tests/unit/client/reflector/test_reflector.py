@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
 import random
@@ -16,6 +15,7 @@ from proreus.client.discovery.mapper import UnknownResource
 from proreus.client.informer import DeltaFifo, Indexer, Reflector, ReflectorConfig, Transform
 from proreus.net.client.transport_error import ConnectionLost, ConnectionRefused
 from proreus.testing.virtual_clock import VirtualClock
+from tests.parts import running_part
 from tests.unit.client.informer.scripted import (
     Asked,
     ScriptedListWatch,
@@ -77,15 +77,9 @@ async def running(
     transform: Transform | None = None,
 ) -> AsyncIterator[Bench]:
     bench = Bench(ScriptedListWatch(*answers), config, transform)
-    task = asyncio.ensure_future(bench.reflector.run())
-    try:
+    async with running_part(bench.reflector.run()):
         await bench.clock.settle()
         yield bench
-        assert not task.done(), task
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 async def test_it_lists_then_watches_from_the_lists_version() -> None:

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from proreus.api.wire import json
-from proreus.client import Client, ClientConfig, Forbidden
+from proreus.client import Forbidden
 from proreus.client.resources.event_stream import WAITING_MAX, ObjectEvent
+from tests.unit.client.resources.scripted_client import GONE, against, line
 from tests.unit.client.scripted_server import (
-    HastyClock,
-    ScriptedServer,
     Step,
     answer,
     reset,
     stream,
 )
-
-GONE = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
 
 
 def pod(name: str, version: int, uid: str = "") -> dict[str, Any]:
@@ -33,18 +28,6 @@ def pod(name: str, version: int, uid: str = "") -> dict[str, Any]:
 def listed(version: int, *pods: dict[str, Any]) -> Step:
     content = {"metadata": {"resourceVersion": str(version)}, "items": list(pods)}
     return answer(200, {"kind": "PodList", "apiVersion": "v1", **content})
-
-
-def line(kind: str, obj: dict[str, Any]) -> bytes:
-    return json.encode({"type": kind, "object": obj}) + b"\n"
-
-
-@contextlib.asynccontextmanager
-async def against(*steps: Step) -> AsyncIterator[tuple[Client, ScriptedServer]]:
-    async with ScriptedServer(list(steps)).running() as server:
-        config = ClientConfig(server.url, rate_limit=None)
-        async with Client(config, clock=HastyClock()) as client:
-            yield client, server
 
 
 async def taken(events: AsyncIterator[ObjectEvent], count: int) -> list[str]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from proreus.api.object import KubeObject
-from proreus.api.wire import json
 from proreus.client import Client, ClientConfig, ConditionNotMet, Forbidden, InvalidRequest
 from proreus.client.resources.waiting import condition_from, has_condition
 from proreus.testing.virtual_clock import VirtualClock
+from tests.unit.client.resources.scripted_client import GONE, against, line
 from tests.unit.client.scripted_server import (
     HastyClock,
     ScriptedServer,
@@ -23,8 +21,6 @@ from tests.unit.client.scripted_server import (
     reset,
     stream,
 )
-
-GONE = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410}
 
 
 def pod(ready: str = "False", version: str = "1", **more: Any) -> dict[str, Any]:
@@ -43,18 +39,6 @@ def listed(*pods: dict[str, Any], version: str = "1") -> Step:
     )
 
 
-def event(kind: str, obj: dict[str, Any]) -> bytes:
-    return json.encode({"type": kind, "object": obj}) + b"\n"
-
-
-@contextlib.asynccontextmanager
-async def against(*steps: Step) -> AsyncIterator[tuple[Client, ScriptedServer]]:
-    async with ScriptedServer(list(steps)).running() as server:
-        config = ClientConfig(server.url, rate_limit=None)
-        async with Client(config, clock=HastyClock()) as client:
-            yield client, server
-
-
 async def test_what_already_holds_needs_no_watch() -> None:
     async with against(listed(pod("True"))) as (client, server):
         found = await client.core_v1.pods("a").wait_for("p", "condition=Ready")
@@ -66,11 +50,11 @@ async def test_what_already_holds_needs_no_watch() -> None:
 async def test_the_end_of_a_watch_is_not_the_end_of_waiting() -> None:
     steps = [
         listed(pod(version="5"), version="5"),
-        stream([event("BOOKMARK", pod(version="6"))]),
+        stream([line("BOOKMARK", pod(version="6"))]),
         stream([], then="reset"),
         answer(503),
         listed(pod(version="7"), version="7"),
-        stream([event("MODIFIED", pod("True", "8"))], then="hang"),
+        stream([line("MODIFIED", pod("True", "8"))], then="hang"),
     ]
     async with against(*steps) as (client, server):
         found = await client.core_v1.pods.wait_for("p", "condition=Ready")
@@ -84,7 +68,7 @@ async def test_the_end_of_a_watch_is_not_the_end_of_waiting() -> None:
 async def test_an_expired_version_starts_over() -> None:
     steps = [
         listed(pod()),
-        stream([event("ERROR", GONE)]),
+        stream([line("ERROR", GONE)]),
         listed(pod("True")),
     ]
     async with against(*steps) as (client, _):
@@ -100,14 +84,14 @@ async def test_a_busy_server_is_given_its_time() -> None:
 
 
 async def test_deletion_and_creation_can_be_waited_for() -> None:
-    steps = [listed(pod()), stream([event("DELETED", pod(version="2"))], then="hang")]
+    steps = [listed(pod()), stream([line("DELETED", pod(version="2"))], then="hang")]
     async with against(*steps) as (client, _):
         await client.core_v1.pods.wait_deleted("p")
-    steps = [listed(), stream([event("ADDED", pod(version="2"))], then="hang")]
+    steps = [listed(), stream([line("ADDED", pod(version="2"))], then="hang")]
     async with against(*steps) as (client, _):
         found = await client.core_v1.pods.wait_for("p", lambda obj: obj.name == "p")
         assert found.resource_version == "2"
-    steps = [listed(pod(uid="old")), stream([event("MODIFIED", pod(uid="new", version="2"))])]
+    steps = [listed(pod(uid="old")), stream([line("MODIFIED", pod(uid="new", version="2"))])]
     async with against(*steps) as (client, _):
         await client.core_v1.pods.wait_deleted("p", uid="old")
 

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from proreus.server.http.process_metrics import BuildInfo
-from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 APPLY = "application/apply-patch+yaml"
 MAP: dict[str, Any] = {"metadata": {"name": "a"}}
 APPLIED = {"apiVersion": "v1", "kind": "ConfigMap", **MAP}
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as asked:
-        yield asked
 
 
 async def counted(ask: Asking, **labels: str) -> float:

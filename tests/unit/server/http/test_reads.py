@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from tests.robustness.wire import ask as over_the_wire
-from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 LIST_OF_METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as asked:
-        yield asked
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from typing import cast
-
-import pytest_asyncio
 
 from proreus.api.status import Expired
 from proreus.net.http1.messages import Answer, Request, Response
@@ -16,13 +14,7 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.stages.errors import answer_errors
 from proreus.server.http.stages.stage import Next
 from proreus.server.registry.user import AUTHENTICATED, User
-from tests.unit.server.registry.server_under_test import Asked, Asking, asking
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as asked:
-        yield asked
+from tests.unit.server.registry.server_under_test import Asked, Asking
 
 
 def with_header(proceed: Next) -> Next:

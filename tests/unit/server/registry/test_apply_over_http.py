@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from proreus.api.wire import json
-from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 APPLY = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as ready:
-        yield ready
 
 
 def config_map(metadata: dict[str, Any] | None = None, **rest: Any) -> dict[str, Any]:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from proreus.api.wire import json, yaml
-from tests.unit.server.registry.server_under_test import Asking, asking
+from tests.unit.server.registry.server_under_test import Asking
 
 YAML = "application/yaml"
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as ready:
-        yield ready
 
 
 def pod(name: str, **metadata: Any) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from tests.unit.server.registry.server_under_test import MERGE, Answered, Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Answered, Asking
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -19,10 +18,9 @@ FAILED = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed"
 
 
 @pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as ready:
-        await new_pod(ready, READY)
-        yield ready
+async def ask(ask: Asking) -> Asking:
+    await new_pod(ask, READY)
+    return ask
 
 
 async def new_pod(ask: Asking, status: dict[str, Any]) -> None:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from tests.unit.server.kinds.signing import signing_request
-from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as ready:
-        yield ready
 
 
 async def generations(ask: Asking, path: str, body: Any, change: Any) -> list[int | None]:

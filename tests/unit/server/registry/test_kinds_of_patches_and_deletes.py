@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 OPTION = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 @pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as ready:
-        await ready("POST", "configmaps", {"metadata": {"name": "a"}})
-        yield ready
+async def ask(ask: Asking) -> Asking:
+    await ask("POST", "configmaps", {"metadata": {"name": "a"}})
+    return ask
 
 
 @pytest.mark.parametrize(

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
+from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 PATH = "/apis/storagemigration.k8s.io/v1/storageversionmigrations"
 MIGRATION = {"metadata": {"name": "a"}, "spec": {"resource": {"group": "apps", "resource": "x"}}}
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as ready:
-        yield ready
 
 
 def condition(kind: str, status: str = "True", **more: Any) -> dict[str, Any]:

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from tests.unit.server.registry.server_under_test import MERGE, Asking, asking
-
-
-@pytest_asyncio.fixture
-async def ask() -> AsyncIterator[Asking]:
-    async with asking() as ready:
-        yield ready
+from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 
 def config_map(name: str = "a", **metadata: Any) -> dict[str, Any]:
