@@ -7,7 +7,7 @@
 import { h } from "./element.js";
 import { perFrame } from "./frames.js";
 
-export const ROW_PX = 28;
+const ROW_PX = 28;
 const MARGIN_ROWS = 6;
 
 /**
@@ -19,6 +19,7 @@ const MARGIN_ROWS = 6;
  * @property {(item: T, key: string) => boolean} [key] Other keys; true if it meant something.
  * @property {(item: T) => string} identity Keeps the selection on its item while others come and go.
  * @property {string} label
+ * @property {number} [rowPx]
  * @property {AbortSignal} signal
  */
 
@@ -27,6 +28,7 @@ export class VirtualList {
   /** @param {ListOptions<T>} options */
   constructor(options) {
     this.options = options;
+    this.rowPx = options.rowPx ?? ROW_PX;
     /** @type {readonly T[]} */
     this.items = [];
     /** @type {HTMLElement[]} */
@@ -61,9 +63,9 @@ export class VirtualList {
   #draw() {
     const { items, element, options } = this;
     this.#keepSelection();
-    this.spacer.style.height = `${items.length * ROW_PX}px`;
-    const first = Math.max(0, Math.floor(element.scrollTop / ROW_PX) - MARGIN_ROWS);
-    const count = Math.ceil(element.clientHeight / ROW_PX) + 2 * MARGIN_ROWS;
+    this.spacer.style.height = `${items.length * this.rowPx}px`;
+    const first = Math.max(0, Math.floor(element.scrollTop / this.rowPx) - MARGIN_ROWS);
+    const count = Math.ceil(element.clientHeight / this.rowPx) + 2 * MARGIN_ROWS;
     const last = Math.min(items.length, first + count);
     while (this.rows.length < last - first) this.#addRow();
     const size = this.rows.length;
@@ -73,7 +75,7 @@ export class VirtualList {
       const row = this.rows[slot];
       row.hidden = index >= last;
       if (row.hidden) continue;
-      row.style.transform = `translateY(${index * ROW_PX}px)`;
+      row.style.transform = `translateY(${index * this.rowPx}px)`;
       row.dataset.index = String(index);
       row.setAttribute("aria-posinset", String(index + 1));
       row.setAttribute("aria-setsize", String(items.length));
@@ -104,10 +106,10 @@ export class VirtualList {
     this.index = Math.max(0, Math.min(this.items.length - 1, index));
     this.selected = this.options.identity(this.items[this.index]);
     const { element } = this;
-    const top = this.index * ROW_PX;
+    const top = this.index * this.rowPx;
     if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + ROW_PX > element.scrollTop + element.clientHeight) {
-      element.scrollTop = top + ROW_PX - element.clientHeight;
+    else if (top + this.rowPx > element.scrollTop + element.clientHeight) {
+      element.scrollTop = top + this.rowPx - element.clientHeight;
     }
     this.#draw();
     const shown = this.rows.find((row) => !row.hidden && row.dataset.index === String(this.index));
@@ -117,7 +119,7 @@ export class VirtualList {
   /** @param {KeyboardEvent} event */
   #onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(this.element.clientHeight / ROW_PX) - 1);
+    const page = Math.max(1, Math.floor(this.element.clientHeight / this.rowPx) - 1);
     const moves = /** @type {Record<string, number>} */ ({
       ArrowDown: this.index + 1, ArrowUp: this.index - 1, j: this.index + 1, k: this.index - 1,
       PageDown: this.index + page, PageUp: this.index - page, Home: 0, End: this.items.length - 1,

@@ -1,0 +1,64 @@
+// @ts-check
+/** What an object was: every revision that the store still has, who wrote it, what it changed. */
+
+import { messageOf, requestJson } from "../api/http.js";
+import { h, replace } from "../dom/element.js";
+import { diffView } from "../object/diff_view.js";
+import { yamlView } from "../object/yaml_editor.js";
+import { age } from "../text/format.js";
+
+/** @typedef {{revision: number, type: string, time: string | null, manager: string | null, object: import("../types.js").KubeObject | null}} Version */
+
+/** @param {HTMLElement} panel @param {import("../object/subject.js").Subject} subject @param {AbortSignal} signal */
+export async function showHistory(panel, { kind, namespace, name }, signal) {
+  const { group, version, resource } = kind;
+  try {
+    const query = { group, version, resource, namespace, name };
+    const { versions } = await requestJson("/debug/history/object", { query, signal });
+    if (!signal.aborted) drawHistory(panel, versions);
+  } catch (error) {
+    if (!signal.aborted) replace(panel, h("p", { class: "empty", role: "alert" }, messageOf(error)));
+  }
+}
+
+/** @param {HTMLElement} panel @param {Version[]} versions the oldest first */
+function drawHistory(panel, versions) {
+  if (!versions.length) {
+    replace(panel, h("p", { class: "empty" }, "The store has no revision of it any more."));
+    return;
+  }
+  const content = h("div", { class: "version" });
+  let isWhole = false;
+  let chosen = versions.length - 1;
+  const show = (/** @type {number} */ index) => {
+    chosen = index;
+    const { object } = versions[index];
+    replace(content, isWhole && object ? yamlView(object) : diffView(versions[index - 1]?.object ?? null, object));
+    [...list.children].forEach((row, at) => row.setAttribute("aria-selected", String(at === versions.length - 1 - index)));
+  };
+  const whole = h("button", { class: "quiet", "aria-pressed": "false", onclick: () => {
+    isWhole = !isWhole;
+    whole.setAttribute("aria-pressed", String(isWhole));
+    show(chosen);
+  } }, "Whole object");
+  const list = h("div", { class: "versions", role: "listbox", tabindex: 0, "aria-label": "Revisions" },
+    ...versions.map((one, index) => versionRow(one, () => show(index))).reverse());
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: -1, ArrowUp: 1, j: -1, k: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    show(Math.max(0, Math.min(versions.length - 1, chosen + step)));
+  });
+  replace(panel, h("div", { class: "tools" }, `${versions.length} revisions, the newest first`, h("span", { class: "grow" }), whole),
+    h("div", { class: "split" }, list, content));
+  show(chosen);
+}
+
+/** @param {Version} version @param {() => void} open */
+function versionRow({ revision, type, time, manager }, open) {
+  return h("div", { class: "version-row", role: "option", onclick: open },
+    h("span", { class: "mono" }, String(revision)),
+    h("span", { class: "state", "data-tone": type === "DELETED" ? "bad" : type === "ADDED" ? "good" : "" }, type.toLowerCase()),
+    h("span", {}, manager ?? ""),
+    h("span", { class: "faint", title: time ?? "" }, time ? `${age(time)} ago` : ""));
+}
