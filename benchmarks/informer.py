@@ -210,11 +210,11 @@ class _Lines:
     def __init__(self, lines: list[bytes]) -> None:
         self._lines = lines
 
-    async def list(self, **_: object) -> ObjectList:
+    async def list(self, _: object) -> ObjectList:
         return ObjectList([], "0")
 
     @contextlib.asynccontextmanager
-    async def watch(self, **_: object) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def watch(self, _: object) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         yield self._events()
 
     async def _events(self) -> AsyncIterator[WatchEvent]:

@@ -25,6 +25,7 @@ from proreus.api.status import (
 )
 from proreus.api.wire.framing import WatchEvent
 from proreus.client.informer import Handler, Notification, ReflectorConfig, SharedInformer
+from proreus.client.rest.calls import ListCall, WatchCall
 from proreus.net.client.transport_error import ConnectionLost, ConnectionRefused, TransportError
 from proreus.testing.virtual_clock import VirtualClock
 from tests.parts import running_part, wait_first
@@ -86,17 +87,11 @@ class Server:
 
     # ListWatch
 
-    async def list(
-        self,
-        *,
-        resource_version: str,
-        limit: int,
-        continue_token: str,
-        resource_version_match: str = "",
-    ) -> ObjectList:
+    async def list(self, asked: ListCall) -> ObjectList:
         self._reach()
-        if continue_token:
-            at, _, start = continue_token.partition(":")
+        resource_version, limit = asked.resource_version, asked.limit
+        if asked.continue_token:
+            at, _, start = asked.continue_token.partition(":")
             return self._page(int(at), start, limit)
         if resource_version == "0":
             return self._page(max(1, self.compacted, self.revision - self.cache_lag), "", 0)
@@ -105,21 +100,13 @@ class Server:
         return self._page(self.revision, "", limit)
 
     @contextlib.asynccontextmanager
-    async def watch(
-        self,
-        *,
-        resource_version: str,
-        timeout_s: int,
-        send_initial_events: bool = False,
-        resource_version_match: str = "",
-        allow_bookmarks: bool = True,
-    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+    async def watch(self, asked: WatchCall) -> AsyncIterator[AsyncIterator[WatchEvent]]:
         self._reach()
-        initial = send_initial_events and self.streams_lists
-        after = self.revision if initial else int(resource_version or "0")
+        initial = asked.send_initial_events and self.streams_lists
+        after = self.revision if initial else int(asked.resource_version or "0")
         if not initial and after < self.compacted:
             raise Expired(f"too old resource version: {after} ({self.compacted})")
-        stream = _Stream(self, after, self.clock.monotonic() + timeout_s, initial=initial)
+        stream = _Stream(self, after, self.clock.monotonic() + asked.timeout_s, initial=initial)
         self._streams.add(stream)
         events = stream.run()
         try:

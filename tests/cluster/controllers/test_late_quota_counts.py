@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from proreus.api.wire.framing import WatchEvent
 from proreus.client.informer import SharedInformerFactory
 from proreus.client.informer.factory import InformerSelection, list_watch_of
 from proreus.client.reflector.list_watch import ListWatch
+from proreus.client.rest.calls import WatchCall
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.resource_quota import ResourceQuotas
 from tests.cluster.controllers.stage import Stage
@@ -33,8 +33,8 @@ class LateListWatch:
         self._source, self._flow = source, flow
 
     @contextlib.asynccontextmanager
-    async def watch(self, **options: Any) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        async with self._source.watch(**options) as events:
+    async def watch(self, asked: WatchCall) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        async with self._source.watch(asked) as events:
             yield self._delayed(events)
 
     async def _delayed(self, events: AsyncIterator[WatchEvent]) -> AsyncIterator[WatchEvent]:

@@ -86,9 +86,7 @@ async def test_a_deleted_pod_ends_and_then_goes(client: Client, nodes: list[str]
     seen: list[tuple[str, str]] = []
     pods = client.core_v1.pods("default")
 
-    async with pods.list_watch().watch(
-        resource_version=running.resource_version, timeout_s=60
-    ) as events:
+    async with pods.watch(resource_version=running.resource_version, timeout_s=60) as events:
         answer = await pods.delete("web")
         assert answer.metadata.deletionGracePeriodSeconds == 30
         async for event in events:
@@ -232,7 +230,7 @@ async def test_pods_stay_ready_when_the_clock_was_set_back_while_the_kubelet_was
 
     async with (
         background(Kubelet(client, SystemClock(), NODES[:1]).run()),
-        pods.list_watch().watch(resource_version=before.resource_version, timeout_s=60) as events,
+        pods.watch(resource_version=before.resource_version, timeout_s=60) as events,
     ):
         await client.core_v1.pods.create(pod("next", NODES[0]))
         async for event in events:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from proreus.aio.clock import Clock
 from proreus.api.object_list import ObjectList
 from proreus.client.reflector.list_watch import ListWatch
+from proreus.client.rest.calls import ListCall
 
 _PAGE = 500
 
@@ -57,9 +58,7 @@ class ServerStates:
         newest, uids = 0, set[str]()
         while page is None or page.continue_token:
             token = "" if page is None else page.continue_token
-            page = await self._list_watch.list(
-                resource_version="", limit=_PAGE, continue_token=token
-            )
+            page = await self._list_watch.list(ListCall(limit=_PAGE, continue_token=token))
             uids.update(one.uid for one in page.items)
             newest = max([newest, *(int(one.resource_version) for one in page.items)])
         return ServerState(int(page.resource_version), newest, frozenset(uids))

@@ -13,31 +13,17 @@ from typing import Protocol
 
 from proreus.api.object_list import ObjectList
 from proreus.api.wire.framing import WatchEvent
+from proreus.client.rest.calls import ListCall, WatchCall
 
 
 class ListWatch(Protocol):
     """Both verbs raise ``ApiError`` for an answer that is a failure and ``TransportError`` where
     there was no answer; a watch that simply ends raises nothing."""
 
-    async def list(
-        self,
-        *,
-        resource_version: str,
-        limit: int,
-        continue_token: str,
-        resource_version_match: str = "",
-    ) -> ObjectList:
-        """One page; ``limit`` 0 asks for everything at once."""
+    async def list(self, asked: ListCall) -> ObjectList:
+        """One page."""
         ...
 
-    def watch(
-        self,
-        *,
-        resource_version: str,
-        timeout_s: int,
-        send_initial_events: bool = False,
-        resource_version_match: str = "",
-        allow_bookmarks: bool = True,
-    ) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
+    def watch(self, asked: WatchCall) -> AbstractAsyncContextManager[AsyncIterator[WatchEvent]]:
         """One stream, without any reconnecting; leaving the context closes it."""
         ...

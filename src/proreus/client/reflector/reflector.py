@@ -37,6 +37,7 @@ from proreus.client.reflector.state_machine import (
 )
 from proreus.client.reflector.statistics import ReflectorStatistics
 from proreus.client.reflector.watchdog import Watchdog
+from proreus.client.rest.calls import ListCall, WatchCall
 from proreus.client.rest.request import SILENCE_MAX_S
 from proreus.client.user_code import UserCode
 from proreus.net.client.transport_error import StreamSilent, TransportError
@@ -178,11 +179,12 @@ class Reflector:
             items.clear()
         try:
             async with deadline(self._clock, self._config.list_timeout_s):
-                page = await self._list_watch.list(
+                asked = ListCall(
                     resource_version=state.resource_version if state.is_first_page else "",
                     limit=state.limit,
                     continue_token=state.continue_token,
                 )
+                page = await self._list_watch.list(asked)
         except (ApiError, TransportError) as failure:
             return self._decided(self._machine.list_failed(state, failure), failure)
         except TimeoutError:
@@ -224,16 +226,16 @@ class Reflector:
             versions_ordered=not streams_list and state.resource_version not in ("", "0"),
             started_at=self._clock.monotonic(),
         )
+        asked = WatchCall(
+            resource_version=state.resource_version,
+            timeout_s=timeout_s,
+            send_initial_events=streams_list,
+        )
         try:
             async with (
                 stream.dog,
                 deadline(self._clock, timeout_s + config.overtime_s),
-                self._list_watch.watch(
-                    resource_version=state.resource_version,
-                    timeout_s=timeout_s,
-                    send_initial_events=streams_list,
-                    resource_version_match="NotOlderThan" if streams_list else "",
-                ) as events,
+                self._list_watch.watch(asked) as events,
             ):
                 await self._receive(stream, events)
         except (ApiError, TransportError) as failure:

@@ -99,15 +99,17 @@ class ReadVerbs(Generic[Object]):
         stream. ``silence_max_s`` is how long it may say nothing before it counts as dead; without
         bookmarks silence says nothing, so only ``timeout_s`` bounds it then.
         """
+        from proreus.client.rest.calls import WatchCall
         from proreus.client.rest.watch_stream import open_watch
 
         selected = self.list_watch(label_selector=label_selector, field_selector=field_selector)
-        request = await selected.watch_request(
+        asked = WatchCall(
             resource_version=resource_version,
             timeout_s=timeout_s,
             send_initial_events=send_initial_events,
             allow_bookmarks=allow_bookmarks,
         )
+        request = await selected.watch_request(asked)
         async with open_watch(
             self._scope.rest,
             request,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from proreus.api.object import KubeObject
 from proreus.api.object_list import ObjectList
 from proreus.api.wire.framing import WatchEvent
+from proreus.client.rest.calls import ListCall, WatchCall
 
 END = "k8s.io/initial-events-end"
 
@@ -103,38 +104,23 @@ class ScriptedListWatch:
         self._answers = deque(answers)
         self.asked: list[Asked] = []
         self.timeouts: list[int] = []
-        self.options: list[tuple[bool, str, bool]] = []
+        self.bookmarks: list[bool] = []
 
     def then(self, *answers: ObjectList | Stream | Exception) -> None:
         self._answers.extend(answers)
 
-    async def list(
-        self,
-        *,
-        resource_version: str,
-        limit: int,
-        continue_token: str,
-        resource_version_match: str = "",
-    ) -> ObjectList:
-        self.asked.append(Asked("list", resource_version, limit, continue_token))
+    async def list(self, asked: ListCall) -> ObjectList:
+        self.asked.append(Asked("list", asked.resource_version, asked.limit, asked.continue_token))
         answer = await self._answer()
         assert isinstance(answer, ObjectList), f"the script has {answer!r} for a list"
         return answer
 
     @contextlib.asynccontextmanager
-    async def watch(
-        self,
-        *,
-        resource_version: str,
-        timeout_s: int,
-        send_initial_events: bool = False,
-        resource_version_match: str = "",
-        allow_bookmarks: bool = True,
-    ) -> AsyncIterator[AsyncIterator[WatchEvent]]:
-        verb = "watch-list" if send_initial_events else "watch"
-        self.asked.append(Asked(verb, resource_version))
-        self.timeouts.append(timeout_s)
-        self.options.append((send_initial_events, resource_version_match, allow_bookmarks))
+    async def watch(self, asked: WatchCall) -> AsyncIterator[AsyncIterator[WatchEvent]]:
+        verb = "watch-list" if asked.send_initial_events else "watch"
+        self.asked.append(Asked(verb, asked.resource_version))
+        self.timeouts.append(asked.timeout_s)
+        self.bookmarks.append(asked.allow_bookmarks)
         answer = await self._answer()
         assert isinstance(answer, Stream), f"the script has {answer!r} for a watch"
         events = answer.events()

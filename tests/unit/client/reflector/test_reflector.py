@@ -96,7 +96,7 @@ async def test_it_lists_then_watches_from_the_lists_version() -> None:
             Asked("watch", "10"),
         ]
         assert bench.taken() == ["a Replaced 3", "b Replaced 4", "c Replaced 5"]
-        assert bench.script.options == [(False, "", True)]
+        assert bench.script.bookmarks == [True]
         assert 300 <= bench.script.timeouts[0] < 600
 
 
@@ -254,7 +254,7 @@ async def test_the_collection_is_streamed_and_the_stream_goes_on() -> None:
         assert before == [], "nothing of an incomplete collection is handed on"
         assert bench.taken() == ["a Replaced 10", "a Updated 13"]
         assert bench.script.asked == [Asked("watch-list", "")]
-        assert bench.script.options == [(True, "NotOlderThan", True)]
+        assert bench.script.bookmarks == [True]
 
 
 async def test_a_streamed_list_that_breaks_leaves_no_trace() -> None:

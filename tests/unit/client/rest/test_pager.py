@@ -9,6 +9,7 @@ import pytest
 from proreus.api.object import KubeObject
 from proreus.api.object_list import ObjectList
 from proreus.api.status import Expired
+from proreus.client.rest.calls import ListCall
 from proreus.client.rest.pager import collect, pages
 
 
@@ -20,11 +21,10 @@ class Book:
     expired: int = -1
     asked: list[tuple[str, int, str]] = field(default_factory=list)
 
-    async def __call__(
-        self, *, resource_version: str, resource_version_match: str, limit: int, continue_token: str
-    ) -> ObjectList:
-        self.asked.append((resource_version, limit, continue_token))
-        number = int(continue_token or 0)
+    async def __call__(self, asked: ListCall) -> ObjectList:
+        limit = asked.limit
+        self.asked.append((asked.resource_version, limit, asked.continue_token))
+        number = int(asked.continue_token or 0)
         if number == self.expired:
             self.expired = -1
             raise Expired("the continue token is too old")
