@@ -5,6 +5,8 @@ comment on the line above says what is special about it, and is not shown:
 
     <!-- not run: REASON -->         counted and justified by test_pages.py
     <!-- in another terminal -->     runs beside the rest; what is printed is compared in the end
+    <!-- in that terminal, again --> the last one is ended as by Ctrl-C before
+    <!-- after Ctrl-C -->            the same, and this block runs in the shell
 
 A page whose text assumes a cluster begins with ``<!-- with: proreus up -->``.
 """
@@ -22,6 +24,8 @@ COMMENT = re.compile(r"^ *<!-- (?P<said>.*?) -->$")
 TITLE = re.compile(r'title="(?P<title>[^"]+)"')
 NOT_RUN = "not run: "
 ELSEWHERE = "in another terminal"
+AGAIN = "in that terminal, again"
+AFTER_CTRL_C = "after Ctrl-C"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,11 @@ class Block:
 
     @property
     def is_elsewhere(self) -> bool:
-        return self.comment == ELSEWHERE
+        return self.comment in {ELSEWHERE, AGAIN}
+
+    @property
+    def ends_the_last(self) -> bool:
+        return self.comment in {AGAIN, AFTER_CTRL_C}
 
 
 def pages() -> list[Path]:

@@ -15,8 +15,9 @@ from pathlib import Path
 from tests.documentation.blocks import Block
 from tests.documentation.commands import Command, commands_of
 from tests.documentation.transcript import Revisions, difference, line_matches
+from tests.ports import reserved_port
 
-DEADLINE_S = 60  # ends a broken run; nothing takes so long
+DEADLINE_S = 90  # ends a broken run; nothing takes so long
 END = "--end-of-command--"
 SERVERS = ("proreus up", "proreus server")
 
@@ -79,10 +80,11 @@ class Terminal:
 
 
 class Session:
-    """Runs the blocks of a page in order."""
+    """Runs the blocks of a page in order. ``port`` is its server's, before a restart and after."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int) -> None:
         self._folder = folder
+        self._port = port
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = {**os.environ, "HOME": str(folder), "PATH": path}
         self._environment.pop("KUBECONFIG", None)
@@ -101,6 +103,10 @@ class Session:
 
     def run(self, block: Block, printed: Block | None) -> None:
         """``printed`` is the block behind it, if that says what it prints."""
+        if block.ends_the_last:
+            last, said = self._terminals.pop()
+            last.wait_printed(said, self._revisions)
+            last.end()
         if block.title:
             path = self._folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +160,7 @@ class Session:
 
     def _serve(self, command: Command) -> None:
         words = shlex.split(command.text, comments=True)
-        words = [sys.executable, "-m", "proreus.cli.main", *words[1:], "--port", "0"]
+        words = [sys.executable, "-m", "proreus.cli.main", *words[1:], "--port", str(self._port)]
         terminal = self._beside(words, "")
         terminal.wait_printed("…KUBECONFIG=…", self._revisions)
 
@@ -191,9 +197,10 @@ class Session:
 
 @contextlib.contextmanager
 def session(folder: Path) -> Iterator[Session]:
-    opened = Session(folder)
-    try:
-        yield opened
-        opened.finish()
-    finally:
-        opened.close()
+    with reserved_port() as port:
+        opened = Session(folder, port)
+        try:
+            yield opened
+            opened.finish()
+        finally:
+            opened.close()
