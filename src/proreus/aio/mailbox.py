@@ -81,6 +81,10 @@ class Mailbox(Generic[T]):
             await self._wait_arrival()
         return self._take()
 
+    def get_nowait(self) -> T:
+        """The oldest item; there must be one."""
+        return self._take()
+
     def close(self) -> None:
         """Refuse further items; what is inside can still be taken. Idempotent."""
         self._closed = True
@@ -96,7 +100,8 @@ class Mailbox(Generic[T]):
     def _after_take(self) -> None:
         if len(self._items) < self._high_water:
             self._alarm_at = self._high_water
-        self._wake_producer()
+        if self._room:
+            self._wake_producer()
 
     async def _wait_arrival(self) -> None:
         if self._closed:

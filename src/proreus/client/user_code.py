@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import ParamSpec, TypeVar
 
 from proreus.aio.tasks import raise_if_cancelled
@@ -39,14 +39,19 @@ class UserCode:
             self._failed(failure)
             return default
 
-    async def run(
-        self, function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs
-    ) -> None:
-        """Call ``function`` and, if it is asynchronous, wait for its end."""
+    def begin(self, function: Callable[..., object], *args: object) -> Awaitable[object] | None:
+        """Call ``function``; if it is asynchronous, what ``finish`` must wait for. Most are plain,
+        and then there is nothing to wait for."""
         try:
-            result = function(*args, **kwargs)
-            if inspect.isawaitable(result):
-                await result
+            result = function(*args)
+        except (Exception, asyncio.CancelledError) as failure:
+            self._failed(failure)
+            return None
+        return result if result is not None and inspect.isawaitable(result) else None
+
+    async def finish(self, begun: Awaitable[object]) -> None:
+        try:
+            await begun
         except (Exception, asyncio.CancelledError) as failure:
             self._failed(failure)
 

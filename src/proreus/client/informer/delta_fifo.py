@@ -54,13 +54,10 @@ Process: TypeAlias = Callable[[str, list[Delta], bool], None]
 """Key, its deltas, and whether they belong to the initial state."""
 
 
-class _Pending:
-    __slots__ = ("arrived_at", "deltas", "seen_before")
-
-    def __init__(self, delta: Delta, arrived_at: float, seen_before: str) -> None:
-        self.deltas = [delta]
-        self.arrived_at = arrived_at
-        self.seen_before = seen_before  # the newest resource version seen before this arrival
+class _Pending(msgspec.Struct, gc=False):
+    deltas: list[Delta]
+    arrived_at: float
+    seen_before: str  # the newest resource version seen before this arrival
 
 
 class DeltaFifo:
@@ -166,12 +163,13 @@ class DeltaFifo:
         object count for ``has_synced``, so synced means applied."""
         key = self._queue.popleft()
         pending = self._pending.pop(key)
+        was_full = self.is_full
         self._delta_count -= len(pending.deltas)
         if not self._queue:
             self._news.shut()
-        if not self._room.is_open and self._delta_count < self._limit:
+        if was_full and not self.is_full:
             self._room.open()
-        process(key, pending.deltas, not self.has_synced)
+        process(key, pending.deltas, self._initial_left != 0)
         if self._initial_left:
             self._initial_left -= 1
 
@@ -180,7 +178,7 @@ class DeltaFifo:
     def _append(self, key: str, delta: Delta) -> None:
         pending = self._pending.get(key)
         if pending is None:
-            self._pending[key] = _Pending(delta, self._clock.monotonic(), self._seen)
+            self._pending[key] = _Pending([delta], self._clock.monotonic(), self._seen)
             self._queue.append(key)
             if len(self._queue) == 1:
                 self._news.open()

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeAlias
 
+import msgspec
+
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
 from proreus.aio.mailbox import Mailbox, MailboxClosed
@@ -36,8 +38,7 @@ class ChangeType(StrEnum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True, slots=True)
-class Notification(Generic[Object]):
+class Notification(msgspec.Struct, Generic[Object], frozen=True, gc=False):
     """What a handler receives. ``old`` is None for ADD, ``new`` for DELETE.
 
     ``is_initial``: an ADD that was there before the handler was. ``final_state_known`` False: a
@@ -67,6 +68,9 @@ OnUpdate: TypeAlias = Callable[[Object, Object], object]
 """A function, or a coroutine function, of the state before and after."""
 
 OnNotification: TypeAlias = Callable[[Notification[Object]], object]
+
+_Call: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
+"""A function with its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +160,17 @@ class Handler:
 
     async def _deliver(self) -> None:
         """Runs until the mailbox is closed."""
-        handled = 0
+        handled, mailbox, border = 0, self._mailbox, self._border
         while True:
             try:
-                notification = await self._mailbox.get()
+                notification = mailbox.get_nowait() if mailbox else await mailbox.get()
             except MailboxClosed:
                 return
-            if self._mailbox.is_closed:
+            if mailbox.is_closed:
                 return
-            await self._call(notification)
+            for function, arguments in self._calls(notification):
+                if (begun := border.begin(function, *arguments)) is not None:
+                    await border.finish(begun)
             if notification.is_initial:
                 # A failed call counts: the handler has had its chance.
                 self._initial_left -= 1
@@ -176,19 +182,21 @@ class Handler:
             if handled % _TURN == 0:
                 await asyncio.sleep(0)
 
-    async def _call(self, notification: Notification) -> None:
-        callbacks, run = self._callbacks, self._border.run
+    def _calls(self, notification: Notification) -> list[_Call]:
+        """What the user wants to hear of it."""
+        callbacks, found = self._callbacks, list[_Call]()
         old, new = notification.old, notification.new
         if old is None:
             if callbacks.on_add is not None and new is not None:
-                await run(callbacks.on_add, new)
+                found.append((callbacks.on_add, (new,)))
         elif new is None:
             if callbacks.on_delete is not None:
-                await run(callbacks.on_delete, old)
+                found.append((callbacks.on_delete, (old,)))
         elif callbacks.on_update is not None:
-            await run(callbacks.on_update, old, new)
+            found.append((callbacks.on_update, (old, new)))
         if callbacks.on_notification is not None:
-            await run(callbacks.on_notification, notification)
+            found.append((callbacks.on_notification, (notification,)))
+        return found
 
     async def _resync(self) -> None:
         """Remind the handler of every cached object, once per period. A round that it has not

@@ -75,6 +75,26 @@ class _Index(Generic[AnyObject]):
                 del bucket[key]
 
 
+class _NamespaceIndex(_Index[AnyObject]):
+    """The one that every indexer has. A key says its namespace for good: nothing to remember and no
+    user's function to guard against."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(NAMESPACE_INDEX, by_namespace)
+
+    def put(self, key: str, obj: AnyObject) -> None:
+        bucket = self.buckets.get(obj.namespace)
+        if bucket is None:
+            self.buckets[obj.namespace] = {key: obj}  # as above
+        else:
+            bucket[key] = obj
+
+    def remove(self, key: str) -> None:
+        self._leave(key, (key.rpartition("/")[0],))
+
+
 def _values(function: IndexFunction[Any], obj: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(function(obj)))
 
@@ -84,9 +104,7 @@ class Indexer(Generic[AnyObject]):
 
     def __init__(self, indexes: Mapping[str, IndexFunction[AnyObject]] | None = None) -> None:
         self._objects: dict[str, AnyObject] = {}
-        self._indexes: dict[str, _Index[AnyObject]] = {
-            NAMESPACE_INDEX: _Index(NAMESPACE_INDEX, by_namespace)
-        }
+        self._indexes: dict[str, _Index[AnyObject]] = {NAMESPACE_INDEX: _NamespaceIndex()}
         self.add_indexes(indexes or {})
 
     # Reading, from any thread.
