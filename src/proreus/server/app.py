@@ -19,6 +19,7 @@ from proreus.net.http1.messages import Handler
 from proreus.net.http1.mount import mounted
 from proreus.server.config import ServerConfig
 from proreus.server.credentials import AdminCredentials, token_file, write_kubeconfig
+from proreus.server.http.instruments import NO_INSTRUMENTS, Instruments
 from proreus.server.offload import open_offload
 from proreus.server.opening import open_audit, open_authorization, open_storage
 from proreus.server.parts import Parts
@@ -27,10 +28,15 @@ from proreus.server.parts import Parts
 class ApiServer:
     """``url``, ``token`` and ``kubeconfig`` say how to reach it once it is ready."""
 
-    def __init__(self, config: ServerConfig | None = None, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        config: ServerConfig | None = None,
+        clock: Clock | None = None,
+        instruments: Instruments = NO_INSTRUMENTS,
+    ) -> None:
         self.config = config or ServerConfig()
         self.clock: Clock = clock or SystemClock()
-        self.parts = Parts(self.config, self.clock)
+        self.parts = Parts(self.config, self.clock, instruments)
         self.metrics = self.parts.metrics
         self.catalog = self.parts.catalog
         self._running = AsyncExitStack()
@@ -107,7 +113,14 @@ class ApiServer:
         offload = parts.offload = await start(open_offload())
         parts.auditor = await start(open_audit(config, metrics, clock, offload))
         storage = parts.storage = await start(
-            open_storage(config, self.catalog, metrics, clock, offload.configuration)
+            open_storage(
+                config,
+                self.catalog,
+                metrics,
+                clock,
+                offload.configuration,
+                parts.instruments.memory,
+            )
         )
         parts.has_past = await storage.current_revision() > 1
         ending.enter_context(closing(parts.senders))

@@ -52,8 +52,14 @@ class Lane:
                 )
             self._jobs += 1
         job = self._threads.submit(work)
+        waited = asyncio.wrap_future(job)
+        # After the loop has been told: who looks at ``is_busy``, then at the loop, misses nothing.
         job.add_done_callback(self._ended)
-        return await asyncio.wrap_future(job)
+        return await waited
+
+    @property
+    def is_busy(self) -> bool:
+        return self._jobs > 0
 
     def _ended(self, job: Future[T]) -> None:
         with self._counting:
@@ -102,8 +108,16 @@ class Offload:
         self.audit = Lane("audit", 1)  # the disk of the log
         self.configuration = Lane("configuration", 1)  # files that changed, keys to be made
 
+    def is_busy(self) -> bool:
+        """Whether a thread is at work, or has work waiting."""
+        return any(lane.is_busy for lane in self._lanes())
+
     def close(self) -> None:
-        for lane in (
+        for lane in self._lanes():
+            lane.close()
+
+    def _lanes(self) -> tuple[Lane, ...]:
+        return (
             self.queries,
             self.bodies,
             self.answers,
@@ -113,8 +127,7 @@ class Offload:
             self.expressions,
             self.audit,
             self.configuration,
-        ):
-            lane.close()
+        )
 
 
 @asynccontextmanager

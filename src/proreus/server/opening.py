@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from prometheus_client import CollectorRegistry
 
@@ -41,9 +41,12 @@ async def open_storage(
     registry: CollectorRegistry,
     clock: Clock,
     lane: Runner,
+    given: Storage | None = None,
 ) -> AsyncIterator[Storage]:
-    """Raises StorageLocked, StorageCorrupt, Unavailable, ConfigInvalid."""
-    async with open_plain_storage(config, clock) as plain:
+    """``given``: its owner opened it, and closes it. Raises StorageLocked, StorageCorrupt,
+    Unavailable, ConfigInvalid."""
+    opening = open_plain_storage(config, clock) if given is None else nullcontext(given)
+    async with opening as plain:
         places = {resource.store_name: resource.group_resource for resource in catalog}
         requests = StorageRequests(registry, places, clock.monotonic)
         storage = MeasuredStorage(plain, requests)

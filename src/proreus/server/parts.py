@@ -38,6 +38,7 @@ from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.documents import Documents
 from proreus.server.http.handlers.watch import delivery
 from proreus.server.http.health import Health, server_health
+from proreus.server.http.instruments import NO_INSTRUMENTS, Instruments
 from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.http.openapi import OpenApi
@@ -76,9 +77,12 @@ class Parts:
     has_past: bool  # whether the storage held anything when it was opened
     access: AccessControl
 
-    def __init__(self, config: ServerConfig, clock: Clock) -> None:
+    def __init__(
+        self, config: ServerConfig, clock: Clock, instruments: Instruments = NO_INSTRUMENTS
+    ) -> None:
         self.config = config
         self.clock = clock
+        self.instruments = instruments
         self.metrics = CollectorRegistry()
         register_process_metrics(self.metrics)
         self.catalog = Catalog(builtin_resources(event_ttl_s=config.event_ttl_s))
@@ -244,6 +248,7 @@ class Parts:
             remotes=self.aggregation.remotes,
             offload=self.offload,
             rendering=Rendering(self.offload, self.clock),
+            wrap_sink=self.instruments.wrap_sink,
         )
 
     @cached_property
@@ -286,6 +291,8 @@ class Parts:
             count_objects=self.collections.count,
             shutdown=self.shutdown,
             dispatch=Dispatch(self.services, self.documents),
+            around=self.instruments.around,
+            behind=self.instruments.behind,
         )
 
     @cached_property

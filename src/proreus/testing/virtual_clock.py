@@ -2,10 +2,10 @@
 
     clock = VirtualClock()
     async with running_server(clock=clock) as server:
-        await clock.advance(60)  # every timer of that minute has run, in order
+        await clock.advance("10m")  # every timer of those minutes has run, in order
 
-Nothing here waits for real time. Work that leaves the event loop (threads, sockets) is not seen by
-``settle``; wait for its result instead.
+At each timer it stops until the event loop has nothing left to do: requests are answered, events
+delivered, threads done (``loop_rest``). Nothing here waits for real time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import heapq
 import itertools
 from collections.abc import Callable
 
+from proreus.api.values.duration import parse_duration
+from proreus.testing.loop_rest import LoopRest
+
 _START_S = 1_767_225_600.0  # 2026-01-01T00:00:00Z
-_SETTLE_TURNS = 50
 
 
 class VirtualTimer:
@@ -67,32 +69,52 @@ class VirtualClock:
         finally:
             timer.cancel()
 
-    async def advance(self, seconds: float) -> None:
-        """Move on by ``seconds``, stopping at each timer to let the loop settle."""
-        until_s = self._elapsed_s + seconds
+    async def advance(self, duration: float | str) -> None:
+        """Move on by so many seconds, or by ``1h30m``, stopping at each timer until the loop is at
+        rest. Raises NeverAtRest."""
+        until_s = self._elapsed_s + seconds(duration)
         await self.settle()
-        while (timer := self._next_due(until_s)) is not None:
-            self._elapsed_s = max(self._elapsed_s, timer.due_s)
-            callback, timer.callback = timer.callback, None
-            if callback is not None:
-                callback()
-                await self.settle()
+        while await self.step(until_s):
+            pass
         self._elapsed_s = until_s
         await self.settle()
 
-    async def settle(self, turns: int = _SETTLE_TURNS) -> None:
-        """Let tasks that can run do so, for at most ``turns`` turns of the loop."""
-        for _ in range(turns):
-            await asyncio.sleep(0)
+    async def step(self, until_s: float) -> bool:
+        """To the next timer that is due by ``until_s``, and until the loop is at rest again;
+        whether there was one."""
+        while self._timers and self._timers[0].due_s <= until_s:
+            timer = heapq.heappop(self._timers)
+            callback, timer.callback = timer.callback, None
+            if callback is not None:
+                self._elapsed_s = max(self._elapsed_s, timer.due_s)
+                callback()
+                await self.settle()
+                return True
+        return False
+
+    async def settle(self) -> None:
+        """Until the loop has nothing left to do at this time."""
+        await LoopRest.of(asyncio.get_running_loop()).wait()
+
+    def set_calendar(self, now: float) -> None:
+        """From here on ``now`` counts from another time; durations and timers stay as they are."""
+        self._start_s = now - self._elapsed_s
+
+    @property
+    def next_due_s(self) -> float | None:
+        """When the next timer is due, as ``monotonic`` counts; None if none waits."""
+        while self._timers and self._timers[0].callback is None:
+            heapq.heappop(self._timers)
+        return self._timers[0].due_s if self._timers else None
 
     @property
     def timer_count(self) -> int:
         return sum(timer.callback is not None for timer in self._timers)
 
-    def _next_due(self, until_s: float) -> VirtualTimer | None:
-        if self._timers and self._timers[0].due_s <= until_s:
-            return heapq.heappop(self._timers)
-        return None
-
     def __repr__(self) -> str:
         return f"<VirtualClock at {self._elapsed_s:g} s, {self.timer_count} timers>"
+
+
+def seconds(duration: float | str) -> float:
+    """Of a number, or of a duration as Kubernetes writes it. Raises ValueError."""
+    return parse_duration(duration) if isinstance(duration, str) else float(duration)

@@ -162,7 +162,7 @@ async def test_a_counted_event_that_the_server_forgot_is_written_anew(bench: Ben
 async def test_many_similar_events_are_combined(bench: Bench) -> None:
     for n in range(15):
         bench.recorder.event(POD, "Normal", "Probe", f"took {n} ms")
-    await bench.clock.settle(500)
+    await bench.clock.settle()
 
     combined = [(m, n) for m, n in bench.events.recorded if m.startswith("(combined from similar")]
     assert len(bench.events.recorded) == 10, "nine of their own and one for the rest"
@@ -174,7 +174,7 @@ async def test_a_flood_about_one_object_is_dropped_and_others_are_not(bench: Ben
         bench.recorder.event(POD, "Normal", "Pulled", "image is here")
     other = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
     bench.recorder.event(other, "Normal", "Ready", "up")
-    await bench.clock.settle(500)
+    await bench.clock.settle()
     during_flood = (bench.recorder.written_count, bench.recorder.dropped_count)
     await bench.clock.advance(301)
     bench.recorder.event(POD, "Normal", "Pulled", "image is here")

@@ -65,7 +65,7 @@ async def test_a_reconcile_under_way_ends_when_its_controller_is_cancelled_for_g
     controller = Controller(reconcile, primary)
     async with world.running():
         task = asyncio.ensure_future(controller.run())
-        await world.clock.settle(100)
+        await world.clock.settle()
         task.cancel()
         await world.clock.advance(31)
 

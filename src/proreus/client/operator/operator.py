@@ -160,6 +160,28 @@ class Operator:
         """Until cancelled; the caller sees to signals."""
         return self._run().__await__()
 
+    def bound_to(
+        self,
+        client: Client,
+        clock: Clock | None = None,
+        *,
+        leader_election: LeaderElection | None = None,
+    ) -> Operator:
+        """Another operator with the same reconcilers, for one run with this client: a program that
+        makes its operator when it is imported can be tested any number of times. It has no
+        endpoint."""
+        bound = Operator(
+            self.name,
+            client=client,
+            namespace=self._namespace,
+            leader_election=leader_election,
+            address="",
+            grace_s=self._grace_s,
+            clock=clock or self._clock,
+        )
+        bound._registrations, bound._kinds = self._registrations, self._kinds
+        return bound
+
     @property
     def is_working(self) -> bool:
         """It leads, if it must, and all its controllers work."""

@@ -127,6 +127,11 @@ class HttpServer:
             async with asyncio.timeout(self.grace_s):
                 await self._all_done.wait()
 
+    async def break_off(self) -> None:
+        """End the connections that are at work, without their answers; those that wait stay."""
+        for connection in [each for each in self.connections if each.is_busy]:
+            await connection.end()
+
     def request_done(self) -> None:
         if self._all_done is not None and not any(c.is_busy for c in self.connections):
             self._all_done.set()

@@ -8,7 +8,7 @@ each keeps what it needs of its own, and what is left is divided in proportion t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _SMOOTHING = 0.977  # of the demand that is remembered from one adjustment to the next
@@ -98,19 +98,38 @@ def adjusted(
     }
     targets = {name: max(float(lowest[name]), demands[name].smooth, 1e-9) for name in limits}
 
-    def given(fraction: float) -> dict[str, float]:
-        return {
-            name: min(float(bound.most), max(float(lowest[name]), fraction * targets[name]))
-            for name, bound in limits.items()
-        }
-
-    low, high = 0.0, float(max(1, total)) * 1e9
-    for _ in range(100):  # bisection: what is given grows with the fraction
-        middle = (low + high) / 2
-        if sum(given(middle).values()) > total:
-            high = middle
-        else:
-            low = middle
+    fraction = _largest_fraction(
+        [(lowest[name], bound.most, targets[name]) for name, bound in limits.items()], total
+    )
     return {
-        name: max(1, round(seats)) if limits[name].most else 0 for name, seats in given(low).items()
+        name: max(
+            1, round(min(float(bound.most), max(float(lowest[name]), fraction * targets[name])))
+        )
+        if bound.most
+        else 0
+        for name, bound in limits.items()
     }
+
+
+def _largest_fraction(levels: Sequence[tuple[int, int, float]], total: int) -> float:
+    """By which all targets can be multiplied, each then kept between its level's least and most,
+    so that they are ``total`` together at most. ``levels``: least, most, target.
+
+    What is given is a line between two fractions where a level reaches its least or its most, and
+    does not fall: the first such fraction that gives too much ends the line that the answer is on.
+    """
+
+    def given(fraction: float) -> float:
+        return sum(
+            min(float(most), max(float(least), fraction * target)) for least, most, target in levels
+        )
+
+    bends = sorted({bend / target for least, most, target in levels for bend in (least, most)})
+    before = 0.0
+    for bend in bends:
+        if (end := given(bend)) > total:
+            begin = given(before)
+            share = (total - begin) / (end - begin) if end > begin else 0.0
+            return before + (bend - before) * max(0.0, share)
+        before = bend
+    return before

@@ -34,7 +34,7 @@ from proreus.server.http.stages.stage import Next, Stage
 
 class Pipeline:
     """``dispatch`` is behind all stages; it finds the handler. ``auditor`` None: nothing is
-    recorded."""
+    recorded. ``around`` and ``behind``: see ``instruments``."""
 
     def __init__(  # noqa: PLR0913 - one part per stage
         self,
@@ -50,11 +50,14 @@ class Pipeline:
         count_objects: CountObjects,
         shutdown: Shutdown,
         dispatch: Next,
+        around: Sequence[Stage] = (),
+        behind: Sequence[Stage] = (),
     ) -> None:
         unauthenticated = partial(record_unauthenticated, auditor) if auditor else None
         audited = (partial(audit, auditor),) if auditor else ()
         times = metrics.times
         stages: Sequence[Stage] = (
+            *around,
             partial(set_audit_id, AuditIds()),
             partial(measure, metrics, clock),
             answer_errors,
@@ -65,6 +68,7 @@ class Pipeline:
             partial(impersonate, authorization, times),
             partial(take_seat, fairness, limits, count_objects, times),
             partial(authorize, authorization, times),
+            *behind,
         )
         self._proceed = dispatch
         for stage in reversed(stages):

@@ -10,6 +10,7 @@ from proreus.server.authn.chain import Authentication
 from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.http.body import ObjectDecoder
+from proreus.server.http.instruments import WrapSink
 from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.rendering import Rendering
 from proreus.server.http.representation import Representations
@@ -38,6 +39,7 @@ class Services:
     remotes: Remotes
     offload: Offload
     rendering: Rendering
+    wrap_sink: WrapSink
 
     def collection(self, resource: Resource) -> Collection:
         return self.collections.get(resource)

@@ -79,6 +79,15 @@ class ChangeLog:
         for position in self._positions:
             position.wake.set()
 
+    def set_back(self, revision: int) -> None:
+        """The store is again as it was at ``revision``: what came later never was. Watches that
+        have read it go on from there."""
+        self.revision = self._complete_after = revision
+        self._changes.clear()
+        self._bytes = 0
+        for position in self._positions:
+            position.after = min(position.after, revision)
+
     def request_progress(self) -> None:
         for position in self._positions:
             position.progress_due = True

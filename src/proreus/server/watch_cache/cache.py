@@ -10,7 +10,7 @@ The rules that make watches ordered, unique and reliable are written down in DES
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from proreus.server.storage.interface import Change, StoredValue
@@ -164,6 +164,24 @@ class WatchCache:
                 follower.removed(old)
         self._catch_up.release_parked(change.revision)
         self._fan_out.dispatch(transition)
+
+    def set_back(self, changed: Mapping[str, StoredValue | None], revision: int) -> None:
+        """The state of ``revision`` again, in which the keys of storage in ``changed`` had these
+        values. Watchers end; nothing before ``revision`` is known any more."""
+        self._phases.close_all("set back")
+        snapshot = self._state.snapshot
+        for key, value in changed.items():
+            if value is not None:
+                found = self._reader.read(value)
+                snapshot.put(found)
+                for follower in self._followers:
+                    follower.put(found)
+            elif (gone := snapshot.remove(key[len(self.kind.prefix) :])) is not None:
+                for follower in self._followers:
+                    follower.removed(gone)
+        self._state.forget_past(revision)
+        self._catch_up.read_from(self._state.history)
+        self._state.readiness.set_ready()
 
     def stop(self) -> None:
         """The resource is gone: watchers end without an error."""

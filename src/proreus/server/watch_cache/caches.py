@@ -7,13 +7,14 @@ can be added and removed while it runs (custom resources).
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.aio.turns import Turns
 from proreus.api.group_version import GroupResource
-from proreus.server.storage.interface import Storage
+from proreus.server.storage.interface import Storage, StoredValue
 from proreus.server.storage.keyspace import ROOT
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.freshness import Freshness
@@ -110,6 +111,22 @@ class WatchCaches:
     async def wait_for(self, revision: int) -> None:
         """Wait until every cache has applied ``revision``. Raises ResourceVersionTooLarge."""
         await self._freshness.wait_for(revision)
+
+    @property
+    def is_loading(self) -> bool:
+        """Some cache is not filled yet."""
+        return self._ingest.is_loading
+
+    def set_back(self, changed: Mapping[str, StoredValue | None], revision: int) -> None:
+        """Storage was set back to ``revision``, which changed these keys to what they had then.
+        Only while nothing is loading, and right after all that was written has been applied."""
+        of_cache: dict[WatchCache, dict[str, StoredValue | None]] = {}
+        for key, value in changed.items():
+            if (cache := self._routes.find(key)) is not None:
+                of_cache.setdefault(cache, {})[key] = value
+        self._freshness.start_over(revision)
+        for cache, values in of_cache.items():
+            cache.set_back(values, revision)
 
     async def run(self) -> None:
         """Follow storage for ever."""

@@ -99,6 +99,11 @@ class Ingest:
     def remove(self, cache: WatchCache) -> None:
         self._late.pop(cache, None)
 
+    @property
+    def is_loading(self) -> bool:
+        """Some cache is not filled yet."""
+        return bool(self._late) or not isinstance(self._state, Following)
+
     async def run(self) -> None:
         """Keep the caches filled, for ever."""
         self._state = Relisting()

@@ -81,6 +81,11 @@ class CacheState:
         self._initial.clear()
         self.written_after = min((obj.revision for obj in ordered), default=revision + 1) - 1
 
+    def forget_past(self, revision: int) -> None:
+        """The present is that of ``revision``, and nothing before it is known."""
+        self.history = self._new_history(revision)
+        self._initial.clear()
+
     def present(self, selection: Selection, start: str = "") -> Iterator[list[CachedObject]]:
         """Runs of present objects from key ``start`` on that can match, to be filtered."""
         low, high = key_range(selection)

@@ -76,20 +76,20 @@ class World:
 
     async def changed(self, resource: str, event: str, obj: KubeObject) -> None:
         self.streams[resource].send(WatchEvent(event, obj))
-        await self.clock.settle(100)
+        await self.clock.settle()
 
     @contextlib.asynccontextmanager
     async def running(self, *controllers: Controller[Any]) -> AsyncIterator[None]:
         parts: list[SharedInformer | Controller[Any]] = [*self.informers, *controllers]
         tasks = [asyncio.ensure_future(part.run()) for part in parts]
         try:
-            await self.clock.settle(100)
+            await self.clock.settle()
             yield
             assert not any(task.done() for task in tasks), tasks
         finally:
             for task in reversed(tasks):
                 task.cancel()
-            await self.clock.settle(5)
+            await self.clock.settle()
             await asyncio.gather(*tasks, return_exceptions=True)
 
 
@@ -305,7 +305,7 @@ async def test_changes_are_reconciled_before_what_was_there_at_the_start() -> No
         await world.changed("widgets", "MODIFIED", thing("Widget", "d", 101))
         await world.changed("widgets", "ADDED", thing("Widget", "e", 102))
         release.set()
-        await world.clock.settle(100)
+        await world.clock.settle()
 
         assert keys == ["a", "d", "e", "b", "c"]
 
@@ -350,7 +350,7 @@ async def test_keys_run_beside_each_other_but_no_key_twice_at_once() -> None:
     async with world.running(Controller(reconcile, primary, concurrency=3)):
         await world.changed("widgets", "MODIFIED", thing("Widget", "a", 101))
         release.set()
-        await world.clock.settle(50)
+        await world.clock.settle()
 
         assert (most, twice) == (3, False)
 
@@ -372,7 +372,7 @@ async def test_shutdown_lets_running_work_finish_within_the_grace_period(
     controller = Controller(reconcile, primary)
     async with world.running():
         task = asyncio.ensure_future(controller.run())
-        await world.clock.settle(100)
+        await world.clock.settle()
         task.cancel()
         await world.clock.advance(31)
 

@@ -42,7 +42,7 @@ class Bench:
         self.clock = clock
 
     async def settle(self) -> None:
-        await self.clock.settle(200)
+        await self.clock.settle()
 
 
 def informer_of(

@@ -98,7 +98,7 @@ async def test_a_controller_runs_once(caplog: pytest.LogCaptureFixture) -> None:
     pods = SharedInformer(script, "pods", config=LISTS, clock=clock)
     controller = Controller(reconcile, pods)
     async with tasks(pods, controller):
-        await clock.settle(100)
+        await clock.settle()
         with pytest.raises(RuntimeError, match="runs already, or has run"):
             await controller.run()
     with pytest.raises(RuntimeError, match="runs already, or has run"):

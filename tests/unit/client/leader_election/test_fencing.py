@@ -94,7 +94,7 @@ class Operator:
     async def standing(self) -> AsyncIterator[asyncio.Task[None]]:
         task = asyncio.ensure_future(self.elector.run(self.work))
         try:
-            await self.clock.settle(200)
+            await self.clock.settle()
             yield task
         finally:
             task.cancel()

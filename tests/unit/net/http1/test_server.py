@@ -49,6 +49,21 @@ async def test_a_connection_carries_one_request_after_another() -> None:
             assert b"\r\nDate: " in answer
 
 
+async def test_an_event_over_plain_http_is_not_held_until_the_one_before_is_acknowledged() -> None:
+    """Nagle's algorithm did so, for up to 40 ms."""
+    found: list[int] = []
+
+    async def look(request: Request) -> Answer:
+        connected: socket.socket = request.transport.get_extra_info("socket")
+        found.append(connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        return Response(200, PLAIN)
+
+    async with serving(look) as connection:
+        await ask(connection, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+
+    assert found == [1]
+
+
 async def test_pipelined_requests_are_answered_in_order() -> None:
     async with serving(echo) as (reader, writer):
         writer.write(b"".join(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % n for n in range(20)))

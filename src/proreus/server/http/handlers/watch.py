@@ -166,11 +166,13 @@ async def watch(
     collection = services.collection(route.resource)
     if handshake.is_upgrade(exchange.headers):
         messages = MessageSink(media)
-        subscriber = await _begin(collection, query, representation.frames, messages)
+        receiver = services.wrap_sink(exchange, messages)
+        subscriber = await _begin(collection, query, representation.frames, receiver)
         exchange.seat.leave()
         return await _over_websocket(exchange, subscriber, messages)
     sink = NoEventSink() if representation.choice.form is Form.METADATA_LIST else ChunkSink()
-    subscriber = await _begin(collection, query, representation.frames, sink)
+    receiver = services.wrap_sink(exchange, sink)
+    subscriber = await _begin(collection, query, representation.frames, receiver)
     exchange.seat.leave()
     if isinstance(sink, NoEventSink):
         sink.subscriber = subscriber

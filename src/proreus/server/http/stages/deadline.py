@@ -1,7 +1,8 @@
 """A request has so much time, and may ask for less; streams have as much as they like.
 
 Deadlines are checked once a second for all requests, instead of by a timer for each: a request that
-is answered in time, as nearly all are, pays for a dictionary entry.
+is answered in time, as nearly all are, pays for a dictionary entry. A server that nobody asks
+anything does not wake up for it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from proreus.aio.clock import Clock, deadline
+from proreus.aio.gate import Gate
 from proreus.api.status import BadRequest, Timeout
 from proreus.api.values.duration import parse_duration
 from proreus.api.wire.query import first
@@ -79,6 +81,7 @@ class Deadlines:
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._entries: dict[int, Deadline] = {}
+        self._begun = Gate()
 
     def begin(self, limit_s: float) -> Deadline:
         """From here on the current task has ``limit_s``; always ``end`` it."""
@@ -86,6 +89,8 @@ class Deadlines:
         assert task is not None, "a request is handled in a task"
         entry = Deadline(task, self._clock.monotonic() + limit_s)
         self._entries[id(entry)] = entry
+        if not self._begun.is_open:
+            self._begun.open()
         return entry
 
     def end(self, entry: Deadline) -> None:
@@ -97,6 +102,9 @@ class Deadlines:
 
     async def run(self) -> None:
         while True:
+            if not self._entries:
+                self._begun.shut()
+                await self._begun.wait_open()
             await self._clock.sleep(_CHECK_S)
             now = self._clock.monotonic()
             for entry in [e for e in self._entries.values() if e.ends <= now]:

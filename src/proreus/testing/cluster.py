@@ -1,0 +1,94 @@
+"""A whole cluster in the test's process, of the parts the test asks for.
+
+    async with running_cluster(controllers=["deployment", "replicaset"], clock=clock) as cluster:
+        ...
+        await cluster.settle()
+
+All parts talk to the server over the wire, as they do in production, and share its clock: on a
+virtual one ``advance("3h")`` moves them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from proreus.aio.clock import Clock
+from proreus.aio.tasks import background
+from proreus.client.client import Client
+from proreus.cluster.components import Component, kubelet_component, run_component
+from proreus.cluster.controller_settings import ControllerSettings
+from proreus.cluster.kubelet.settings import KubeletSettings
+from proreus.server.config import ServerConfig
+from proreus.testing.server import RunningServer, running_server
+
+# A heartbeat every 40 s, which is as often as controllers must hear of a node: hours of a virtual
+# clock are made of heartbeats, mostly.
+_CALM = KubeletSettings(lease_s=160)
+
+# Controllers by the names of ``proreus.cluster.controllers``; True: all of them.
+Controllers = Sequence[str] | bool
+
+
+@asynccontextmanager
+async def running_cluster(
+    config: ServerConfig | None = None,
+    clock: Clock | None = None,
+    *,
+    controllers: Controllers = True,
+    scheduler: bool = True,
+    nodes: int = 1,
+) -> AsyncIterator[RunningServer]:
+    """A server with the parts beside it. ``nodes``: simulated ones; 0: no kubelet."""
+    async with (
+        running_server(config, clock) as server,
+        cluster_parts(server, controllers=controllers, scheduler=scheduler, nodes=nodes),
+    ):
+        yield server
+
+
+@asynccontextmanager
+async def cluster_parts(
+    server: RunningServer,
+    *,
+    controllers: Controllers = True,
+    scheduler: bool = True,
+    nodes: int = 1,
+) -> AsyncIterator[None]:
+    """The parts of a cluster beside a server that runs. Ready when the body begins: all that they
+    do by themselves at the start is done. Raises ValueError for a controller that is not known."""
+    parts = list(_parts(server.clock, controllers, scheduler=scheduler, nodes=nodes))
+    async with AsyncExitStack() as running:
+        for part in parts:
+            config = server.config()
+            await running.enter_async_context(background(run_component(part, config, server.clock)))
+        await server.settle()
+        yield
+
+
+def _parts(
+    clock: Clock, controllers: Controllers, *, scheduler: bool, nodes: int
+) -> Iterable[Component]:
+    if controllers:
+        from proreus.cluster.controllers import CONTROLLERS, run_controllers
+
+        names = CONTROLLERS if controllers is True else controllers
+        if unknown := set(names) - set(CONTROLLERS):
+            raise ValueError(f"no such controllers: {', '.join(sorted(unknown))}")
+        chosen = {name: CONTROLLERS[name] for name in names}
+        # With the rights of who runs them: a chosen few have nobody who makes their accounts.
+        settings = ControllerSettings(use_service_account_credentials=False)
+
+        async def run(client: Client) -> None:
+            await run_controllers(client, clock, settings=settings, controllers=chosen)
+
+        yield Component("controllers", run)
+    if scheduler:
+        from proreus.cluster.scheduler.scheduler import run_scheduler
+
+        async def schedule(client: Client) -> None:
+            await run_scheduler(client, clock)
+
+        yield Component("scheduler", schedule)
+    if nodes:
+        yield kubelet_component(clock, nodes, settings=_CALM)

@@ -1,0 +1,80 @@
+"""``settle``: until nothing more will happen. No sleeping, no polling.
+
+Everything in the process counts that runs on the event loop: requests, watches, informers, queues,
+users' own tasks. The loop itself says when it is at rest (``loop_rest``); what is left then are
+timers. Those due before ``horizon`` are waited for: on a virtual clock by moving it to them, in
+order, on the system's clock by waiting. So what retries with back-off has come to its end, and a
+heartbeat every ten seconds does not keep anybody from settling.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from proreus.aio.clock import Clock, SystemClock
+from proreus.testing.loop_rest import LoopRest, NeverAtRest
+from proreus.testing.virtual_clock import VirtualClock, seconds
+
+HORIZON = "1s"
+TIMEOUT_S = 30.0
+_TASKS_SHOWN = 20
+
+Describe = Callable[[], Iterable[str]]
+
+
+class StillBusy(AssertionError):
+    """Something always happens; the text says who is busy."""
+
+
+async def settle(
+    clock: Clock | None = None,
+    *,
+    horizon: float | str = HORIZON,
+    timeout_s: float = TIMEOUT_S,
+    describe: Describe = tuple,
+) -> None:
+    """Until nothing happens any more before ``horizon`` from now: see the module.
+
+    ``timeout_s`` is real time. ``describe``: what to say beside the tasks if it is up. Raises
+    StillBusy.
+    """
+    rest = LoopRest.of(asyncio.get_running_loop())
+    try:
+        async with asyncio.timeout(timeout_s):
+            if isinstance(clock, VirtualClock):
+                until_s = clock.monotonic() + seconds(horizon)
+                await clock.settle()
+                while await clock.step(until_s):
+                    pass
+            else:
+                await _rest_in_real_time(rest, clock or SystemClock(), seconds(horizon))
+    except (TimeoutError, NeverAtRest) as why:
+        raise StillBusy(_report(why, timeout_s, rest, describe)) from None
+
+
+async def _rest_in_real_time(rest: LoopRest, clock: Clock, horizon_s: float) -> None:
+    until_s = clock.monotonic() + horizon_s
+    while True:
+        next_s = await rest.wait()
+        if next_s is None or clock.monotonic() + next_s > until_s:
+            return
+        await clock.sleep(next_s)
+
+
+def _report(why: Exception, timeout_s: float, rest: LoopRest, describe: Describe) -> str:
+    lines = [str(why) or f"not at rest after {timeout_s:g} s"]
+    if rest.jobs:
+        lines.append(f"{rest.jobs} jobs in threads")
+    lines += describe()
+    tasks = sorted(asyncio.all_tasks() - {asyncio.current_task()}, key=lambda task: task.get_name())
+    lines += [f"task {_place(task)}" for task in tasks[:_TASKS_SHOWN]]
+    if len(tasks) > _TASKS_SHOWN:
+        lines.append(f"and {len(tasks) - _TASKS_SHOWN} more tasks")
+    return "\n  ".join(lines)
+
+
+def _place(task: asyncio.Task[object]) -> str:
+    frames = task.get_stack(limit=1)
+    where = f"{frames[-1].f_code.co_filename}:{frames[-1].f_lineno}" if frames else "nowhere"
+    return f"{task.get_name()} at {where}"

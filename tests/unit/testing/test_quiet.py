@@ -1,0 +1,119 @@
+"""``settle`` returns when nothing more will happen, and says who is busy if that never comes."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from proreus.aio.backoff import Backoff
+from proreus.aio.tasks import background
+from proreus.api.object import KubeObject
+from proreus.client import Client
+from proreus.client.operator import Operator, Reconciliation
+from proreus.testing.loop_rest import LoopRest
+from proreus.testing.quiet import StillBusy, settle
+from proreus.testing.server import running_server
+from proreus.testing.virtual_clock import VirtualClock
+
+
+def _copier() -> Operator:
+    """Copies every config map that is not a copy."""
+    operator = Operator("copier")
+
+    @operator.reconciler("configmaps")
+    async def reconcile(found: Reconciliation[KubeObject]) -> None:
+        if not found.name.startswith("copy-") and found.object is not None:
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": f"copy-{found.name}", "namespace": found.namespace},
+                "data": dict(found.object.get("data") or {}),
+            }
+            await found.client.resource_of(body).apply(body, field_manager="copier", force=True)
+
+    return operator
+
+
+async def _names(client: Client) -> set[str]:
+    return {found.name for found in await client.core_v1.configmaps("default").list()}
+
+
+@pytest.mark.parametrize("is_virtual", [True, False])
+async def test_what_an_operator_does_is_done_after_settle(is_virtual: bool) -> None:
+    clock = VirtualClock() if is_virtual else None
+    async with (
+        running_server(clock=clock) as server,
+        server.client() as client,
+        server.running(_copier()),
+    ):
+        await client.core_v1.configmaps("default").create({"metadata": {"name": "a"}})
+        await server.settle()
+
+        assert "copy-a" in await _names(client)
+
+
+async def test_retries_with_back_off_are_waited_for() -> None:
+    clock = VirtualClock()
+    tries: list[float] = []
+
+    async def stubborn() -> None:
+        backoff = Backoff(clock, initial_s=0.01)
+        while len(tries) < 5:
+            tries.append(clock.monotonic())
+            await clock.sleep(backoff.next())
+
+    task = asyncio.create_task(stubborn())
+    await settle(clock)
+
+    assert len(tries) == 5
+    await task
+
+
+async def test_a_timer_beyond_the_horizon_is_left_alone() -> None:
+    clock = VirtualClock()
+    rung: list[float] = []
+    clock.call_later(2.0, lambda: rung.append(clock.monotonic()))
+
+    await settle(clock, horizon="1.5s")
+    assert not rung
+    await settle(clock, horizon="1m")
+    assert rung == [2.0]
+    assert clock.monotonic() == 2.0
+
+
+async def test_work_in_a_thread_is_waited_for() -> None:
+    clock = VirtualClock()
+    released = asyncio.Event()
+    done: list[int] = []
+
+    async def worker() -> None:
+        done.append(await asyncio.to_thread(sum, range(1000)))
+        released.set()
+
+    task = asyncio.create_task(worker())
+    await clock.settle()  # the loop is looked at from here on
+    again = asyncio.create_task(worker())
+    await settle(clock)
+
+    assert len(done) == 2
+    await task
+    await again
+
+
+async def test_who_never_rests_is_named() -> None:
+    async def spinning() -> None:
+        while True:  # noqa: ASYNC110 - it is what is looked for
+            await asyncio.sleep(0)
+
+    LoopRest.of(asyncio.get_running_loop()).iterations_max = 1000
+    async with background(spinning()) as group:
+        task = group.create_task(spinning(), name="the restless one")
+        with pytest.raises(StillBusy, match="the restless one"):
+            await settle(VirtualClock(), timeout_s=60)
+        task.cancel()
+
+
+async def test_a_server_that_is_left_alone_is_at_rest() -> None:
+    async with running_server() as server:
+        await server.settle(horizon=0)
