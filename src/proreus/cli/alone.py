@@ -11,7 +11,7 @@ import click
 from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.cli.event_loop import ending, run
-from proreus.cli.logging import log_to_stderr
+from proreus.cli.logging import start_logging
 from proreus.cli.ready import say
 from proreus.client import ClientConfig, ConfigError, load_config
 from proreus.cluster.components import Component, run_component
@@ -32,7 +32,7 @@ def run_alone(part: Component, kubeconfig: Path | None) -> None:
         config = load_config(kubeconfig)
     except ConfigError as error:
         raise click.ClickException(str(error)) from error
-    log_to_stderr()
+    start_logging()
     run(_until_asked_to_end(part, config))
 
 

@@ -22,10 +22,10 @@ async def served_dashboard(server: ApiServer, clock: Clock) -> AsyncIterator[Das
             yield dashboard
 
 
-async def dashboard_lines(server: ApiServer, dashboard: Dashboard) -> list[str]:
-    """What a person is told; the link logs the administrator in."""
+async def dashboard_pages(server: ApiServer, dashboard: Dashboard) -> tuple[tuple[str, str], ...]:
+    """What a browser may open, by name; the link logs the administrator in, once."""
     link = await dashboard.login_path(server.token)
-    return [
-        f"dashboard: {server.url}{PREFIX}/",
-        f"log in, once and within ten minutes: {server.url}{link}",
-    ]
+    return (
+        ("dashboard", f"{server.url}{PREFIX}/"),
+        ("log in", f"{server.url}{link} (once, within ten minutes)"),
+    )

@@ -1,40 +1,72 @@
-"""``proreus``: commands are loaded when used, so that ``--help`` is quick."""
+"""``proreus``: a command is loaded when it is used, so that ``--help`` and completion are quick."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
+from proreus.cli.environment import described_environment
+from proreus.cli.verbosity import is_verbose, verbose_option
+
+# What ``--help`` says of each; its module has its name.
 _COMMANDS: Mapping[str, str] = {
-    "up": "proreus.cli.commands.up:up",
-    "server": "proreus.cli.commands.server:server",
-    "controllers": "proreus.cli.commands.controllers:controllers",
-    "scheduler": "proreus.cli.commands.scheduler:scheduler",
-    "kubelet": "proreus.cli.commands.kubelet:kubelet",
-    "kubeconfig": "proreus.cli.commands.kubeconfig:kubeconfig",
-    "token": "proreus.cli.commands.token:token",
+    "up": "Run a whole cluster.",
+    "status": "Say how the cluster of a data folder does.",
+    "logs": "Print what a cluster or server has logged.",
+    "kubeconfig": "Print or merge a kubeconfig: the administrator's, or one for --user.",
+    "token": "Print a kubeconfig with a service account's token.",
+    "reset": "Remove a data folder's objects and keys.",
+    "server": "Run the API server alone.",
+    "controllers": "Run the controllers against any API server.",
+    "scheduler": "Run the scheduler against any API server.",
+    "kubelet": "Run nodes against any API server.",
+    "completion": "Print a script that completes commands in your shell.",
 }
 
 
 class LazyCommands(click.Group):
-    """Finds a command by its entry in ``_COMMANDS``."""
+    """Finds a command by its entry in ``_COMMANDS``, and reports failures of all of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        place = _COMMANDS.get(cmd_name)
-        if place is None:
+        if cmd_name not in _COMMANDS:
             return None
-        module, _, name = place.partition(":")
-        command = getattr(importlib.import_module(module), name)
+        module = importlib.import_module(f"proreus.cli.commands.{cmd_name}")
+        command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
+        if not any(option.name == "verbose" for option in command.params):
+            command.params.append(verbose_option())
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
 
-@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception as defect:
+            if is_verbose():
+                raise
+            raise click.ClickException(
+                f"a defect of proreus, {type(defect).__name__}: {defect}; run it again with -v to "
+                "see where, and report that"
+            ) from defect
+
+
+@click.group(
+    cls=LazyCommands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=described_environment(),
+    params=[verbose_option()],
+)
 @click.version_option(package_name="proreus")
 def main() -> None:
     """Kubernetes' list-watch system: API server, client machinery, controllers."""

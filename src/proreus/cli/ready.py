@@ -1,30 +1,91 @@
-"""The lines a command prints once its server answers: its address and credentials."""
+"""What a command says once its server answers: plain lines for programs, more for a person.
+
+The plain lines are an interface: their beginnings do not change, further ones may come after them.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 
 import click
 
-from proreus.server.app import ApiServer
+from proreus.cli.kubectl import advice
+
+_TRY = (
+    "kubectl create deployment web --image=nginx --replicas=3",
+    "kubectl get pods --watch",
+    "kubectl scale deployment web --replicas=5",
+)
 
 
-def say_ready(program: str, server: ApiServer, *more: str) -> None:
-    lines = [f"{program} is ready at {server.url}"]
-    config = server.config
-    if config.kubeconfig is not None:
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A server that answers. ``nodes`` is 0 where none are run. ``pages``: what a browser may open,
+    by name."""
+
+    program: str
+    url: str
+    kubeconfig: Path | None = None
+    token_file: Path | None = None
+    data_dir: Path | None = None
+    nodes: int = 0
+    runtime: str = ""
+    pages: tuple[tuple[str, str], ...] = ()
+
+
+async def say_ready(ready: Ready) -> None:
+    if sys.stdout is None or not sys.stdout.isatty():
+        say(*plain(ready))
+        return
+    # Asked here: a pipe has nobody to advise.
+    note = await advice() if ready.kubeconfig is not None else ""
+    say(*banner(ready, note))
+
+
+def plain(ready: Ready) -> list[str]:
+    lines = [f"{ready.program} is ready at {ready.url}"]
+    if ready.kubeconfig is not None:
+        lines += [f"kubeconfig: {ready.kubeconfig}", _export(ready.kubeconfig)]
+    elif ready.token_file is not None:
         lines += [
-            f"kubeconfig: {config.kubeconfig}",
-            f"export KUBECONFIG={shlex.quote(str(config.kubeconfig))}",
-        ]
-    elif (file := server.token_file) is not None:
-        lines += [
-            f"token: {file}",
+            f"token: {ready.token_file}",
             "no kubeconfig: kubectl and other clients send no credentials over plain HTTP",
         ]
-    say(*lines, *more)
+    return [*lines, *(f"{name}: {value}" for name, value in _facts(ready))]
+
+
+def banner(ready: Ready, note: str = "") -> list[str]:
+    """``note``: what the person should know before trying."""
+    width = 2 + max((len(name) for name, _ in _facts(ready)), default=0)
+    lines = [f"{ready.program} {version('proreus')} is ready at {ready.url}", ""]
+    lines += [f"  {name:<{width}}{value}" for name, value in _facts(ready)]
+    if ready.kubeconfig is not None:
+        commands = _TRY if ready.nodes else ("kubectl api-resources",)
+        lines += ["", "Try, in another terminal:", "", f"  {_export(ready.kubeconfig)}"]
+        lines += [f"  {command}" for command in commands]
+    elif ready.token_file is not None:
+        lines += ["", f"The token is in {ready.token_file}; over plain HTTP kubectl sends none."]
+    if note:
+        lines += ["", note]
+    return [*lines, "", "Ctrl-C ends it; the next start finds everything."]
+
+
+def _facts(ready: Ready) -> list[tuple[str, str]]:
+    facts = []
+    if ready.nodes:
+        facts += [("nodes", str(ready.nodes)), ("runtime", ready.runtime)]
+    if ready.data_dir is not None:
+        facts.append(("data", str(ready.data_dir.absolute())))
+    return [*facts, *ready.pages]
+
+
+def _export(kubeconfig: Path) -> str:
+    return f"export KUBECONFIG={shlex.quote(str(kubeconfig))}"
 
 
 def say(*lines: str) -> None:

@@ -74,7 +74,10 @@ def server_options(command: Command) -> Command:
             authorization_options(audit_options(admission_options(decided)))
         ),
         data_dir_option("Objects, keys and the kubeconfig are kept here."),
-        click.option("--bind-address", default="127.0.0.1", show_default=True),
+        click.option(
+            "--bind-address", default="127.0.0.1", show_default=True, metavar="IP",
+            help="Where it listens; 0.0.0.0: everywhere.",
+        ),
         click.option(
             "--advertise-address", default="", metavar="IP",
             help="Where others reach it; default: the address it is bound to, unless loopback.",

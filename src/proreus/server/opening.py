@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
@@ -29,9 +30,18 @@ from proreus.server.resource import Resource
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.measured import MeasuredStorage, StorageRequests
 
-_FILE = "objects.db"
 _NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
           "kubernetes.default.svc.cluster.local", "127.0.0.1", "::1")  # fmt: skip
+
+
+def objects_file(data_dir: Path) -> Path:
+    """Where objects are, unless in etcd; names of what SQLite keeps beside it begin with its."""
+    return data_dir / "objects.db"
+
+
+def service_accounts_key(data_dir: Path) -> Path:
+    """Signs tokens of service accounts, unless another key was given."""
+    return data_dir / "service-accounts.key"
 
 
 @asynccontextmanager
@@ -79,7 +89,7 @@ def open_plain_storage(config: ServerConfig, clock: Clock) -> AbstractAsyncConte
     from proreus.server.storage.sqlite import SqliteStorage
 
     config.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return SqliteStorage.open(config.data_dir / _FILE, clock)
+    return SqliteStorage.open(objects_file(config.data_dir), clock)
 
 
 @asynccontextmanager
@@ -165,7 +175,7 @@ def make_authentication(
         registry=registry,
         offload=offload,
         users={**config.tokens, known.token: ADMIN_USER},
-        key_file=folder / "service-accounts.key" if folder is not None else None,
+        key_file=service_accounts_key(folder) if folder is not None else None,
         authority=known.tls.authority.certificate.read_text() if known.tls else "",
         front_proxy_authority=own_proxy,
     )

@@ -17,7 +17,7 @@ from proreus.aio.clock import SystemClock
 from proreus.cli.commands.up import run_cluster
 from proreus.cli.event_loop import run
 from proreus.cli.kubelet_options import kubelet_settings, runtime_option
-from proreus.cli.logging import log_to_stderr
+from proreus.cli.logging import start_logging
 from proreus.cli.server_options import server_options
 from proreus.client import Client
 from proreus.cluster.components import (
@@ -81,8 +81,8 @@ def main(config: ServerConfig, runtime: RuntimeName) -> None:
         _mortal(scheduler_component(clock)),
         _mortal(nodes[0]),
     ]
-    log_to_stderr()
-    run(run_cluster(config, parts, clock))
+    start_logging()
+    run(run_cluster(config, parts, clock, runtime))
 
 
 if __name__ == "__main__":

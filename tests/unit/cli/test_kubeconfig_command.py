@@ -150,3 +150,49 @@ def test_a_server_that_is_not_running_cannot_give_tokens(tmp_path: Path) -> None
     assert token.exit_code == 1
     assert "the server cannot be reached at" in token.stderr
     assert kubeconfig.exit_code == 0
+
+
+def test_a_kubeconfig_is_merged_into_ones_own_and_its_others_stay(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "config"
+    others = {"name": "kubernetes-admin", "user": {"token": "of another cluster"}}
+    own.write_text(yaml.safe_dump({"users": [others], "current-context": "work"}))
+    monkeypatch.setenv("KUBECONFIG", str(own))
+
+    for _ in range(2):  # a second time changes nothing
+        result = run(folder, "kubeconfig", "--merge")
+
+    assert result.exit_code == 0, result.output
+    merged = yaml.safe_load(own.read_text())
+    assert merged["current-context"] == "proreus"
+    assert [user["name"] for user in merged["users"]] == ["kubernetes-admin", "proreus"]
+    assert merged["users"][0] == others
+    assert load_config(own).host == load_config(folder / "kubeconfig").host
+    assert own.stat().st_mode & 0o077 == 0
+
+
+def test_a_merge_says_how_to_go_back(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "config"
+    own.write_text("current-context: at work\n")
+    monkeypatch.setenv("KUBECONFIG", str(own))
+
+    result = run(folder, "kubeconfig", "--merge")
+
+    assert "kubectl config use-context 'at work'" in result.output
+
+
+def test_a_merge_leaves_a_file_that_cannot_be_read_as_it_was(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "config"
+    own.write_text("users: {")
+    monkeypatch.setenv("KUBECONFIG", str(own))
+
+    result = run(folder, "kubeconfig", "--merge")
+
+    assert result.exit_code == 1
+    assert "not YAML" in result.output
+    assert own.read_text() == "users: {"

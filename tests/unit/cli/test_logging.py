@@ -10,9 +10,9 @@ from typing import Any
 PROGRAM = """
 import logging
 import structlog
-from proreus.cli.logging import log_to_stderr
+from proreus.cli.logging import start_logging
 
-log_to_stderr()
+start_logging()
 structlog.get_logger("proreus.server").info("from structlog", size=1)
 library = logging.getLogger("proreus.server.watch_cache.ingest")
 library.info("the stream was lost, resuming in %.2f s", 0.5)

@@ -9,15 +9,18 @@ import click
 
 from proreus.aio.clock import SystemClock
 from proreus.cli.alone import kubeconfig_option, run_alone
+from proreus.cli.annotations import described_annotations
 from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
 from proreus.cli.options import data_dir_option
 from proreus.cluster.components import kubelet_component
 from proreus.cluster.kubelet.settings import RuntimeName
 
 
-@click.command()
+@click.command(epilog=described_annotations())
 @kubeconfig_option
-@click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--nodes", type=click.IntRange(1), default=1, show_default=True, help="How many nodes."
+)
 @click.option("--name-prefix", default="node", show_default=True, help="Nodes are PREFIX-1, …")
 @runtime_option
 @missing_image_option

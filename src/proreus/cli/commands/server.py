@@ -6,8 +6,8 @@ import click
 
 from proreus.cli.event_loop import ending, run
 from proreus.cli.failures import reported_in_one_line
-from proreus.cli.logging import log_to_stderr
-from proreus.cli.ready import say_ready
+from proreus.cli.logging import start_logging
+from proreus.cli.ready import Ready, say_ready
 from proreus.cli.server_options import server_options
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
@@ -21,14 +21,22 @@ from proreus.server.config import ServerConfig
     "kubectl does not, so that no kubeconfig is written.",
 )  # fmt: skip
 def server(config: ServerConfig) -> None:
-    """Run the API server."""
-    log_to_stderr()
+    """Run the API server alone."""
     with reported_in_one_line(config):
+        start_logging(config.data_dir)
         run(serve(config))
 
 
 async def serve(config: ServerConfig) -> None:
     asked = ending()
     async with ApiServer(config) as running:
-        say_ready("proreus server", running)
+        await say_ready(
+            Ready(
+                "proreus server",
+                running.url,
+                kubeconfig=config.kubeconfig,
+                token_file=running.token_file,
+                data_dir=config.data_dir,
+            )
+        )
         await asked.wait()

@@ -12,14 +12,15 @@ import click
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
 from proreus.api.status import AlreadyExists
+from proreus.cli.annotations import described_annotations
 from proreus.cli.controller_options import controller_options
-from proreus.cli.dashboard_mount import dashboard_lines, served_dashboard
+from proreus.cli.dashboard_mount import dashboard_pages, served_dashboard
 from proreus.cli.event_loop import ending, run
 from proreus.cli.failures import reported_in_one_line
 from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
-from proreus.cli.logging import log_to_stderr
+from proreus.cli.logging import start_logging
 from proreus.cli.part_identities import PartIdentities
-from proreus.cli.ready import say_ready
+from proreus.cli.ready import Ready, say_ready
 from proreus.cli.server_options import server_options
 from proreus.client import Client, ClientConfig, load_config
 from proreus.cluster.components import (
@@ -49,9 +50,11 @@ def _names(_: click.Context, parameter: click.Parameter, text: str) -> frozenset
     return names
 
 
-@click.command()
+@click.command(epilog=described_annotations())
 @server_options
-@click.option("--nodes", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--nodes", type=click.IntRange(1), default=1, show_default=True, help="How many nodes."
+)
 @runtime_option
 @missing_image_option
 @click.option(
@@ -84,14 +87,19 @@ def up(
             clock, nodes, settings=kubelet_settings(runtime, nodes, config.data_dir, missing_images)
         ),
     ]
-    log_to_stderr()
+    chosen = [part for part in parts if part.name not in without]
     with reported_in_one_line(config):
-        wanted = [part for part in parts if part.name not in without]
-        run(run_cluster(config, wanted, clock, has_dashboard=has_dashboard))
+        start_logging(config.data_dir)
+        run(run_cluster(config, chosen, clock, runtime, has_dashboard=has_dashboard))
 
 
 async def run_cluster(
-    config: ServerConfig, parts: Sequence[Component], clock: Clock, *, has_dashboard: bool = False
+    config: ServerConfig,
+    parts: Sequence[Component],
+    clock: Clock,
+    runtime: RuntimeName,
+    *,
+    has_dashboard: bool = False,
 ) -> None:
     """Until somebody asks this process to end."""
     asked = ending()
@@ -104,13 +112,25 @@ async def run_cluster(
         async with background(*(_run_part(part, identities, clock) for part in parts)):
             if any(part.name == "controllers" for part in parts):
                 await _make_first_account(load_config(config.kubeconfig))
+            ready = _ready(server, parts, runtime)
             if not has_dashboard:
-                say_ready("proreus", server)
+                await say_ready(ready)
                 await asked.wait()
                 return
             async with served_dashboard(server, clock) as dashboard:
-                say_ready("proreus", server, *await dashboard_lines(server, dashboard))
+                await say_ready(replace(ready, pages=await dashboard_pages(server, dashboard)))
                 await asked.wait()
+
+
+def _ready(server: ApiServer, parts: Sequence[Component], runtime: RuntimeName) -> Ready:
+    return Ready(
+        "proreus",
+        server.url,
+        kubeconfig=server.config.kubeconfig,
+        data_dir=server.config.data_dir,
+        nodes=sum(part.name == "kubelet" for part in parts),
+        runtime=runtime,
+    )
 
 
 async def _make_first_account(found: ClientConfig) -> None:

@@ -1,18 +1,9 @@
 """The behaviour of a simulated pod, from its spec and its annotations (``docs/simulation.md``).
 
-    proreus.dev/start-delay: 2s     how long a container is being created (default 0)
-    proreus.dev/ready-after: 5s     how long after its start it is ready; "never" (default: the
-                                    readiness probe's initial delay)
-    proreus.dev/exit-after: 10s     it exits by itself then; "never" (default: as its command says,
-                                    else never, but 1s in a Job)
-    proreus.dev/exit-code: "1"      with this code (default: as its command says, else 0)
-    proreus.dev/exits: "3"          only so many times, then it keeps running (default: always)
-    proreus.dev/stop-after: 1s      how long it takes to stop (default 0)
-    proreus.dev/missing-image: x:*  images that cannot be pulled, as patterns with commas between
-
-They hold for all containers but the init containers; ``NAME.proreus.dev/…`` holds for the container
-NAME alone, whichever it is, and wins. Init containers exit at once with 0 unless annotated.
-A value that cannot be read counts as absent; ``PodPlan.faults`` says which those are.
+``annotations`` lists those. They hold for all containers but the init containers;
+``NAME.proreus.dev/…`` holds for the container NAME alone, whichever it is, and wins. Init
+containers exit at once with 0 unless annotated. A value that cannot be read counts as absent;
+``PodPlan.faults`` says which those are.
 """
 
 from __future__ import annotations
@@ -27,22 +18,22 @@ from proreus.api.object import KubeObject
 from proreus.api.values.duration import parse_duration
 from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand
 from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS, is_sidecar, restart_policy
+from proreus.cluster.kubelet.runtimes.simulated.annotations import (
+    ANNOTATIONS,
+    DOMAIN,
+    EXIT_AFTER,
+    EXIT_CODE,
+    EXITS,
+    MISSING_IMAGE,
+    READY_AFTER,
+    START_DELAY,
+    STOP_AFTER,
+)
 from proreus.cluster.kubelet.runtimes.simulated.requirements import literal_variables
 from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
 
-DOMAIN = "proreus.dev"
 LacksImage = Literal["", "pull", "never"]
-_NAMES = frozenset(
-    (
-        "start-delay",
-        "ready-after",
-        "exit-after",
-        "exit-code",
-        "exits",
-        "stop-after",
-        "missing-image",
-    )
-)
+_NAMES = frozenset(annotation.name for annotation in ANNOTATIONS)
 _JOB_RUNS_S = 1.0
 _GRACE_S = 30.0
 
@@ -85,7 +76,7 @@ def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
     faults: list[str] = []
     init, containers = spec.get("initContainers") or (), spec.get("containers") or ()
     faults += _unknown(annotations, {c["name"] for c in (*init, *containers)})
-    own = annotations.get(f"{DOMAIN}/missing-image", "")
+    own = annotations.get(f"{DOMAIN}/{MISSING_IMAGE}", "")
     reading = _PlanReader(
         pod,
         annotations,
@@ -111,7 +102,7 @@ def _unknown(annotations: Mapping[str, str], containers: Collection[str]) -> Ite
         owner = prefix.removesuffix(DOMAIN).removesuffix(".")
         if prefix not in (DOMAIN, f"{owner}.{DOMAIN}"):
             continue  # of another domain
-        if name not in _NAMES or (owner and name == "missing-image"):
+        if name not in _NAMES or (owner and name == MISSING_IMAGE):
             yield f"annotation {key} is not known"
         elif owner and owner not in containers:
             yield f"annotation {key}: there is no container {owner}"
@@ -174,17 +165,17 @@ class _PlanReader:
             runs_s = 0.0
         elif not is_init and _is_of_job(self.pod):
             runs_s = _JOB_RUNS_S
-        code = said.number("exit-code")
+        code = said.number(EXIT_CODE)
         probe = content.get("readinessProbe") or {}
         return ContainerPlan(
             name=name,
             image=image,
-            start_delay_s=said.seconds("start-delay", 0.0) or 0.0,
-            ready_after_s=said.seconds("ready-after", float(probe.get("initialDelaySeconds") or 0)),
-            exit_after_s=said.seconds("exit-after", runs_s),
+            start_delay_s=said.seconds(START_DELAY, 0.0) or 0.0,
+            ready_after_s=said.seconds(READY_AFTER, float(probe.get("initialDelaySeconds") or 0)),
+            exit_after_s=said.seconds(EXIT_AFTER, runs_s),
             exit_code=code if code is not None else performed.exit_code if performed else 0,
-            exits=said.number("exits"),
-            stop_after_s=said.seconds("stop-after", 0.0) or 0.0,
+            exits=said.number(EXITS),
+            stop_after_s=said.seconds(STOP_AFTER, 0.0) or 0.0,
             restart_policy=restart_policy(content, self.policy, is_init=is_init),
             is_sidecar=serves,
             lines=performed.lines if performed is not None else None,
