@@ -27,5 +27,5 @@ async def dashboard_pages(server: ApiServer, dashboard: Dashboard) -> tuple[tupl
     link = await dashboard.login_path(server.token)
     return (
         ("dashboard", f"{server.url}{PREFIX}/"),
-        ("log in", f"{server.url}{link} (once, within ten minutes)"),
+        ("log in once", f"{server.url}{link}"),
     )
