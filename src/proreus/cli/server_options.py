@@ -12,7 +12,14 @@ from proreus.cli.admission_options import admission_options
 from proreus.cli.audit_options import audit_options
 from proreus.cli.authentication_options import authentication_options
 from proreus.cli.authorization_options import authorization_options
-from proreus.cli.options import Command, data_dir_option, duration, file_option, with_options
+from proreus.cli.options import (
+    Command,
+    Option,
+    data_dir_option,
+    duration,
+    file_option,
+    with_options,
+)
 from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.credentials import kubeconfig_file
@@ -73,6 +80,12 @@ def server_options(command: Command) -> Command:
         authentication_options(
             authorization_options(audit_options(admission_options(decided)))
         ),
+        *_own_options(),
+    )  # fmt: skip
+
+
+def _own_options() -> tuple[Option, ...]:
+    return (
         data_dir_option("Objects, keys and the kubeconfig are kept here."),
         click.option(
             "--bind-address", default="127.0.0.1", show_default=True, metavar="IP",
