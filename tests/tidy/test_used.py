@@ -10,11 +10,11 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "proreus"
 # Used by users' programs and tests.
 PUBLIC = ("client", "blocking", "testing")
-# Called by asyncio, aiohttp, click, prometheus_client and yaml, or part of KubeObject.
+# Called by asyncio, aiohttp, click, logging, prometheus_client and yaml, or part of KubeObject.
 CALLED_FROM_OUTSIDE = {
     "is_reading", "get_write_buffer_limits", "set_write_buffer_limits", "get_protocol",
     "set_protocol", "_create_connection", "list_commands", "get_command", "describe",
-    "ignore_aliases", "to_list", "group_version_kind",
+    "ignore_aliases", "to_list", "group_version_kind", "format_commands", "handleError",
 }  # fmt: skip
 
 
