@@ -48,7 +48,7 @@ class LogFileHandler(RotatingFileHandler):
 
 
 @dataclass(frozen=True, slots=True)
-class LogLine:
+class LoggedEvent:
     """One line of the file; ``fields`` is what it says beside its event."""
 
     time: str
@@ -58,7 +58,7 @@ class LogLine:
     traceback: str = ""
 
     @classmethod
-    def read(cls, text: str) -> LogLine | None:
+    def read(cls, text: str) -> LoggedEvent | None:
         """None: not a line of ours; a crash may have cut it."""
         with suppress(ValueError):
             found: Json = json.loads(text)
@@ -127,10 +127,10 @@ def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def lines_from(texts: Iterable[str], level: str) -> Iterator[LogLine]:
+def lines_from(texts: Iterable[str], level: str) -> Iterator[LoggedEvent]:
     """Those of at least this level."""
     wanted = LEVELS[LEVELS.index(level) :]
     for text in texts:
-        line = LogLine.read(text)
+        line = LoggedEvent.read(text)
         if line is not None and line.level in wanted:
             yield line

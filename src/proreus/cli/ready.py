@@ -24,7 +24,7 @@ _TRY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class Announcement:
     """A server that answers. ``nodes`` is 0 where none are run. ``pages``: what a browser may open,
     by name."""
 
@@ -38,7 +38,7 @@ class Ready:
     pages: tuple[tuple[str, str], ...] = ()
 
 
-async def say_ready(ready: Ready) -> None:
+async def say_ready(ready: Announcement) -> None:
     if sys.stdout is None or not sys.stdout.isatty():
         say(*plain(ready))
         return
@@ -47,7 +47,7 @@ async def say_ready(ready: Ready) -> None:
     say(*banner(ready, note))
 
 
-def plain(ready: Ready) -> list[str]:
+def plain(ready: Announcement) -> list[str]:
     lines = [f"{ready.program} is ready at {ready.url}"]
     if ready.kubeconfig is not None:
         lines += [f"kubeconfig: {ready.kubeconfig}", _export(ready.kubeconfig)]
@@ -59,7 +59,7 @@ def plain(ready: Ready) -> list[str]:
     return [*lines, *(f"{name}: {value}" for name, value in _facts(ready))]
 
 
-def banner(ready: Ready, note: str = "") -> list[str]:
+def banner(ready: Announcement, note: str = "") -> list[str]:
     """``note``: what the person should know before trying."""
     width = 2 + max((len(name) for name, _ in _facts(ready)), default=0)
     lines = [f"{ready.program} {version('proreus')} is ready at {ready.url}", ""]
@@ -75,7 +75,7 @@ def banner(ready: Ready, note: str = "") -> list[str]:
     return [*lines, "", "Ctrl-C ends it; the next start finds everything."]
 
 
-def _facts(ready: Ready) -> list[tuple[str, str]]:
+def _facts(ready: Announcement) -> list[tuple[str, str]]:
     facts = []
     if ready.nodes:
         facts += [("nodes", str(ready.nodes)), ("runtime", ready.runtime)]

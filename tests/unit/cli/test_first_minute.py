@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from proreus.cli.kubectl import advice_on
-from proreus.cli.ready import Ready, banner, plain
+from proreus.cli.ready import Announcement, banner, plain
 
-CLUSTER = Ready(
+CLUSTER = Announcement(
     "proreus",
     "https://127.0.0.1:6443",
     kubeconfig=Path("/home/ann/my data/kubeconfig"),
@@ -52,7 +52,9 @@ def test_a_program_reads_the_same_lines_from_every_version() -> None:
 
 
 def test_a_server_without_nodes_suggests_nothing_that_needs_them() -> None:
-    text = "\n".join(banner(Ready("proreus server", "https://[::1]:1", kubeconfig=Path("/k"))))
+    text = "\n".join(
+        banner(Announcement("proreus server", "https://[::1]:1", kubeconfig=Path("/k")))
+    )
 
     assert "kubectl create deployment" not in text
     assert "kubectl api-resources" in text

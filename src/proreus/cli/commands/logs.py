@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from proreus.aio.clock import SystemClock
-from proreus.cli.log_file import LEVELS, LogLine, LogReader, lines_from, log_files
+from proreus.cli.log_file import LEVELS, LoggedEvent, LogReader, lines_from, log_files
 from proreus.cli.options import data_dir_option
 from proreus.cli.ready import say
 from proreus.cli.verbosity import is_verbose
@@ -40,14 +40,14 @@ def logs(data_dir: Path, follow: bool, tail: int | None, level: str) -> None:
             "cluster there, or name another folder with --data-dir"
         )
     with LogReader(data_dir) as reader:
-        lines: Iterable[LogLine] = lines_from(reader.new_lines(), level)
+        lines: Iterable[LoggedEvent] = lines_from(reader.new_lines(), level)
         _print(deque(lines, maxlen=tail) if tail is not None else lines)
         if follow:
             with suppress(KeyboardInterrupt):
                 asyncio.run(_follow(reader, level))
 
 
-def _print(lines: Iterable[LogLine]) -> None:
+def _print(lines: Iterable[LoggedEvent]) -> None:
     for line in lines:
         say(line.rendered(with_traceback=is_verbose()))
 

@@ -7,7 +7,7 @@ import click
 from proreus.cli.event_loop import ending, run
 from proreus.cli.failures import reported_in_one_line
 from proreus.cli.logging import start_logging
-from proreus.cli.ready import Ready, say_ready
+from proreus.cli.ready import Announcement, say_ready
 from proreus.cli.server_options import server_options
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
@@ -31,7 +31,7 @@ async def serve(config: ServerConfig) -> None:
     asked = ending()
     async with ApiServer(config) as running:
         await say_ready(
-            Ready(
+            Announcement(
                 "proreus server",
                 running.url,
                 kubeconfig=config.kubeconfig,

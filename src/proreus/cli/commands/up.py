@@ -20,7 +20,7 @@ from proreus.cli.failures import reported_in_one_line
 from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
 from proreus.cli.logging import start_logging
 from proreus.cli.part_identities import PartIdentities
-from proreus.cli.ready import Ready, say_ready
+from proreus.cli.ready import Announcement, say_ready
 from proreus.cli.server_options import server_options
 from proreus.client import Client, ClientConfig, load_config
 from proreus.cluster.components import (
@@ -122,8 +122,8 @@ async def run_cluster(
                 await asked.wait()
 
 
-def _ready(server: ApiServer, parts: Sequence[Component], runtime: RuntimeName) -> Ready:
-    return Ready(
+def _ready(server: ApiServer, parts: Sequence[Component], runtime: RuntimeName) -> Announcement:
+    return Announcement(
         "proreus",
         server.url,
         kubeconfig=server.config.kubeconfig,
