@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from proreus.aio.waiters import wake_first
+
 T = TypeVar("T")
 
 
@@ -71,7 +73,7 @@ class Mailbox(Generic[T]):
                 await room
             except asyncio.CancelledError:
                 if room.done() and not room.cancelled():
-                    self._wake_producer()  # the room given to us goes to the next in line
+                    wake_first(self._room)  # the room given to us goes to the next in line
                 raise
         self.put_nowait(item)
 
@@ -90,7 +92,7 @@ class Mailbox(Generic[T]):
         self._closed = True
         self._wake_consumer()
         while self._room:
-            self._wake_producer()
+            wake_first(self._room)
 
     def _take(self) -> T:
         item = self._items.popleft()
@@ -101,7 +103,7 @@ class Mailbox(Generic[T]):
         if len(self._items) < self._high_water:
             self._alarm_at = self._high_water
         if self._room:
-            self._wake_producer()
+            wake_first(self._room)
 
     async def _wait_arrival(self) -> None:
         if self._closed:
@@ -116,13 +118,6 @@ class Mailbox(Generic[T]):
     def _wake_consumer(self) -> None:
         if self._arrival is not None and not self._arrival.done():
             self._arrival.set_result(None)
-
-    def _wake_producer(self) -> None:
-        while self._room:
-            room = self._room.popleft()
-            if not room.done():
-                room.set_result(None)
-                return
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"

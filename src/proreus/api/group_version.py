@@ -33,14 +33,18 @@ class GroupVersion:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class GroupVersionKind:
+class _InGroupVersion:
     group: str
     version: str
-    kind: str
 
     @property
     def group_version(self) -> GroupVersion:
         return GroupVersion(self.group, self.version)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupVersionKind(_InGroupVersion):
+    kind: str
 
     @property
     def group_kind(self) -> GroupKind:
@@ -56,14 +60,8 @@ class GroupVersionKind:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class GroupVersionResource:
-    group: str
-    version: str
+class GroupVersionResource(_InGroupVersion):
     resource: str
-
-    @property
-    def group_version(self) -> GroupVersion:
-        return GroupVersion(self.group, self.version)
 
     @property
     def group_resource(self) -> GroupResource:

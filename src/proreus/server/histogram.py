@@ -5,6 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import accumulate
 
+# Kubernetes' bounds for how long requests take, its clients' and its own to etcd.
+REQUEST_BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0,
+                     4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
+
 
 class BucketCounts:
     """``bounds`` are upper bounds, in order; what is above the last one is counted, too.

@@ -15,6 +15,7 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from proreus.aio.clock import Clock, SystemClock
+from proreus.aio.waiters import wake_first
 from proreus.client.workqueue.statistics import DurationHistogram, QueueStatistics
 
 T = TypeVar("T", bound=Hashable)
@@ -111,7 +112,7 @@ class WorkQueue(Generic[T]):
         """Ignore further adds; workers finish what waits, then get QueueShutDown. Idempotent."""
         self._shutting_down = True
         while self._workers_waiting:
-            self._wake_worker()
+            wake_first(self._workers_waiting)
 
     async def drain(self) -> None:
         """Shut down and wait until all that waits has been worked on. The caller sets a deadline;
@@ -144,7 +145,7 @@ class WorkQueue(Generic[T]):
         self._waiting += 1
         self._append(item)
         if self._workers_waiting:
-            self._wake_worker()
+            wake_first(self._workers_waiting)
 
     def _append(self, item: T) -> None:
         priority = self._priorities.get(item, 0) if self._priorities else 0
@@ -184,15 +185,8 @@ class WorkQueue(Generic[T]):
         except asyncio.CancelledError:
             # The wake-up given to a cancelled worker goes to the next in line.
             if work.done() and not work.cancelled() and self._waiting:
-                self._wake_worker()
+                wake_first(self._workers_waiting)
             raise
-
-    def _wake_worker(self) -> None:
-        while self._workers_waiting:
-            work = self._workers_waiting.popleft()
-            if not work.done():
-                work.set_result(None)
-                return
 
     def _wake_idle(self) -> None:
         waiting, self._idle_waiting = self._idle_waiting, []

@@ -16,6 +16,7 @@ from proreus.api.status import InternalError
 from proreus.server.audit import log_backend, webhook_backend
 from proreus.server.audit.backlog import Backlog
 from proreus.server.audit.event import AuditedRequest, AuditEvent
+from proreus.server.audit.gathering import Gathering
 from proreus.server.audit.legacy_format import legacy_line
 from proreus.server.audit.log_backend import LogBackend
 from proreus.server.audit.log_file import LogFile, StandardOutput
@@ -54,7 +55,9 @@ class Auditor:
     blocks: bool = field(init=False)  # whether requests wait until their events are recorded
 
     def __post_init__(self) -> None:
-        self.blocks = any(one.options.mode is not BackendMode.BATCH for one in self.backends)
+        self.blocks = any(
+            one.gathering.options.mode is not BackendMode.BATCH for one in self.backends
+        )
 
     def begin(self, request: AuditedRequest) -> AuditEvent | None:
         """None: the policy does not want it recorded."""
@@ -84,7 +87,7 @@ class Auditor:
         strict = [
             backend.backlog
             for backend in self.backends
-            if backend.options.mode is BackendMode.BLOCKING_STRICT
+            if backend.gathering.options.mode is BackendMode.BLOCKING_STRICT
         ]
         before = [backlog.lost for backlog in strict]
         self.record(event, Stage.REQUEST_RECEIVED)
@@ -96,7 +99,7 @@ class Auditor:
 
     async def wait_recorded(self) -> None:
         for backend in self.backends:
-            if backend.options.mode is not BackendMode.BATCH:
+            if backend.gathering.options.mode is not BackendMode.BATCH:
                 await backend.backlog.wait_handled()
 
     def _offer_shortened(self, event: AuditEvent, backlog: Backlog) -> None:
@@ -162,24 +165,26 @@ def _backends(
             address = read_webhook_kubeconfig(options.webhook_config_file)
         except KubeconfigInvalid as error:
             raise AuditInvalid(f"audit {error}") from error
-        backlog = _backlog(webhook_backend.NAME, metrics, options.webhook)
-        backoff_s = options.webhook_initial_backoff_s
-        yield WebhookBackend(backlog, address, clock, options.webhook, backoff_s)
+        gathering = _gathering(webhook_backend.NAME, metrics, options.webhook, clock)
+        yield WebhookBackend(gathering, address, clock, options.webhook_initial_backoff_s)
     if options.log_path is not None:
         file = _open_log(options.log_path, options, clock)
-        backlog = _backlog(log_backend.NAME, metrics, options.log)
+        gathering = _gathering(log_backend.NAME, metrics, options.log, clock)
         line_of = legacy_line if options.log_format is LogFormat.LEGACY else None
-        yield LogBackend(backlog, file, lane, clock, options.log, line_of)
+        yield LogBackend(gathering, file, lane, line_of)
 
 
-def _backlog(name: str, metrics: AuditMetrics, options: BackendOptions) -> Backlog:
-    return Backlog(
+def _gathering(
+    name: str, metrics: AuditMetrics, options: BackendOptions, clock: Clock
+) -> Gathering:
+    backlog = Backlog(
         name,
         metrics,
         events_max=options.buffer_events,
         batch_events=options.batch_events,
         event_bytes_max=options.event_bytes_max,
     )
+    return Gathering(backlog, options, clock)
 
 
 def _open_log(path: Path, options: AuditOptions, clock: Clock) -> LogFile | StandardOutput:

@@ -14,8 +14,8 @@ class Gathering:
     """Events gather for a moment, so that those of a busy server share a batch."""
 
     def __init__(self, backlog: Backlog, options: BackendOptions, clock: Clock) -> None:
-        self._backlog = backlog
-        self._options = options
+        self.backlog = backlog
+        self.options = options
         self._clock = clock
         is_batched = options.mode is BackendMode.BATCH
         # Requests that wait for their events are not made to wait for others'.
@@ -27,12 +27,12 @@ class Gathering:
 
     async def wait_batch(self) -> None:
         """Until a batch is full, or its first event has waited long enough."""
-        await self._backlog.waiting.wait_open()
+        await self.backlog.waiting.wait_open()
         with contextlib.suppress(TimeoutError):
             async with deadline(self._clock, self._wait_s):
-                await self._backlog.has_batch.wait_open()
+                await self.backlog.has_batch.wait_open()
         if self._throttle is not None:
             await self._throttle.wait_token()
 
     def take(self) -> list[bytes]:
-        return self._backlog.take(self._options.batch_events, self._options.batch_bytes_max)
+        return self.backlog.take(self.options.batch_events, self.options.batch_bytes_max)

@@ -11,11 +11,8 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from proreus.aio.clock import Clock
-from proreus.server.audit.backlog import Backlog
 from proreus.server.audit.gathering import Gathering
 from proreus.server.audit.log_file import LogFile, Loss, StandardOutput
-from proreus.server.audit.options import LOG_DEFAULTS, BackendOptions
 from proreus.server.offload import Runner
 
 NAME = "log"
@@ -24,24 +21,21 @@ NAME = "log"
 class LogBackend:
     def __init__(
         self,
-        backlog: Backlog,
+        gathering: Gathering,
         file: LogFile | StandardOutput,
         lane: Runner,
-        clock: Clock,
-        options: BackendOptions = LOG_DEFAULTS,
         line_of: Callable[[bytes], bytes] | None = None,
     ) -> None:
         """``line_of`` makes a line of an event; None: it is one."""
-        self.backlog = backlog
+        self.gathering = gathering
+        self.backlog = gathering.backlog
         self._file = file
         self._lane = lane
-        self.options = options
         self._line_of = line_of
-        self._gathering = Gathering(backlog, options, clock)
 
     async def run(self) -> None:
         while True:
-            await self._gathering.wait_batch()
+            await self.gathering.wait_batch()
             await self._write()
 
     async def close(self) -> None:
@@ -51,7 +45,7 @@ class LogBackend:
         self._file.close()
 
     async def _write(self) -> None:
-        events = self._gathering.take()
+        events = self.gathering.take()
         if not events:
             return
         writing = asyncio.ensure_future(self._lane.run(partial(self._append, events)))

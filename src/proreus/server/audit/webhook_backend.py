@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, deadline
 from proreus.net.client.transport_error import TransportError
-from proreus.server.audit.backlog import Backlog
 from proreus.server.audit.event import PREFIX
 from proreus.server.audit.gathering import Gathering
-from proreus.server.audit.options import WEBHOOK_DEFAULTS, BackendOptions
 from proreus.server.webhooks.connections import WebhookConnections
 from proreus.server.webhooks.kubeconfig import WebhookAddress
 
@@ -35,24 +33,22 @@ class _Refused(Exception):
 class WebhookBackend:
     def __init__(
         self,
-        backlog: Backlog,
+        gathering: Gathering,
         address: WebhookAddress,
         clock: Clock,
-        options: BackendOptions = WEBHOOK_DEFAULTS,
         initial_backoff_s: float = 10.0,
     ) -> None:
-        self.backlog = backlog
+        self.gathering = gathering
+        self.backlog = gathering.backlog
         self._address = address
         self._clock = clock
-        self.options = options
         self._initial_backoff_s = initial_backoff_s
-        self._gathering = Gathering(backlog, options, clock)
         self._batch: list[bytes] = []  # under way
         self._connections = WebhookConnections(address.route)
 
     async def run(self) -> None:
         while True:
-            await self._gathering.wait_batch()
+            await self.gathering.wait_batch()
             self._take()
             await self._deliver()
 
@@ -62,7 +58,7 @@ class WebhookBackend:
         await self._connections.close()
 
     def _take(self) -> None:
-        self._batch = self._gathering.take()
+        self._batch = self.gathering.take()
 
     async def _deliver(self) -> None:
         """The batch, however often that must be tried; every failure is worth another attempt."""

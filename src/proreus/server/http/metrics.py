@@ -22,13 +22,11 @@ from prometheus_client.registry import Collector
 from proreus.aio.clock import Clock
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire.path import ApiPath
-from proreus.server.histogram import BucketCounts
+from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.seats import Limits
 from proreus.server.http.stage_times import StageTimes
 
-_BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0,
-              6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
 _BODY_BUCKETS_B = tuple(50_000.0 + 100_000 * step for step in range(31))
 _RESPONSE_BUCKETS_B = tuple(1_000.0 * 10**power for power in range(7))
 _LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "component")
@@ -76,7 +74,7 @@ class _Series:
     labels: Labels
     code: int
     count: int = 0
-    seconds: BucketCounts = field(default_factory=lambda: BucketCounts(_BUCKETS_S))
+    seconds: BucketCounts = field(default_factory=lambda: BucketCounts(REQUEST_BUCKETS_S))
     sizes: BucketCounts = field(default_factory=lambda: BucketCounts(_RESPONSE_BUCKETS_B))
 
 
@@ -218,7 +216,9 @@ class RequestMetrics(Collector):
             ("apiserver_request_sli_duration_seconds", text, _LABELS),
         ):
             counted = ((series.labels[: len(kept)], series.seconds) for series in self._all())
-            yield _summed(HistogramMetricFamily(name, said, labels=kept), counted, _BUCKETS_S)
+            yield _summed(
+                HistogramMetricFamily(name, said, labels=kept), counted, REQUEST_BUCKETS_S
+            )
 
     def _sizes(self) -> Metric:
         family = HistogramMetricFamily("apiserver_response_sizes", _SIZES_TEXT, labels=_LABELS)

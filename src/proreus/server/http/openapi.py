@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
@@ -28,24 +29,17 @@ _PLAIN = ("Content-Type", "text/plain; charset=utf-8")
 _IMMUTABLE = ("Cache-Control", "public, immutable")
 
 
+@dataclass(slots=True)
 class OpenApi:
     """The documents are built, off the loop, when first asked for."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        clock: Clock,
-        schemas: SchemaSource,
-        lane: Lane,
-        remotes: Remotes,
-    ) -> None:
-        self._catalog = catalog
-        self.remotes = remotes
-        self._lane = lane
-        self._clock = clock
-        self._schemas = schemas
-        self._v2: OpenApiV2 | None = None
-        self._v3: OpenApiV3 | None = None
+    catalog: Catalog
+    clock: Clock
+    schemas: SchemaSource
+    lane: Lane
+    remotes: Remotes
+    _v2: OpenApiV2 | None = None
+    _v3: OpenApiV3 | None = None
 
     async def answer(self, exchange: Exchange) -> Answer | None:
         """None if there is nothing of this path."""
@@ -53,7 +47,7 @@ class OpenApi:
         if path == "/openapi/v2":
             return await self._second(exchange)
         if path == "/openapi/v3":
-            body = (await self._lane.run(lambda: self._third().index())).body
+            body = (await self.lane.run(lambda: self._third().index())).body
             return Response(200, exchange.head(content=_PLAIN), body)
         if path.startswith("/openapi/v3/"):
             return await self._document(exchange, path.removeprefix("/openapi/v3/"))
@@ -68,13 +62,13 @@ class OpenApi:
             return Response(406, (*exchange.head()[:2], vary), b"")
         remote = await self.remotes.openapi_specs() if self.remotes else ()
         if kind == _JSON:
-            body = (await self._lane.run(lambda: self._as_v2().document(remote))).body
+            body = (await self.lane.run(lambda: self._as_v2().document(remote))).body
         else:
-            body, kind = await self._lane.run(lambda: self._as_v2().protobuf(remote)), _V2
+            body, kind = await self.lane.run(lambda: self._as_v2().protobuf(remote)), _V2
         return Response(200, exchange.head(vary, content=("Content-Type", kind)), body)
 
     async def _document(self, exchange: Exchange, key: str) -> Answer:
-        wanted = await self._lane.run(lambda: self._third().hash_of(key))
+        wanted = await self.lane.run(lambda: self._third().hash_of(key))
         if wanted is None:
             head = exchange.head()
             return Response(404, tuple(h for h in head if h[0] != "Content-Type"), b"")
@@ -89,11 +83,11 @@ class OpenApi:
         if kind is None:
             return Response(406, exchange.head(content=_PLAIN), b"")
         if kind == _JSON:
-            document = await self._lane.run(lambda: self._third().document(key))
+            document = await self.lane.run(lambda: self._third().document(key))
             assert document is not None, "what has a hash has a document"
             body = document.body
         else:
-            packed = await self._lane.run(lambda: self._third().protobuf(key))
+            packed = await self.lane.run(lambda: self._third().protobuf(key))
             assert packed is not None, "what has a hash has a document"
             body, kind = packed, _V3
         tag = ("Etag", f'"{wanted}"')
@@ -101,7 +95,7 @@ class OpenApi:
         if exchange.headers.get("If-None-Match") == tag[1]:
             return Response(304, exchange.head(vary, tag, content=content), b"")
         if asked:
-            expires = ("Expires", formatdate(self._clock.now() + _YEAR_S, usegmt=True))
+            expires = ("Expires", formatdate(self.clock.now() + _YEAR_S, usegmt=True))
             head = exchange.head(vary, tag, expires, content=content, cache=_IMMUTABLE)
             return Response(200, head, body)
         return Response(200, exchange.head(vary, tag, content=content), body)
@@ -110,12 +104,12 @@ class OpenApi:
         if self._v3 is None:
             from proreus.server.discovery.openapi_v3 import OpenApiV3
 
-            self._v3 = OpenApiV3(self._catalog, self._schemas, self.remotes.table)
+            self._v3 = OpenApiV3(self.catalog, self.schemas, self.remotes.table)
         return self._v3
 
     def _as_v2(self) -> OpenApiV2:
         if self._v2 is None:
             from proreus.server.discovery.openapi_v2 import OpenApiV2
 
-            self._v2 = OpenApiV2(self._catalog, self._schemas, self.remotes.table)
+            self._v2 = OpenApiV2(self.catalog, self.schemas, self.remotes.table)
         return self._v2

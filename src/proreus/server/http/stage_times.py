@@ -6,7 +6,7 @@ the clock and an addition, less than half a microsecond for each stage.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -47,39 +47,45 @@ class StageTimes(Collector):
             stage.add(took_s)
 
     def collect(self) -> Iterator[Metric]:
-        filters = HistogramMetricFamily(
-            "apiserver_request_filter_duration_seconds",
-            "Request filter latency distribution in seconds, for each filter type",
-            labels=("filter",),
-        )
-        for name, counts in (
-            ("authentication", self.authentication),
-            ("impersonation", self.impersonation),
-            ("priorityandfairness", self.fairness),
-            ("authorization", self.allowed),
-        ):
-            if counts:
-                filters.add_metric((name,), counts.buckets(_FILTER_BUCKETS_S), counts.total)
-        yield filters
+        filters = {
+            "authentication": self.authentication,
+            "impersonation": self.impersonation,
+            "priorityandfairness": self.fairness,
+            "authorization": self.allowed,
+        }
+        results = {
+            "allowed": self.allowed,
+            "denied": self.denied,
+            "no-opinion": self.no_opinion,
+            "error": self.failed,
+        }
+        text = "Request filter latency distribution in seconds, for each filter type"
+        name = "apiserver_request_filter_duration_seconds"
+        yield _durations(name, text, "filter", filters, _FILTER_BUCKETS_S)
         attempts = CounterMetricFamily(
             "authorization_attempts",
             "Counter of authorization attempts broken down by result. It can be either 'allowed', "
             "'denied', 'no-opinion' or 'error'.",
             labels=("result",),
         )
-        durations = HistogramMetricFamily(
-            "authorization_duration_seconds",
-            "Authorization duration in seconds broken out by result.",
-            labels=("result",),
-        )
-        for result, counts in (
-            ("allowed", self.allowed),
-            ("denied", self.denied),
-            ("no-opinion", self.no_opinion),
-            ("error", self.failed),
-        ):
+        for result, counts in results.items():
             if counts:
                 attempts.add_metric((result,), len(counts))
-                buckets = counts.buckets(_AUTHORIZATION_BUCKETS_S)
-                durations.add_metric((result,), buckets, counts.total)
-        yield from (attempts, durations)
+        yield attempts
+        text = "Authorization duration in seconds broken out by result."
+        name = "authorization_duration_seconds"
+        yield _durations(name, text, "result", results, _AUTHORIZATION_BUCKETS_S)
+
+
+def _durations(
+    name: str,
+    text: str,
+    label: str,
+    counted: Mapping[str, BucketCounts],
+    bounds_s: tuple[float, ...],
+) -> Metric:
+    family = HistogramMetricFamily(name, text, labels=(label,))
+    for value, counts in counted.items():
+        if counts:
+            family.add_metric((value,), counts.buckets(bounds_s), counts.total)
+    return family

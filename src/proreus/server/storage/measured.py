@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricF
 from prometheus_client.registry import Collector
 
 from proreus.api.group_version import GroupResource
-from proreus.server.histogram import BucketCounts
+from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
 from proreus.server.storage import keyspace
 from proreus.server.storage.health import Health
 from proreus.server.storage.interface import (
@@ -28,8 +28,6 @@ from proreus.server.storage.interface import (
     Unavailable,
 )
 
-_BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0,
-              6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
 _LABELS = ("operation", "group", "resource")
 _LIST = "list"
 
@@ -64,7 +62,7 @@ class StorageRequests(Collector):
         finally:
             taken = self._taken.get(labels)
             if taken is None:
-                taken = self._taken[labels] = BucketCounts(_BUCKETS_S)
+                taken = self._taken[labels] = BucketCounts(REQUEST_BUCKETS_S)
             taken.add(self._now() - begun)
 
     def _resource(self, key: str) -> GroupResource:

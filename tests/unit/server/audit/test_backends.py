@@ -17,10 +17,11 @@ from proreus.net.http1.server import HttpServer
 from proreus.server.audit.auditor import backend_running
 from proreus.server.audit.backlog import Backlog
 from proreus.server.audit.event import PREFIX
+from proreus.server.audit.gathering import Gathering
 from proreus.server.audit.log_backend import LogBackend
 from proreus.server.audit.log_file import LogFile, Loss
 from proreus.server.audit.metrics import AuditMetrics
-from proreus.server.audit.options import LogLimits
+from proreus.server.audit.options import LOG_DEFAULTS, WEBHOOK_DEFAULTS, LogLimits
 from proreus.server.audit.webhook_backend import ATTEMPTS, WebhookBackend
 from proreus.server.offload import INLINE
 from proreus.server.webhooks.kubeconfig import WebhookAddress
@@ -38,7 +39,8 @@ def metrics() -> AuditMetrics:
 def log_backend(
     file: LogFile, clock: VirtualClock, counted: AuditMetrics, **limits: int
 ) -> LogBackend:
-    return LogBackend(Backlog("log", counted, **limits), file, INLINE, clock)
+    backlog = Backlog("log", counted, **limits)
+    return LogBackend(Gathering(backlog, LOG_DEFAULTS, clock), file, INLINE)
 
 
 class FailingFile(LogFile):
@@ -115,7 +117,8 @@ class Receiver:
 
     def backend(self, clock: VirtualClock, counted: AuditMetrics, **limits: int) -> WebhookBackend:
         address = WebhookAddress(self.url, None, None, {"Authorization": "Bearer secret"})
-        return WebhookBackend(Backlog("webhook", counted, **limits), address, clock)
+        backlog = Backlog("webhook", counted, **limits)
+        return WebhookBackend(Gathering(backlog, WEBHOOK_DEFAULTS, clock), address, clock)
 
 
 async def test_a_webhook_gets_a_batch_when_it_is_full_or_has_waited_long_enough() -> None:

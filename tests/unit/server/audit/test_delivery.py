@@ -16,6 +16,7 @@ from proreus.api.wire.path import split
 from proreus.server.audit.auditor import Auditor, backend_running
 from proreus.server.audit.backlog import Backlog
 from proreus.server.audit.event import AuditedRequest, AuditEvent
+from proreus.server.audit.gathering import Gathering
 from proreus.server.audit.legacy_format import legacy_line
 from proreus.server.audit.log_backend import LogBackend
 from proreus.server.audit.log_file import LogFile, Loss
@@ -49,7 +50,7 @@ class World:
         file = kind(self.path, LogLimits(), self.clock.now)
         limit = options.event_bytes_max
         backlog = Backlog("log", self.metrics, event_bytes_max=limit)
-        self.backend = LogBackend(backlog, file, INLINE, self.clock, options)
+        self.backend = LogBackend(Gathering(backlog, options, self.clock), file, INLINE)
         policy = folder / "policy.yaml"
         policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]")
         followed = follow_policy(policy, self.metrics.reloads, self.clock)

@@ -20,8 +20,7 @@ from proreus.server.registry.write import Write
 
 @dataclass(frozen=True, slots=True)
 class ApplyPatch:
-    may_create: ClassVar[bool] = True
-    records_owners: ClassVar[bool] = True
+    is_apply: ClassVar[bool] = True
     document: Any
     faults: tuple[str, ...]
 

@@ -42,8 +42,8 @@ def patching(write: Write, document: PatchDocument) -> Update:
     return Update(
         write,
         PatchedObject(document, write.collection.resource.gvk),
-        may_create=document.may_create and not write.subresource,
-        tracks=not document.records_owners,
+        may_create=document.is_apply and not write.subresource,
+        tracks=not document.is_apply,
         is_patch=True,
     )
 
@@ -60,12 +60,10 @@ class Patched:
 class PatchDocument(Protocol):
     """A parsed patch of one of the four kinds.
 
-    ``may_create``: there need be no object yet. ``records_owners``: its result names the owners of
-    fields already.
+    ``is_apply``: there need be no object yet, and its result names the owners of fields already.
     """
 
-    may_create: ClassVar[bool]
-    records_owners: ClassVar[bool]
+    is_apply: ClassVar[bool]
 
     def apply(
         self, write: Write, live: JsonObject | None, gvk: GroupVersionKind
@@ -119,8 +117,7 @@ def read_patch(media: str, body: bytes) -> JsonPatch | MergePatch:
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
-    may_create: ClassVar[bool] = False
-    records_owners: ClassVar[bool] = False
+    is_apply: ClassVar[bool] = False
     document: Any
     duplicates: tuple[str, ...]
 
@@ -134,8 +131,7 @@ class JsonPatch:
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
-    may_create: ClassVar[bool] = False
-    records_owners: ClassVar[bool] = False
+    is_apply: ClassVar[bool] = False
     document: Any
     duplicates: tuple[str, ...]
     is_strategic: bool

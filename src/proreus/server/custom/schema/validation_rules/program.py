@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
 from proreus.api.patch.json_patch import same
+from proreus.server.cel.evaluate import Evaluation, Program
 from proreus.server.cel.functions.operators import NO_OVERLOAD
 from proreus.server.cel.pace import COMPILING, CostPace, unhurried
 from proreus.server.cel.steps import CostExceeded
@@ -202,11 +203,10 @@ class _Walk:
         if rule.has_optional_old:
             old_value = NONE if before is None else Optional(True, before)
         try:
-            outcome = rule.program.run((mine, old_value), RULE_LIMIT, self._pace)
+            outcome = self._spend(rule.program, (mine, old_value), path, schema, "validation")
         except CostExceeded:
             what = f"{_DEAR} rule: {_rule_text(rule.raw)}"
             self._stop(path, schema, f"{_CANCELLED}: {what}")
-        self._spend(outcome.cost, path, schema, "validation")
         if outcome.error:
             self._found.append(_failed(rule.raw, schema, path, outcome.error))
         elif outcome.value is not True:
@@ -225,19 +225,24 @@ class _Walk:
         if rule.message is None:
             return plain
         try:
-            outcome = rule.message.run((mine, before), RULE_LIMIT, self._pace)
+            what = "messageExpression evaluation"
+            outcome = self._spend(rule.message, (mine, before), path, schema, what)
         except CostExceeded:
             what = f"messageExpression: {field_error.quote(rule.raw['messageExpression'])}"
             self._stop(path, schema, f"{_DEAR} {what}")
-        self._spend(outcome.cost, path, schema, "messageExpression evaluation")
         text = outcome.value.strip() if isinstance(outcome.value, str) else ""
         is_fine = text and "\n" not in text and len(text.encode()) <= _MESSAGE_BYTES
         return text if is_fine else plain
 
-    def _spend(self, cost: int, path: str, schema: Structural, what: str) -> None:
-        if cost > self._budget:
+    def _spend(
+        self, program: Program, seen: tuple[Any, Any], path: str, schema: Structural, what: str
+    ) -> Evaluation:
+        """Run it and pay for it. Raises CostExceeded."""
+        outcome = program.run(seen, RULE_LIMIT, self._pace)
+        if outcome.cost > self._budget:
             self._stop(path, schema, f"{what} failed {_TIRED}")
-        self._budget -= cost
+        self._budget -= outcome.cost
+        return outcome
 
     def _stop(self, path: str, schema: Structural, why: str) -> NoReturn:
         self._found.append(field_error.invalid(path or "<nil>", schema.type, why))
