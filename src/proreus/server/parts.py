@@ -34,6 +34,7 @@ from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
 from proreus.server.fairness.fairness import Fairness
 from proreus.server.fairness.metrics import FairnessMetrics
 from proreus.server.http.body import ObjectDecoder
+from proreus.server.http.debug.pages import DebugPages
 from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.documents import Documents
 from proreus.server.http.handlers.watch import delivery
@@ -41,6 +42,7 @@ from proreus.server.http.health import Health, server_health
 from proreus.server.http.instruments import NO_INSTRUMENTS, Instruments
 from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.metrics import RequestMetrics
+from proreus.server.http.open_watches import OpenWatches
 from proreus.server.http.openapi import OpenApi
 from proreus.server.http.openid import OpenId
 from proreus.server.http.own_address import OwnAddress
@@ -247,6 +249,7 @@ class Parts:
             kubelets=self.kubelets,
             remotes=self.aggregation.remotes,
             offload=self.offload,
+            open_watches=OpenWatches(),
             rendering=Rendering(self.offload, self.clock),
             wrap_sink=self.instruments.wrap_sink,
         )
@@ -275,6 +278,7 @@ class Parts:
             aggregated=AggregatedDiscovery(self.catalog, remotes.table),
             rendering=self.services.rendering,
             fairness=self.fairness,
+            debug=DebugPages(self.services),
         )
 
     @cached_property

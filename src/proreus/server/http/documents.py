@@ -21,6 +21,7 @@ from proreus.server.discovery.document import Document
 from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
 from proreus.server.discovery.version import version_document
 from proreus.server.fairness.fairness import Fairness
+from proreus.server.http.debug.pages import DebugPages
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.flow_control_pages import FOLDER, flow_control_page
 from proreus.server.http.health import Health
@@ -61,6 +62,7 @@ class Documents:
     aggregated: AggregatedDiscovery
     rendering: Rendering
     fairness: Fairness
+    debug: DebugPages
 
     async def answer(self, exchange: Exchange, parts: tuple[str, ...]) -> Answer:
         """Raises NotFound and MethodNotAllowed; plain 404 for what is not the API's."""
@@ -99,6 +101,8 @@ class Documents:
             return _metrics(exchange, body)
         if parts[:2] == FOLDER and len(parts) == 3:
             return flow_control_page(self.fairness, exchange, parts[2])
+        if parts[0] == "debug":
+            return await self.debug.answer(exchange, parts)
         if parts == ("metrics", "slis"):
             return _metrics(exchange, self.health.metrics())
         return self.health.answer(exchange, parts)

@@ -12,6 +12,7 @@ from proreus.server.authz.authorizer import Authorization
 from proreus.server.http.body import ObjectDecoder
 from proreus.server.http.instruments import WrapSink
 from proreus.server.http.kubelets import Kubelets
+from proreus.server.http.open_watches import OpenWatches
 from proreus.server.http.rendering import Rendering
 from proreus.server.http.representation import Representations
 from proreus.server.offload import Offload
@@ -38,6 +39,7 @@ class Services:
     kubelets: Kubelets
     remotes: Remotes
     offload: Offload
+    open_watches: OpenWatches
     rendering: Rendering
     wrap_sink: WrapSink
 

@@ -66,6 +66,15 @@ class Collections:
         """Every cache has been filled."""
         return all(cache.is_ready for cache in self._by_prefix.values())
 
+    def stored(self) -> list[Collection]:
+        """One per cache, in the version that is stored if that is served."""
+        found: dict[WatchCache, Collection] = {}
+        for collection in self._collections.values():
+            is_stored = collection.resource.gvk == collection.resource.stored_gvk
+            if is_stored or collection.cache not in found:
+                found[collection.cache] = collection
+        return list(found.values())
+
     def get(self, resource: Resource) -> Collection:
         return self._collections[_key(resource)]
 

@@ -14,6 +14,7 @@ from proreus.server.storage.change_log import ChangeLog, LogWatch, Position
 from proreus.server.storage.interface import ChangeBatch, Compacted, FutureRevision
 from proreus.server.storage.keyspace import check_prefix
 from proreus.server.storage.revision_index import RevisionIndex
+from proreus.server.storage.revision_times import RevisionTimes
 
 
 class IndexedStorage(ABC):
@@ -24,6 +25,7 @@ class IndexedStorage(ABC):
         self._index = index
         self._log = ChangeLog(revision)
         self._compacted = compacted
+        self._commits = RevisionTimes()
 
     def is_newest(self, key: str, revision: int) -> bool:
         return revision > 0 and self._index.live(key) == revision
@@ -48,6 +50,9 @@ class IndexedStorage(ABC):
 
     async def request_progress(self) -> None:
         self._log.request_progress()
+
+    def committed_at(self, revision: int) -> float | None:
+        return self._commits.at(revision)
 
     @property
     def compacted_revision(self) -> int:

@@ -83,6 +83,14 @@ class Page:
     remaining: int
 
 
+@dataclass(frozen=True, slots=True)
+class PastValue:
+    """What a key was from ``revision`` on; ``value`` None: it was deleted."""
+
+    revision: int
+    value: bytes | None
+
+
 class StorageError(Exception):
     """Root of all storage failures:
 
@@ -281,6 +289,15 @@ class Storage(Protocol):
     @property
     def compacted_revision(self) -> int:
         """The oldest revision that can still be listed at; 0 if nothing was compacted."""
+        ...
+
+    async def versions(self, key: str, *, limit: int) -> tuple[PastValue, ...]:
+        """What the key has been since ``compacted_revision``, oldest first, the newest ``limit`` of
+        it. The first one may be older than that revision: what was there then."""
+        ...
+
+    def committed_at(self, revision: int) -> float | None:
+        """When a recent write was durable, by the monotonic clock of the store; None: not known."""
         ...
 
     @property

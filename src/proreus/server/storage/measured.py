@@ -22,6 +22,7 @@ from proreus.server.storage.interface import (
     ChangeBatch,
     OldValue,
     Page,
+    PastValue,
     Storage,
     StoredValue,
     Ttl,
@@ -118,6 +119,7 @@ class MeasuredStorage:
         self.current_revision = inner.current_revision
         self.request_progress = inner.request_progress
         self.compact = inner.compact
+        self.committed_at = inner.committed_at
         self.run = inner.run
 
     async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
@@ -149,6 +151,10 @@ class MeasuredStorage:
     async def count(self, prefix: str) -> int:
         with self._request("count", prefix):
             return await self._inner.count(prefix)
+
+    async def versions(self, key: str, *, limit: int) -> tuple[PastValue, ...]:
+        with self._request("versions", key):
+            return await self._inner.versions(key, limit=limit)
 
     def watch(
         self, prefix: str, *, after: int

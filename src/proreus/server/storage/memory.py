@@ -22,6 +22,7 @@ from proreus.server.storage.interface import (
     KeyExists,
     OldValue,
     Page,
+    PastValue,
     RevisionConflict,
     StoredValue,
     Ttl,
@@ -137,6 +138,15 @@ class MemoryStorage(IndexedStorage):
         items = tuple(self._values[entry.revision] for entry in span.entries)
         return Page(items, revision or self._log.revision, span.remaining > 0, span.remaining)
 
+    async def versions(self, key: str, *, limit: int) -> tuple[PastValue, ...]:
+        check_key(key)
+        return tuple(
+            PastValue(revision, self._values[revision].value)
+            if revision > 0
+            else PastValue(-revision, None)
+            for revision in self._index.versions(key)[-limit:]
+        )
+
     async def compact(self, revision: int) -> None:
         self._check_reached(revision)
         self._compacted = max(self._compacted, revision)
@@ -184,6 +194,7 @@ class MemoryStorage(IndexedStorage):
         if (expiry := self._expiries.pop(change.key, None)) is not None:
             expiry.timer.cancel()
         self._history.append(change)
+        self._commits.record(change.revision, self._clock.monotonic())
         self._log.publish((change,), change.revision)
 
     def _expire(self, value: StoredValue) -> None:

@@ -88,6 +88,14 @@ class RevisionIndex:
         made._ordered, made._superseded = self._ordered.copy(), self._superseded.copy()
         return made
 
+    def versions(self, key: str) -> list[int]:
+        """All revisions of a key that are known, ascending; a deletion is negative."""
+        past = self._past.get(key)
+        if past is not None:
+            return list(past)
+        live = self._live.get(key)
+        return [live] if live is not None else []
+
     @classmethod
     def replayed(cls, versions: Iterable[tuple[int, str, bool]]) -> RevisionIndex:
         """The index of a whole log, given as (revision, key, is deletion) in revision order.

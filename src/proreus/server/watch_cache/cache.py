@@ -10,12 +10,20 @@ The rules that make watches ordered, unique and reliable are written down in DES
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from proreus.server.storage.interface import Change, StoredValue
 from proreus.server.watch_cache.from_storage import FromStorage
 from proreus.server.watch_cache.history import Transition
+from proreus.server.watch_cache.inspection import (
+    CacheInspection,
+    ChangeInspection,
+    WatcherInspection,
+    inspect_cache,
+    inspect_watcher,
+    recent_changes,
+)
 from proreus.server.watch_cache.lists import Lists
 from proreus.server.watch_cache.metrics import CacheReading
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
@@ -202,6 +210,16 @@ class WatchCache:
             objects=self.count(),
             watchers=len(self.subscribers),
         )
+
+    def inspect(self) -> CacheInspection:
+        return inspect_cache(self._state, self._shared.clock.monotonic())
+
+    def inspect_watcher(self, subscriber: Subscriber) -> WatcherInspection:
+        return inspect_watcher(self._state, self._fan_out, subscriber, self.revision)
+
+    def recent_changes(self) -> Iterator[ChangeInspection]:
+        """Newest first, and each as it is when it is taken."""
+        return recent_changes(self._state, self._fan_out)
 
     def __repr__(self) -> str:
         state = self._state

@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+from proreus.server.storage.revision_times import RevisionTimes
 from proreus.server.watch_cache.history import Transition
 from proreus.server.watch_cache.metrics import WrittenEvents
 from proreus.server.watch_cache.object import CachedObject
@@ -30,18 +31,20 @@ from proreus.server.watch_cache.view import Burst, Frame, Sink, View
 Sinks = dict[Subscriber, Sink]
 _REST_FROM_S = 0.0005
 _REST_MAX_S = 0.008
+_FLUSHES_KEPT = 256
 
 
 class ViewGroup:
     """Live watchers that see the same bytes. ``newcomers`` still lack their first event."""
 
-    __slots__ = ("first", "newcomers", "pending", "settled", "view")
+    __slots__ = ("first", "newcomers", "pending", "sent", "settled", "view")
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.settled: Sinks = {}
         self.newcomers: Sinks = {}
         self.pending: list[Frame] = []
+        self.sent = 0  # frames to each of them so far
         self.first: tuple[str, CachedObject] | None = None
 
     @property
@@ -71,6 +74,7 @@ class FanOut:
     ) -> None:
         self._clock = shared.clock
         self._deliver = shared.deliver
+        self._freshness = shared.freshness
         self._buffered_max = shared.buffered_max
         self._exact_index = exact_index
         self._too_slow = too_slow
@@ -82,6 +86,7 @@ class FanOut:
         self._bookmarks_revision = -1
         self.watchers: set[Subscriber] = set()
         self.written = WrittenEvents()
+        self.flushes = RevisionTimes(_FLUSHES_KEPT)
 
     def join(self, subscriber: Subscriber) -> None:
         """From now on every change; what is pending in its group is not for it."""
@@ -95,6 +100,7 @@ class FanOut:
             self._flush_group(group)
         members = group.settled if subscriber.has_received else group.newcomers
         members[subscriber] = subscriber.sink
+        subscriber.sent -= group.sent
         self.watchers.add(subscriber)
 
     def leave(self, subscriber: Subscriber) -> None:
@@ -106,6 +112,7 @@ class FanOut:
         bucket = self._bucket(selection)
         audience = bucket[selection]
         group = audience.groups[subscriber.view]
+        subscriber.sent += group.sent
         group.settled.pop(subscriber, None)
         group.newcomers.pop(subscriber, None)
         if group.is_empty:
@@ -123,6 +130,7 @@ class FanOut:
             if event is None:
                 continue
             event_type, obj = event
+            transition.has_readers = True
             for view, group in audience.groups.items():
                 frame = frames.get((view, event_type))
                 if frame is None:
@@ -142,8 +150,24 @@ class FanOut:
             if group.pending:
                 self._flush_group(group)
         ended_s = self._clock.monotonic()
+        self.flushes.record(self._freshness.revision, ended_s)
         if ended_s - begun_s > _REST_FROM_S:
             self._rests_until_s = ended_s + min(2 * (ended_s - begun_s), _REST_MAX_S)
+
+    def frames_sent(self, subscriber: Subscriber) -> int:
+        """To one that is live or not."""
+        group = self._group(subscriber)
+        return subscriber.sent + (group.sent if group is not None else 0)
+
+    def frames_waiting(self, subscriber: Subscriber) -> int:
+        """For the next flush."""
+        group = self._group(subscriber)
+        return len(group.pending) if group is not None else 0
+
+    def _group(self, subscriber: Subscriber) -> ViewGroup | None:
+        if subscriber not in self.watchers:
+            return None
+        return self._bucket(subscriber.selection)[subscriber.selection].groups[subscriber.view]
 
     def write_bookmark(self, subscriber: Subscriber, revision: int) -> None:
         """Mark for a live watcher that it has been written everything up to ``revision``.
@@ -160,6 +184,7 @@ class FanOut:
         else:
             burst = self._bookmark(subscriber.view, revision)
         subscriber.sink.write(burst)
+        subscriber.sent += 1
         self.written.add(burst.frames)
 
     def _bookmark(self, view: View, revision: int) -> Burst:
@@ -172,7 +197,8 @@ class FanOut:
         return burst
 
     def _settle(self, subscriber: Subscriber) -> None:
-        group = self._bucket(subscriber.selection)[subscriber.selection].groups[subscriber.view]
+        group = self._group(subscriber)
+        assert group is not None, "it is live"
         group.settled[subscriber] = group.newcomers.pop(subscriber)
         subscriber.has_received = True
 
@@ -208,6 +234,7 @@ class FanOut:
 
     def _flush_group(self, group: ViewGroup) -> None:
         pending, group.pending = group.pending, []
+        group.sent += len(pending)
         slow: list[Subscriber] = []
         if group.settled:
             self._write(group.settled, Burst(tuple(pending)), slow)

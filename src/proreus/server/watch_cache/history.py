@@ -31,6 +31,7 @@ class Transition:
     old: CachedObject | None
     new: CachedObject | None
     at_s: float
+    has_readers: bool = False  # some live watcher was given it
     _deleted: CachedObject | None = field(default=None, init=False)
 
     def deleted(self, old: CachedObject) -> CachedObject:
@@ -105,6 +106,15 @@ class History:
         if position < self._start:
             raise Overtaken
         return [self._at(p) for p in range(position, min(position + count, self._end))]
+
+    def revision_before(self, position: int) -> int:
+        """Of the last change that a reader at ``position`` has read."""
+        if position <= self._start or position > self._end:
+            return self._complete_after
+        return self._at(position - 1).revision
+
+    def newest_first(self) -> Iterator[Transition]:
+        return (self._at(position) for position in range(self._end - 1, self._start - 1, -1))
 
     def backwards_to(self, revision: int) -> Iterator[Transition]:
         """Changes after ``revision``, newest first; the caller checked ``complete_after``."""

@@ -26,7 +26,7 @@ class Subscriber:
 
     __slots__ = (
         "_closed", "_on_close", "_phase", "bookmarks", "deadline_s", "floor", "has_received",
-        "matches", "next_bookmark", "selection", "sink", "view",
+        "matches", "next_bookmark", "selection", "sent", "sink", "view",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,9 @@ class Subscriber:
         self.deadline_s: float | None = None
         self.next_bookmark: TimerEntry | None = None
         self._phase = first_phase
+        # Frames written before it was live; while it is, less those that its group had before it
+        # (``FanOut.frames_sent``).
+        self.sent = 0
         self.has_received = False
         self._closed = Gate()
         self._on_close: list[Callable[[], None]] = []
@@ -84,6 +87,7 @@ class Subscriber:
 
     def write(self, frames: list[Frame]) -> None:
         self.sink.write(Burst(tuple(frames)))
+        self.sent += len(frames)
 
     def end(self, reason: str, status: Mapping[str, Any] | None = None) -> None:
         """Close the stream, after an ERROR event if there is a status. Idempotent."""

@@ -163,13 +163,14 @@ async def watch(
     content = ("Content-Type", _content_type(media))
     if exchange.method == "HEAD":
         return Response(200, exchange.head(content=content))
-    collection = services.collection(route.resource)
+    collection, opened = services.collection(route.resource), services.open_watches.open
     if handshake.is_upgrade(exchange.headers):
         messages = MessageSink(media)
         receiver = services.wrap_sink(exchange, messages)
         subscriber = await _begin(collection, query, representation.frames, receiver)
         exchange.seat.leave()
-        return await _over_websocket(exchange, subscriber, messages)
+        with opened(exchange, collection, selection, subscriber, services.clock.monotonic()):
+            return await _over_websocket(exchange, subscriber, messages)
     sink = NoEventSink() if representation.choice.form is Form.METADATA_LIST else ChunkSink()
     receiver = services.wrap_sink(exchange, sink)
     subscriber = await _begin(collection, query, representation.frames, receiver)
@@ -179,7 +180,8 @@ async def watch(
     try:
         stream = exchange.request.open_stream(exchange.head(content=content))
         sink.begin(stream)
-        await subscriber.wait_closed()
+        with opened(exchange, collection, selection, subscriber, services.clock.monotonic()):
+            await subscriber.wait_closed()
         sink.close()
         if sink.buffered > _ABANDONED_BYTES:
             # Its reader stopped reading; waiting until it takes the rest would hold the memory.

@@ -26,6 +26,7 @@ from proreus.server.storage.interface import (
     KeyExists,
     OldValue,
     Page,
+    PastValue,
     RevisionConflict,
     Storage,
     StoredValue,
@@ -114,6 +115,19 @@ class EncryptedStorage:
         async for batch in batches:
             changes = tuple([await self._change(change) for change in batch.changes])
             yield ChangeBatch(changes, batch.revision)
+
+    async def versions(self, key: str, *, limit: int) -> tuple[PastValue, ...]:
+        found = await self._inner.versions(key, limit=limit)
+        return tuple([await self._past(key, version) for version in found])
+
+    async def _past(self, key: str, version: PastValue) -> PastValue:
+        if version.value is None:
+            return version
+        found = await self._decrypted(StoredValue(key, version.value, version.revision))
+        return PastValue(version.revision, found.value)
+
+    def committed_at(self, revision: int) -> float | None:
+        return self._inner.committed_at(revision)
 
     async def request_progress(self) -> None:
         await self._inner.request_progress()

@@ -29,6 +29,7 @@ from proreus.server.storage.interface import (
     KeyExists,
     OldValue,
     Page,
+    PastValue,
     RevisionConflict,
     StorageFull,
     StoredValue,
@@ -164,6 +165,43 @@ class EtcdStorage:
         except RevisionCompacted:
             pass  # by another server, up to here or further
         self.learn_compacted(revision)
+
+    async def versions(self, key: str, *, limit: int) -> tuple[PastValue, ...]:
+        """From a watch of the folder it is in: etcd has no question for it."""
+        checked, newest = self._checked(key), await self.current_revision()
+        while True:
+            oldest = max(self._compacted, 1)
+            try:
+                since = await self._versions_between(key, oldest, newest)
+                request = messages.RangeRequest(key=checked, revision=oldest)
+                before = _first(key, await self._client.call(RANGE, request))
+            except Compacted as gone:
+                self.learn_compacted(gone.compacted)  # by another server, meanwhile
+                continue
+            except RevisionCompacted:
+                continue  # the watch will say how far
+            begun = () if before is None else (PastValue(before.revision, before.value),)
+            return (*begun, *since)[-limit:]
+
+    async def _versions_between(self, key: str, after: int, newest: int) -> tuple[PastValue, ...]:
+        """Raises Compacted."""
+        found: tuple[PastValue, ...] = ()
+        if after >= newest:
+            return found
+        async with self.watch(key[: key.rindex("/") + 1], after=after) as batches:
+            await self.request_progress()  # the newest write may be no object's
+            async for batch in batches:
+                found += tuple(
+                    PastValue(change.revision, change.new.value if change.new else None)
+                    for change in batch.changes
+                    if change.key == key and change.revision <= newest
+                )
+                if batch.revision >= newest:
+                    break
+        return found
+
+    def committed_at(self, revision: int) -> float | None:
+        return None  # etcd does not say, and others write too
 
     def learn_compacted(self, revision: int) -> None:
         """A server has compacted up to ``revision``."""

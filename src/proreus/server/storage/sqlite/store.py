@@ -26,6 +26,7 @@ from proreus.server.storage.interface import (
     KeyExists,
     OldValue,
     Page,
+    PastValue,
     RevisionConflict,
     StorageBroken,
     StorageError,
@@ -158,6 +159,17 @@ class SqliteStorage(IndexedStorage):
                 return Page(items, read_at, span.remaining > 0, span.remaining)
             # Compaction took what was being read: start over from now, or say so.
 
+    async def versions(self, key: str, *, limit: int) -> tuple[PastValue, ...]:
+        check_key(key)
+        found = self._index.versions(key)[-limit:]
+        values = await self._values([revision for revision in found if revision > 0])
+        # What compaction took meanwhile is no version any more.
+        return tuple(
+            PastValue(abs(revision), values.get(revision))
+            for revision in found
+            if revision < 0 or revision in values
+        )
+
     async def compact(self, revision: int) -> None:
         self._check_reached(revision)
         if revision <= self._compacted:
@@ -251,6 +263,7 @@ class SqliteStorage(IndexedStorage):
             else:
                 self._log.skip_to(newest)
         self._was_alone = len(settled) == 1
+        self._commits.record(batches[-1].rows[-1].revision, self._clock.monotonic())
         for write in settled:
             if write.row.expires is not None:
                 self._expiries.add(write.row.expires, write.row.key, write.row.revision)
