@@ -14,16 +14,9 @@ import pytest
 
 from proreus.client import ApiError, Client
 from proreus.testing.server import RunningServer
-from tests.admission.webhooks import (
-    Behaviour,
-    Json,
-    WebhookProcess,
-    config_map,
-    configurations,
-    configure,
-)
+from tests.admission import webhooks
 
-BROKEN: dict[str, tuple[Behaviour, str]] = {
+BROKEN: dict[str, tuple[webhooks.Behaviour, str]] = {
     "hold": ({"hold": True}, 'failed to call webhook: Post "{url}?timeout=1s": context deadline '
              "exceeded"),
     "cut": ({"cut": True}, 'failed to call webhook: Post "{url}?timeout=1s": EOF'),
@@ -65,7 +58,7 @@ def nobody() -> Iterator[int]:
 
 @pytest.mark.parametrize("fault", BROKEN)
 async def test_a_broken_webhook_refuses_or_is_passed_over_as_its_policy_says(
-    client: Client, process: WebhookProcess, name: str, fault: str
+    client: Client, process: webhooks.WebhookProcess, name: str, fault: str
 ) -> None:
     behaviour, why = BROKEN[fault]
     process.behave(name, behaviour)
@@ -73,15 +66,15 @@ async def test_a_broken_webhook_refuses_or_is_passed_over_as_its_policy_says(
     timeout_s = 1 if "timeout=1s" in why and "hold" in behaviour else 30
     why = why.replace("timeout=1s", f"timeout={timeout_s}s")
     hook = process.hook(name, timeoutSeconds=timeout_s)
-    await configure(client, "Mutating", hook)
+    await webhooks.configure(client, "Mutating", hook)
     maps = client.core_v1.configmaps("default")
 
     with pytest.raises(ApiError) as refused:
-        await maps.create(config_map("a"))
-    await configurations(client, "Mutating").patch(
+        await maps.create(webhooks.config_map("a"))
+    await webhooks.configurations(client, "Mutating").patch(
         "tests", {"webhooks": [{**hook, "failurePolicy": "Ignore"}]}
     )
-    await maps.create(config_map("a"))
+    await maps.create(webhooks.config_map("a"))
 
     beginning = f'Internal error occurred: failed calling webhook "{name}.example.com": '
     assert refused.value.message.startswith(beginning + why.format(url=process.url(name)))
@@ -90,14 +83,14 @@ async def test_a_broken_webhook_refuses_or_is_passed_over_as_its_policy_says(
 
 @pytest.mark.parametrize("kind", ["Mutating", "Validating"])
 async def test_a_webhook_that_is_not_there(
-    client: Client, process: WebhookProcess, name: str, nobody: int, kind: str
+    client: Client, process: webhooks.WebhookProcess, name: str, nobody: int, kind: str
 ) -> None:
     url = f"https://127.0.0.1:{nobody}/x"
     hook = {**process.hook(name), "clientConfig": {"url": url}}
-    await configure(client, kind, hook)
+    await webhooks.configure(client, kind, hook)
 
     with pytest.raises(ApiError) as refused:
-        await client.core_v1.configmaps("default").create(config_map("a"))
+        await client.core_v1.configmaps("default").create(webhooks.config_map("a"))
 
     assert refused.value.message == (
         f'Internal error occurred: failed calling webhook "{name}.example.com": failed to call '
@@ -107,41 +100,41 @@ async def test_a_webhook_that_is_not_there(
 
 
 async def test_a_webhook_of_an_unknown_authority_is_not_believed(
-    client: Client, process: WebhookProcess, name: str
+    client: Client, process: webhooks.WebhookProcess, name: str
 ) -> None:
     hook = process.hook(name)
     del hook["clientConfig"]["caBundle"]
-    await configure(client, "Validating", hook)
+    await webhooks.configure(client, "Validating", hook)
 
     with pytest.raises(ApiError, match="certificate signed by unknown authority"):
-        await client.core_v1.configmaps("default").create(config_map("a"))
+        await client.core_v1.configmaps("default").create(webhooks.config_map("a"))
 
 
 async def test_all_validating_webhooks_are_heard_and_the_first_refusal_is_reported(
-    client: Client, process: WebhookProcess, name: str
+    client: Client, process: webhooks.WebhookProcess, name: str
 ) -> None:
-    def deny(why: str) -> Behaviour:
+    def deny(why: str) -> webhooks.Behaviour:
         return {"response": {"allowed": False, "status": {"message": why}, "warnings": [why]}}
 
     names = [f"{name}-{number}" for number in range(3)]
     process.behave(names[1], deny("second"))
     process.behave(names[2], deny("third"))
-    await configure(client, "Validating", *map(process.hook, names))
+    await webhooks.configure(client, "Validating", *map(process.hook, names))
 
     with pytest.raises(ApiError, match="denied the request: second"):
-        await client.core_v1.configmaps("default").create(config_map("a"))
+        await client.core_v1.configmaps("default").create(webhooks.config_map("a"))
 
     assert [len(process.calls(one)) for one in names] == [1, 1, 1]
 
 
 async def test_metrics_count_calls_refusals_and_failures(
-    server: RunningServer, client: Client, process: WebhookProcess, name: str
+    server: RunningServer, client: Client, process: webhooks.WebhookProcess, name: str
 ) -> None:
     denying, failing = f"{name}-1", f"{name}-2"
-    excluded: Json = {"name": "never", "expression": "request.operation == 'DELETE'"}
+    excluded: webhooks.Json = {"name": "never", "expression": "request.operation == 'DELETE'"}
     process.behave(denying, {"response": {"allowed": False, "status": {"code": 409}}})
     process.behave(failing, {"raw": "broken", "code": 500})
-    await configure(
+    await webhooks.configure(
         client,
         "Validating",
         process.hook(denying),
@@ -150,7 +143,7 @@ async def test_metrics_count_calls_refusals_and_failures(
     )
 
     with pytest.raises(ApiError):
-        await client.core_v1.configmaps("default").create(config_map("a"))
+        await client.core_v1.configmaps("default").create(webhooks.config_map("a"))
     scraped = (await client.get_raw("/metrics")).decode()
 
     def counted(metric: str, of: str, **labels: str) -> str:

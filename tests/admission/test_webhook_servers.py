@@ -16,19 +16,11 @@ from proreus.client import ApiError, Client
 from proreus.server.audit.options import AuditOptions
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
-from tests.admission.webhooks import (
-    CONFIG_MAPS,
-    Behaviour,
-    Json,
-    WebhookProcess,
-    config_map,
-    configurations,
-    configure,
-)
+from tests.admission import webhooks
 from tests.in_process import servers_on_one_etcd
 
-DENY: Behaviour = {"response": {"allowed": False, "status": {"message": "not today"}}}
-LABEL: list[Json] = [{"op": "add", "path": "/metadata/labels", "value": {"seen": "yes"}}]
+DENY: webhooks.Behaviour = {"response": {"allowed": False, "status": {"message": "not today"}}}
+LABEL: list[webhooks.Json] = [{"op": "add", "path": "/metadata/labels", "value": {"seen": "yes"}}]
 
 
 @pytest.fixture
@@ -38,50 +30,52 @@ def name() -> str:
 
 async def is_denied(client: Client) -> bool:
     try:
-        await client.core_v1.configmaps("default").create(config_map("a"), dry_run=True)
+        await client.core_v1.configmaps("default").create(webhooks.config_map("a"), dry_run=True)
     except ApiError as refused:
         return "not today" in refused.message
     return False
 
 
 async def test_after_a_restart_the_first_request_is_admitted_by_the_webhooks_that_were_there(
-    process: WebhookProcess, name: str, tmp_path: Path
+    process: webhooks.WebhookProcess, name: str, tmp_path: Path
 ) -> None:
     process.behave(name, DENY)
     config = ServerConfig(data_dir=tmp_path)
     async with running_server(config) as server, server.client() as client:
-        await configure(client, "Validating", process.hook(name))
+        await webhooks.configure(client, "Validating", process.hook(name))
 
     async with running_server(config) as server, server.client() as client:
         assert await is_denied(client)
 
 
 async def test_servers_that_share_etcd_agree_on_webhooks(
-    process: WebhookProcess, name: str
+    process: webhooks.WebhookProcess, name: str
 ) -> None:
     process.behave(name, DENY)
     async with servers_on_one_etcd() as (writer, reader):
         assert not await is_denied(reader)
-        await configure(writer, "Validating", process.hook(name))
+        await webhooks.configure(writer, "Validating", process.hook(name))
         assert await is_denied(writer)
         async with asyncio.timeout(60):
             while not await is_denied(reader):
                 continue
-        await configurations(writer, "Validating").delete("tests")
+        await webhooks.configurations(writer, "Validating").delete("tests")
         async with asyncio.timeout(60):
             while await is_denied(reader):
                 continue
 
 
 async def test_a_webhook_is_found_by_its_service(
-    client: Client, process: WebhookProcess, name: str
+    client: Client, process: webhooks.WebhookProcess, name: str
 ) -> None:
     process.behave(name, DENY)
     spec = {"type": "ExternalName", "externalName": "localhost"}
     await client.core_v1.services("default").create({"metadata": {"name": "hook"}, "spec": spec})
     service = {"namespace": "default", "name": "hook", "path": f"/{name}", "port": process.port}
     client_config = {"service": service, "caBundle": process.ca_bundle}
-    await configure(client, "Validating", {**process.hook(name), "clientConfig": client_config})
+    await webhooks.configure(
+        client, "Validating", {**process.hook(name), "clientConfig": client_config}
+    )
 
     assert await is_denied(client)
 
@@ -96,12 +90,12 @@ async def test_a_webhook_is_found_by_its_service(
     ],
 )  # fmt: skip
 async def test_connections_are_asked_about_with_what_they_want(
-    server: RunningServer, client: Client, process: WebhookProcess, name: str, path: str,
-    kind: str, fields: Json,
+    server: RunningServer, client: Client, process: webhooks.WebhookProcess, name: str, path: str,
+    kind: str, fields: webhooks.Json,
 ) -> None:  # fmt: skip
-    rule = {**CONFIG_MAPS, "operations": ["CONNECT"], "resources": ["pods/*"]}
+    rule = {**webhooks.CONFIG_MAPS, "operations": ["CONNECT"], "resources": ["pods/*"]}
     process.behave(name, DENY)
-    await configure(client, "Validating", process.hook(name, rule))
+    await webhooks.configure(client, "Validating", process.hook(name, rule))
     headers = {"Authorization": f"Bearer {server.token}"}
 
     async with aiohttp.ClientSession(headers=headers) as session:
@@ -118,9 +112,12 @@ async def test_connections_are_asked_about_with_what_they_want(
 
 
 async def test_warnings_reach_the_client_and_annotations_the_audit_log(
-    process: WebhookProcess, name: str, tmp_path: Path
+    process: webhooks.WebhookProcess, name: str, tmp_path: Path
 ) -> None:
-    answer: Json = {"warnings": ["think again"], "auditAnnotations": {"team": "red", "a b": "no"}}
+    answer: webhooks.Json = {
+        "warnings": ["think again"],
+        "auditAnnotations": {"team": "red", "a b": "no"},
+    }
     process.behave(name, {"patch": LABEL, "response": answer})
     process.behave(f"{name}-2", {"cut": True})
     policy, log = tmp_path / "policy.yaml", tmp_path / "audit.log"
@@ -131,11 +128,11 @@ async def test_warnings_reach_the_client_and_annotations_the_audit_log(
     config = ServerConfig(audit=AuditOptions(policy_file=policy, log_path=log))
     async with running_server(config) as server, server.client() as client:
         ignored = process.hook(f"{name}-2", failurePolicy="Ignore")
-        await configure(client, "Mutating", process.hook(name), ignored)
+        await webhooks.configure(client, "Mutating", process.hook(name), ignored)
         headers = {"Authorization": f"Bearer {server.token}"}
         async with aiohttp.ClientSession(headers=headers) as session:
             at = f"{server.url}/api/v1/namespaces/default/configmaps"
-            async with session.post(at, json=config_map("a")) as answered:
+            async with session.post(at, json=webhooks.config_map("a")) as answered:
                 assert answered.status == 201
                 assert answered.headers.getall("Warning") == ['299 - "think again"']
 
@@ -153,7 +150,7 @@ async def test_warnings_reach_the_client_and_annotations_the_audit_log(
 
 
 async def test_kubectl_creates_and_applies_through_a_mutating_webhook(
-    process: WebhookProcess, name: str, tmp_path: Path
+    process: webhooks.WebhookProcess, name: str, tmp_path: Path
 ) -> None:
     if not shutil.which("kubectl"):
         pytest.skip("kubectl is not installed")
@@ -171,11 +168,11 @@ async def test_kubectl_creates_and_applies_through_a_mutating_webhook(
         return said.decode()
 
     async with running_server(config, SystemClock()) as server, server.client() as client:
-        await configure(client, "Mutating", process.hook(name))
-        manifest.write_bytes(json.encode(config_map("a")))
+        await webhooks.configure(client, "Mutating", process.hook(name))
+        manifest.write_bytes(json.encode(webhooks.config_map("a")))
         created = await kubectl("create", "-f", str(manifest))
         printed = await kubectl("get", "configmap", "a", "-o", "jsonpath={.data}")
-        manifest.write_bytes(json.encode({**config_map("b"), "data": {"key": "new"}}))
+        manifest.write_bytes(json.encode({**webhooks.config_map("b"), "data": {"key": "new"}}))
         applied = await kubectl("apply", "--server-side", "-f", str(manifest))
         again = await kubectl("apply", "--server-side", "-f", str(manifest))
         process.behave(name, DENY)

@@ -13,18 +13,7 @@ from proreus.server.config import ServerConfig
 from proreus.server.fairness.queues import LevelSeats, Queuing
 from proreus.server.http.seats import Limits, Share
 from proreus.testing.virtual_clock import VirtualClock
-from tests.robustness.wire import (
-    CONFIG_MAPS,
-    PATIENCE_S,
-    Connection,
-    ask,
-    assert_alive,
-    config_map,
-    connected,
-    measured,
-    names,
-    until,
-)
+from tests.robustness import wire
 
 EVERYONE_MAY = ServerConfig(authorization_mode=("AlwaysAllow",))  # rights are not what is limited
 WATCHING = "apiserver_longrunning_requests"
@@ -56,15 +45,15 @@ def by(user: str) -> tuple[str, str]:
 
 
 async def begin_write(
-    connection: Connection, user: str = "slow", *, size: int = 100, sent: bytes = b"{"
+    connection: wire.Connection, user: str = "slow", *, size: int = 100, sent: bytes = b"{"
 ) -> None:
     """A create of which only the first bytes come."""
     length = ("Content-Length", str(size))
-    await connection.send(connection.head("POST", CONFIG_MAPS, [length, by(user)]) + sent)
+    await connection.send(connection.head("POST", wire.CONFIG_MAPS, [length, by(user)]) + sent)
 
 
 async def reach(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(wire.PATIENCE_S):
         while not condition():  # noqa: ASYNC110  # the server shares this loop
             await asyncio.sleep(0)
 
@@ -73,13 +62,15 @@ async def test_who_sends_bodies_slowly_holds_up_nobody(server: ApiServer) -> Non
     shared = limits(server)
     async with AsyncExitStack() as opened:
         for _ in range(200):
-            await begin_write(await opened.enter_async_context(connected(server)))
+            await begin_write(await opened.enter_async_context(wire.connected(server)))
         await reach(lambda: shared.waiting.used == 200)
 
         assert level(server).in_use == 0
-        assert (await ask(server, "GET", "/livez")).code == 200
+        assert (await wire.ask(server, "GET", "/livez")).code == 200
         for number, user in enumerate(("other", "slow")):
-            written = await ask(server, "POST", CONFIG_MAPS, config_map(f"a{number}"), [by(user)])
+            written = await wire.ask(
+                server, "POST", wire.CONFIG_MAPS, wire.config_map(f"a{number}"), [by(user)]
+            )
             assert written.code == 201
     await reach(lambda: shared.waiting.used == 0)
 
@@ -93,25 +84,29 @@ async def test_a_user_with_too_many_requests_is_asked_to_come_back_and_others_ar
     seats.resize(1)
     holding = seats.take_nowait("global-default", "greedy", 1)
     assert holding is not None
-    async with connected(server) as waiting:
-        body = config_map("waiting")
+    async with wire.connected(server) as waiting:
+        body = wire.config_map("waiting")
         length = ("Content-Length", str(len(body)))
-        head = waiting.head("POST", CONFIG_MAPS, [length, by("greedy")])
+        head = waiting.head("POST", wire.CONFIG_MAPS, [length, by("greedy")])
         await waiting.send(head + body)
         await reach(lambda: seats.waiting == 1)
 
-        refused = await ask(server, "POST", CONFIG_MAPS, config_map("b"), [by("greedy")])
-        served = await ask(server, "POST", CONFIG_MAPS, config_map("c"))  # of another level
+        refused = await wire.ask(
+            server, "POST", wire.CONFIG_MAPS, wire.config_map("b"), [by("greedy")]
+        )
+        served = await wire.ask(
+            server, "POST", wire.CONFIG_MAPS, wire.config_map("c")
+        )  # of another level
 
         assert refused.code == 429
         assert refused.headers["retry-after"] == "1"
         assert refused.body == b"Too many requests, please try again later.\n"
-        assert await measured(server, "apiserver_dropped_requests_total") == 1
+        assert await wire.measured(server, "apiserver_dropped_requests_total") == 1
         assert served.code == 201
-        assert await names(server) == ["c"]
+        assert await wire.names(server) == ["c"]
         seats.give_back(holding)
         assert (await waiting.answer()).code == 201
-    assert await names(server) == ["c", "waiting"]
+    assert await wire.names(server) == ["c", "waiting"]
 
 
 async def test_lists_and_gets_of_a_future_revision_hold_up_nobody() -> None:
@@ -119,14 +114,14 @@ async def test_lists_and_gets_of_a_future_revision_hold_up_nobody() -> None:
     async with ApiServer(EVERYONE_MAY, clock) as server, AsyncExitStack() as opened:
         seats, shared = level(server), limits(server)
         seats.resize(4)
-        waiting = [await opened.enter_async_context(connected(server)) for _ in range(20)]
+        waiting = [await opened.enter_async_context(wire.connected(server)) for _ in range(20)]
         for number, connection in enumerate(waiting):
-            path = CONFIG_MAPS + ("/a" if number % 2 else "") + "?resourceVersion=1000000"
+            path = wire.CONFIG_MAPS + ("/a" if number % 2 else "") + "?resourceVersion=1000000"
             await connection.send(connection.head("GET", path, [by("waiting")]))
         await reach(lambda: shared.waiting.used == 20)
 
         assert seats.in_use == 0
-        assert (await ask(server, "GET", CONFIG_MAPS, None, [by("waiting")])).code == 200
+        assert (await wire.ask(server, "GET", wire.CONFIG_MAPS, None, [by("waiting")])).code == 200
         await clock.advance(4)
         for connection in waiting:
             assert (await connection.answer()).reason == "Timeout"
@@ -137,14 +132,14 @@ async def test_a_user_whose_bodies_take_too_much_memory_is_asked_to_come_back(
     server: ApiServer,
 ) -> None:
     bodies = limits(server).bodies = Share(400_000)
-    async with connected(server) as slow, connected(server) as late:
+    async with wire.connected(server) as slow, wire.connected(server) as late:
         await begin_write(slow, size=1_000_000, sent=bytes(150_000))
         await reach(lambda: bodies.used == 150_000)
         await begin_write(late, size=1_000_000, sent=bytes(120_000))
 
         assert (await late.answer()).code == 429
-        large = config_map("a", text="x" * 100_000)
-        assert (await ask(server, "POST", CONFIG_MAPS, large, [by("other")])).code == 201
+        large = wire.config_map("a", text="x" * 100_000)
+        assert (await wire.ask(server, "POST", wire.CONFIG_MAPS, large, [by("other")])).code == 201
     await reach(lambda: bodies.used == 0)
 
 
@@ -152,33 +147,35 @@ async def test_probes_never_wait(server: ApiServer) -> None:
     close(level(server))
 
     for path in ("/livez", "/readyz", "/healthz", "/readyz?verbose"):
-        assert (await ask(server, "GET", path, None, [by("user")])).code == 200
-    for path in (CONFIG_MAPS, "/version"):
-        assert (await ask(server, "GET", path, None, [by("user")])).code == 429
-        assert (await ask(server, "GET", path)).code == 200  # administrators are exempt
+        assert (await wire.ask(server, "GET", path, None, [by("user")])).code == 200
+    for path in (wire.CONFIG_MAPS, "/version"):
+        assert (await wire.ask(server, "GET", path, None, [by("user")])).code == 429
+        assert (await wire.ask(server, "GET", path)).code == 200  # administrators are exempt
 
 
 async def test_who_is_not_authenticated_is_refused_before_any_waiting(server: ApiServer) -> None:
     close(level(server))
 
-    answer = await ask(server, "GET", CONFIG_MAPS, None, [("Authorization", "Bearer wrong")])
+    answer = await wire.ask(
+        server, "GET", wire.CONFIG_MAPS, None, [("Authorization", "Bearer wrong")]
+    )
 
     assert (answer.code, answer.reason) == (401, "Unauthorized")
 
 
 async def test_a_watch_that_has_begun_holds_no_seat(server: ApiServer) -> None:
     level(server).resize(1)
-    async with connected(server) as watching:
-        await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1", [by("watcher")]))
+    async with wire.connected(server) as watching:
+        await watching.send(watching.head("GET", f"{wire.CONFIG_MAPS}?watch=1", [by("watcher")]))
 
         assert (await watching.answer_head())[0] == 200
         await reach(lambda: level(server).in_use == 0)
-        assert (await ask(server, "GET", CONFIG_MAPS, None, [by("other")])).code == 200
+        assert (await wire.ask(server, "GET", wire.CONFIG_MAPS, None, [by("other")])).code == 200
 
 
 async def test_a_client_that_leaves_gives_its_place_back(server: ApiServer) -> None:
     seats, shared = level(server), limits(server)
-    async with connected(server) as slow, connected(server) as waiting:
+    async with wire.connected(server) as slow, wire.connected(server) as waiting:
         await begin_write(slow)
         await reach(lambda: shared.waiting.used == 1)
         seats.resize(0)
@@ -189,13 +186,13 @@ async def test_a_client_that_leaves_gives_its_place_back(server: ApiServer) -> N
         await reach(lambda: shared.waiting.used == seats.waiting == 0)
 
     seats.resize(1)
-    await assert_alive(server)
-    assert await names(server) == []
+    await wire.assert_alive(server)
+    assert await wire.names(server) == []
 
 
 async def test_waiting_for_a_body_ends_with_the_deadline() -> None:
     clock = VirtualClock()
-    async with ApiServer(EVERYONE_MAY, clock) as server, connected(server) as slow:
+    async with ApiServer(EVERYONE_MAY, clock) as server, wire.connected(server) as slow:
         await begin_write(slow)
         await reach(lambda: limits(server).waiting.used == 1)
 
@@ -204,42 +201,42 @@ async def test_waiting_for_a_body_ends_with_the_deadline() -> None:
         answer = await slow.answer()
         assert (answer.code, answer.reason) == (504, "Timeout")
         await reach(lambda: limits(server).waiting.used == 0)
-        assert await names(server) == []
+        assert await wire.names(server) == []
 
 
 async def test_a_watch_has_as_long_as_it_asks() -> None:
     clock = VirtualClock()
-    async with ApiServer(EVERYONE_MAY, clock) as server, connected(server) as watching:
-        await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1&timeoutSeconds=300"))
+    async with ApiServer(EVERYONE_MAY, clock) as server, wire.connected(server) as watching:
+        await watching.send(watching.head("GET", f"{wire.CONFIG_MAPS}?watch=1&timeoutSeconds=300"))
         assert (await watching.answer_head())[0] == 200
 
         await clock.advance(61)
-        assert await measured(server, WATCHING) == 1
+        assert await wire.measured(server, WATCHING) == 1
         await clock.advance(300)
         assert [chunk async for chunk in watching.chunks()] == []
 
 
 async def test_a_request_may_ask_for_less_time_than_it_could_have() -> None:
     clock = VirtualClock()
-    async with ApiServer(EVERYONE_MAY, clock) as server, connected(server) as connection:
-        body = config_map("a")
+    async with ApiServer(EVERYONE_MAY, clock) as server, wire.connected(server) as connection:
+        body = wire.config_map("a")
         length = ("Content-Length", str(len(body)))
-        await connection.send(connection.head("POST", f"{CONFIG_MAPS}?timeout=2s", [length]))
+        await connection.send(connection.head("POST", f"{wire.CONFIG_MAPS}?timeout=2s", [length]))
         await reach(lambda: limits(server).waiting.used == 1)
 
         await clock.advance(2.5)
 
         assert (await connection.answer()).reason == "Timeout"
-        assert await names(server) == []
+        assert await wire.names(server) == []
 
 
 async def test_unknown_paths_do_not_fill_the_metrics(server: ApiServer) -> None:
-    async with connected(server) as connection:
+    async with wire.connected(server) as connection:
         for number in range(1_500):
             path = f"/api/v1/{number}-{'x' * (number % 3 * 1_000)}?watch={number % 2}"
             await connection.ask("GET", path, None, [("Authorization", "")])
 
-    text = (await ask(server, "GET", "/metrics")).body
+    text = (await wire.ask(server, "GET", "/metrics")).body
     assert len(text) < 4 << 20
-    await ask(server, "POST", CONFIG_MAPS, config_map("a"))
-    await until(server, 'apiserver_request_total{verb="POST"', 1)
+    await wire.ask(server, "POST", wire.CONFIG_MAPS, wire.config_map("a"))
+    await wire.until(server, 'apiserver_request_total{verb="POST"', 1)

@@ -12,20 +12,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from proreus.server.app import ApiServer
-from tests.robustness.wire import (
-    CONFIG_MAPS,
-    PATIENCE_S,
-    Answer,
-    Connection,
-    ask,
-    assert_alive,
-    config_map,
-    connected,
-    measured,
-    until,
-)
+from tests.robustness import wire
 
-WATCH = f"{CONFIG_MAPS}?watch=1"
+WATCH = f"{wire.CONFIG_MAPS}?watch=1"
 WATCHING = "apiserver_longrunning_requests"
 HANDSHAKE = {
     "Connection": "Upgrade",
@@ -47,7 +36,7 @@ def frame(opcode: int, payload: bytes = b"", *, final: bool = True, masked: bool
     return head + (bytes(4) if masked else b"") + payload
 
 
-async def message(connection: Connection) -> tuple[int, bytes]:
+async def message(connection: wire.Connection) -> tuple[int, bytes]:
     """The server's next frame: opcode and payload."""
     first, size = await connection.exactly(2)
     if size == 126:
@@ -58,11 +47,11 @@ async def message(connection: Connection) -> tuple[int, bytes]:
 
 
 @pytest.fixture
-async def socket(server: ApiServer) -> AsyncIterator[Connection]:
-    async with connected(server) as connection:
+async def socket(server: ApiServer) -> AsyncIterator[wire.Connection]:
+    async with wire.connected(server) as connection:
         answer = await connection.ask("GET", WATCH, None, HANDSHAKE.items())
         assert answer.code == 101, answer
-        await until(server, WATCHING, 1)
+        await wire.until(server, WATCHING, 1)
         yield connection
 
 
@@ -77,9 +66,9 @@ BAD_HANDSHAKES: dict[str, tuple[dict[str, str | None], int]] = {
 }
 
 
-async def shake(server: ApiServer, changes: dict[str, str | None]) -> Answer:
+async def shake(server: ApiServer, changes: dict[str, str | None]) -> wire.Answer:
     headers = [(k, v) for k, v in {**HANDSHAKE, **changes}.items() if v is not None]
-    return await ask(server, "GET", WATCH, None, headers)
+    return await wire.ask(server, "GET", WATCH, None, headers)
 
 
 @pytest.mark.parametrize("what", BAD_HANDSHAKES)
@@ -89,8 +78,8 @@ async def test_a_bad_handshake_is_refused_and_leaves_no_watch(server: ApiServer,
     answer = await shake(server, changes)
 
     assert answer.code == code, answer
-    await until(server, WATCHING, 0)
-    await assert_alive(server)
+    await wire.until(server, WATCHING, 0)
+    await wire.assert_alive(server)
 
 
 async def test_a_token_among_the_protocols_is_not_the_one_chosen(server: ApiServer) -> None:
@@ -121,13 +110,13 @@ async def test_a_token_among_the_protocols_counts_only_on_a_websocket(
 async def test_an_upgrade_not_asked_for_on_the_connection_is_a_plain_watch(
     server: ApiServer, connection: str | None
 ) -> None:
-    async with connected(server) as client:
+    async with wire.connected(server) as client:
         headers = {**HANDSHAKE, "Connection": connection or "x"}
         await client.send(client.head("GET", WATCH, headers.items()))
         code, answered = await client.answer_head()
 
     assert (code, answered["content-type"]) == (200, "application/json")
-    await until(server, WATCHING, 0)
+    await wire.until(server, WATCHING, 0)
 
 
 BAD_FRAMES = {
@@ -151,26 +140,26 @@ BAD_FRAMES = {
 
 @pytest.mark.parametrize("what", BAD_FRAMES)
 async def test_a_bad_frame_ends_only_that_watch(
-    server: ApiServer, socket: Connection, what: str
+    server: ApiServer, socket: wire.Connection, what: str
 ) -> None:
-    async with connected(server) as neighbour:
+    async with wire.connected(server) as neighbour:
         await neighbour.send(neighbour.head("GET", WATCH))
         assert (await neighbour.answer_head())[0] == 200
-        await until(server, WATCHING, 2)
+        await wire.until(server, WATCHING, 2)
 
         await socket.send(BAD_FRAMES[what])
         await socket.rest()
 
-        await until(server, WATCHING, 1)
-        await ask(server, "POST", CONFIG_MAPS, config_map("a"))
+        await wire.until(server, WATCHING, 1)
+        await wire.ask(server, "POST", wire.CONFIG_MAPS, wire.config_map("a"))
         event = json.loads(await anext(neighbour.chunks()))
         assert event["object"]["metadata"]["name"] == "a"
 
 
-async def test_what_a_client_sends_is_dropped(server: ApiServer, socket: Connection) -> None:
+async def test_what_a_client_sends_is_dropped(server: ApiServer, socket: wire.Connection) -> None:
     await socket.send(frame(TEXT, b"x" * 60_000) * 20 + frame(BINARY, b"\xff") + frame(PONG))
 
-    await ask(server, "POST", CONFIG_MAPS, config_map("a"))
+    await wire.ask(server, "POST", wire.CONFIG_MAPS, wire.config_map("a"))
 
     opcode, payload = await message(socket)
     assert opcode == TEXT
@@ -178,43 +167,43 @@ async def test_what_a_client_sends_is_dropped(server: ApiServer, socket: Connect
 
 
 async def test_a_frame_without_a_mask_breaks_the_protocol(
-    server: ApiServer, socket: Connection
+    server: ApiServer, socket: wire.Connection
 ) -> None:
     await socket.send(frame(TEXT, b"x") + frame(TEXT, b"x", masked=False) + frame(PING))
 
     assert await message(socket) == (CLOSE, struct.pack(">H", 1002))
     assert await socket.rest() == b""
-    await until(server, WATCHING, 0)
+    await wire.until(server, WATCHING, 0)
 
 
 async def test_pings_are_answered_while_the_watch_goes_on(
-    server: ApiServer, socket: Connection
+    server: ApiServer, socket: wire.Connection
 ) -> None:
     for number in range(100):
         await socket.send(frame(PING, str(number).encode()))
     pongs = [await message(socket) for _ in range(100)]
 
-    await ask(server, "POST", CONFIG_MAPS, config_map("a"))
+    await wire.ask(server, "POST", wire.CONFIG_MAPS, wire.config_map("a"))
 
     assert pongs == [(PONG, str(number).encode()) for number in range(100)]
     assert json.loads((await message(socket))[1])["object"]["metadata"]["name"] == "a"
 
 
 async def test_a_client_that_pings_and_never_reads_the_answers_is_dropped(
-    server: ApiServer, socket: Connection
+    server: ApiServer, socket: wire.Connection
 ) -> None:
     socket.stop_reading()
     flood = frame(PING, b"x" * 125) * 1_000
 
-    async with asyncio.timeout(PATIENCE_S):
-        while await measured(server, WATCHING):
+    async with asyncio.timeout(wire.PATIENCE_S):
+        while await wire.measured(server, WATCHING):
             await socket.send(flood)
 
-    await assert_alive(server)
+    await wire.assert_alive(server)
 
 
 async def test_a_close_is_answered_and_ends_the_watch(
-    server: ApiServer, socket: Connection
+    server: ApiServer, socket: wire.Connection
 ) -> None:
     await socket.send(frame(CLOSE, struct.pack(">H", 1000)))
 
@@ -222,23 +211,23 @@ async def test_a_close_is_answered_and_ends_the_watch(
 
     assert opcode == CLOSE
     assert await socket.rest() == b""
-    await until(server, WATCHING, 0)
+    await wire.until(server, WATCHING, 0)
 
 
 async def test_a_client_that_stops_reading_is_dropped_alone(
-    server: ApiServer, socket: Connection
+    server: ApiServer, socket: wire.Connection
 ) -> None:
     socket.stop_reading()
     numbers = itertools.count()
-    while await measured(server, WATCHING):  # as many as the buffers between them and us hold
-        body = config_map(f"large-{next(numbers)}", x="y" * 900_000)
-        assert (await ask(server, "POST", CONFIG_MAPS, body)).code == 201
+    while await wire.measured(server, WATCHING):  # as many as the buffers between them and us hold
+        body = wire.config_map(f"large-{next(numbers)}", x="y" * 900_000)
+        assert (await wire.ask(server, "POST", wire.CONFIG_MAPS, body)).code == 201
 
-    await assert_alive(server)
+    await wire.assert_alive(server)
 
 
 async def test_a_frame_sent_together_with_the_handshake_is_read(server: ApiServer) -> None:
-    async with connected(server) as connection:
+    async with wire.connected(server) as connection:
         head = connection.head("GET", WATCH, HANDSHAKE.items())
 
         await connection.send(head + frame(PING, b"early"))

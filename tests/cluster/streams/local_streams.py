@@ -16,14 +16,7 @@ import termios
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from proreus.cluster.kubelet.runtimes.streams import (
-    ContainerNotFound,
-    Execution,
-    LogOptions,
-    NotStarted,
-    PortRefused,
-    PreviousNotFound,
-)
+from proreus.cluster.kubelet.runtimes import streams
 
 Uid = str
 
@@ -49,7 +42,7 @@ class Log:
             self.is_over = True
             self._news.notify_all()
 
-    async def read(self, options: LogOptions) -> AsyncGenerator[bytes, None]:
+    async def read(self, options: streams.LogOptions) -> AsyncGenerator[bytes, None]:
         self.followers += options.follow
         try:
             async for piece in self._pieces(options):
@@ -59,7 +52,7 @@ class Log:
             self.followers -= options.follow
             self.unfollowed.set()
 
-    async def _pieces(self, options: LogOptions) -> AsyncIterator[bytes]:
+    async def _pieces(self, options: streams.LogOptions) -> AsyncIterator[bytes]:
         seen = 0
         if options.tail_lines is not None:
             seen = max(0, len(self.lines) - options.tail_lines)
@@ -154,22 +147,30 @@ class LocalStreams:
     def log(self, uid: Uid, container: str = "main") -> Log:
         return self.logs_of.setdefault((uid, container), Log())
 
-    def logs(self, pod_uid: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
+    def logs(
+        self, pod_uid: str, container: str, options: streams.LogOptions
+    ) -> AsyncIterator[bytes]:
         return self._logs((pod_uid, container), options)
 
-    async def _logs(self, key: tuple[Uid, str], options: LogOptions) -> AsyncIterator[bytes]:
+    async def _logs(
+        self, key: tuple[Uid, str], options: streams.LogOptions
+    ) -> AsyncIterator[bytes]:
         found = (self.previous if options.previous else self.logs_of).get(key)
         if found is None:
-            raise PreviousNotFound("none") if options.previous else NotStarted("not yet")
+            raise (
+                streams.PreviousNotFound("none")
+                if options.previous
+                else streams.NotStarted("not yet")
+            )
         async with contextlib.aclosing(found.read(options)) as pieces:
             async for piece in pieces:
                 yield piece
 
     async def execute(
         self, pod_uid: str, container: str, command: Sequence[str], *, stdin: bool, tty: bool
-    ) -> Execution:
+    ) -> streams.Execution:
         if (pod_uid, container) not in self.logs_of:
-            raise ContainerNotFound("no such container")
+            raise streams.ContainerNotFound("no such container")
         pipe = asyncio.subprocess.PIPE
         if tty:
             ours, theirs = pty.openpty()
@@ -190,9 +191,11 @@ class LocalStreams:
         self.processes.append(started)
         return started
 
-    async def attach(self, pod_uid: str, container: str, *, stdin: bool, tty: bool) -> Execution:
+    async def attach(
+        self, pod_uid: str, container: str, *, stdin: bool, tty: bool
+    ) -> streams.Execution:
         if self.attached is None:
-            raise ContainerNotFound("no such container")
+            raise streams.ContainerNotFound("no such container")
         return self.attached
 
     async def connect(
@@ -201,7 +204,7 @@ class LocalStreams:
         try:
             return await asyncio.open_connection("127.0.0.1", port)
         except OSError as error:
-            raise PortRefused(f"connection refused: {error.strerror}") from error
+            raise streams.PortRefused(f"connection refused: {error.strerror}") from error
 
 
 async def _read(source: asyncio.StreamReader | None) -> AsyncIterator[bytes]:

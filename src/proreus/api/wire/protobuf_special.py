@@ -13,16 +13,8 @@ from typing import Any
 
 from proreus.api.values import timestamp
 from proreus.api.wire import json
+from proreus.api.wire import protobuf_wire as wire
 from proreus.api.wire.amplification import check_json
-from proreus.api.wire.protobuf_wire import (
-    ProtobufError,
-    Truncated,
-    delimited,
-    read_varint,
-    signed,
-    skip,
-    write_varint,
-)
 
 Decode = Callable[[bytes], Any]
 Encode = Callable[[Any], bytes]
@@ -35,18 +27,18 @@ def fields(body: bytes, message: str) -> Iterator[tuple[int, int | bytes]]:
     """Number and value of every varint and length-delimited field."""
     at, end = 0, len(body)
     while at < end:
-        tag, at = read_varint(body, at)
+        tag, at = wire.read_varint(body, at)
         if tag & 7 == 0:
-            value, at = read_varint(body, at)
+            value, at = wire.read_varint(body, at)
             yield tag >> 3, value
         elif tag & 7 == 2:
-            size, at = read_varint(body, at)
+            size, at = wire.read_varint(body, at)
             if at + size > end:
-                raise Truncated
+                raise wire.Truncated
             yield tag >> 3, body[at : at + size]
             at += size
         else:
-            at = skip(body, at, end, tag, message)
+            at = wire.skip(body, at, end, tag, message)
 
 
 @lru_cache(maxsize=4096)
@@ -64,11 +56,11 @@ def _timestamp(body: bytes) -> datetime | None:
     if not body:
         return None  # the zero time
     found = {number: value for number, value in fields(body, "Time") if isinstance(value, int)}
-    seconds, nanos = signed(found.get(1, 0)), signed(found.get(2, 0))
+    seconds, nanos = wire.signed(found.get(1, 0)), wire.signed(found.get(2, 0))
     try:
         return _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
     except OverflowError as far:
-        raise ProtobufError(f"proto: time {seconds} out of range") from far
+        raise wire.ProtobufError(f"proto: time {seconds} out of range") from far
 
 
 @lru_cache(maxsize=4096)
@@ -83,14 +75,14 @@ def _encode_micro_time(text: Any) -> bytes:
 
 def _encode_timestamp(text: Any, canonical: Callable[[str], str]) -> bytes:
     if not isinstance(text, str):
-        raise ProtobufError(f"a time must be text, got {text!r}")
+        raise wire.ProtobufError(f"a time must be text, got {text!r}")
     try:
         since = datetime.fromisoformat(canonical(text)) - _EPOCH
     except ValueError as bad:
-        raise ProtobufError(str(bad)) from bad
+        raise wire.ProtobufError(str(bad)) from bad
     seconds = since.days * 86400 + since.seconds
-    nanos = write_varint(since.microseconds * 1000)
-    return b"\x08" + write_varint(seconds) + b"\x10" + nanos
+    nanos = wire.write_varint(since.microseconds * 1000)
+    return b"\x08" + wire.write_varint(seconds) + b"\x10" + nanos
 
 
 @lru_cache(maxsize=4096)
@@ -100,8 +92,8 @@ def _decode_quantity(body: bytes) -> Any:
 
 def _encode_quantity(value: Any) -> bytes:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ProtobufError(f"a quantity must be text or a number, got {value!r}")
-    return delimited(_FIRST, str(value).encode())
+        raise wire.ProtobufError(f"a quantity must be text or a number, got {value!r}")
+    return wire.delimited(_FIRST, str(value).encode())
 
 
 @lru_cache(maxsize=4096)
@@ -112,7 +104,7 @@ def _decode_int_or_string(body: bytes) -> Any:
             case 1, int():
                 kind = value
             case 2, int():
-                number = signed(value)
+                number = wire.signed(value)
             case 3, bytes():
                 text = value
     return text.decode("utf-8", "replace") if kind == 1 else number
@@ -121,11 +113,11 @@ def _decode_int_or_string(body: bytes) -> Any:
 def _encode_int_or_string(value: Any) -> bytes:
     match value:
         case str():
-            return b"\x08\x01\x10\x00" + delimited(_THIRD, value.encode())
+            return b"\x08\x01\x10\x00" + wire.delimited(_THIRD, value.encode())
         case int() if not isinstance(value, bool):
-            return b"\x08\x00\x10" + write_varint(value) + b"\x1a\x00"
+            return b"\x08\x00\x10" + wire.write_varint(value) + b"\x1a\x00"
         case _:
-            raise ProtobufError(f"an int-or-string must be one of the two, got {value!r}")
+            raise wire.ProtobufError(f"an int-or-string must be one of the two, got {value!r}")
 
 
 def raw_bytes(body: bytes) -> bytes:
@@ -143,7 +135,7 @@ def decode_json(raw: bytes) -> Any:
         check_json(raw)
         return json.decode(raw)
     except json.JSONDecodeError as bad:
-        raise ProtobufError(f"raw value is no JSON: {bad}") from bad
+        raise wire.ProtobufError(f"raw value is no JSON: {bad}") from bad
 
 
 def _decode_raw(body: bytes) -> Any:
@@ -151,7 +143,7 @@ def _decode_raw(body: bytes) -> Any:
 
 
 def encode_raw(value: Any) -> bytes:
-    return delimited(_FIRST, json.encode(value))
+    return wire.delimited(_FIRST, json.encode(value))
 
 
 def _decode_texts(body: bytes) -> Any:
@@ -164,8 +156,8 @@ def _decode_texts(body: bytes) -> Any:
 
 def _encode_texts(values: Any) -> bytes:
     if not isinstance(values, list):
-        raise ProtobufError(f"expected a list, got {values!r}")
-    return b"".join(delimited(_FIRST, str(value).encode()) for value in values)
+        raise wire.ProtobufError(f"expected a list, got {values!r}")
+    return b"".join(wire.delimited(_FIRST, str(value).encode()) for value in values)
 
 
 SPECIAL: dict[str, tuple[Decode, Encode]] = {

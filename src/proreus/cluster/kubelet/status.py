@@ -15,17 +15,7 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.kubelet.admission import Rejection
-from proreus.cluster.kubelet.runtimes.states import (
-    FAILED,
-    SUCCEEDED,
-    TERMINAL,
-    ContainerReport,
-    ContainerState,
-    PodReport,
-    Running,
-    Terminated,
-    Waiting,
-)
+from proreus.cluster.kubelet.runtimes import states
 
 _REPLACE = {"$patch": "replace"}
 
@@ -39,7 +29,7 @@ class _ConditionState:
 
 
 def pod_status(
-    pod: KubeObject, report: PodReport, now: float, *, host_ip: str, pod_ip: str
+    pod: KubeObject, report: states.PodReport, now: float, *, host_ip: str, pod_ip: str
 ) -> JsonObject:
     """Fields that are None are to be removed."""
     known = pod.get("status") or {}
@@ -70,7 +60,7 @@ def status_patch(pod: KubeObject, status: JsonObject) -> JsonObject:
 def rejected_patch(pod: KubeObject, rejection: Rejection, now: float) -> JsonObject:
     """A strategic patch for a pod that may not run on its node."""
     status = {
-        "phase": FAILED,
+        "phase": states.FAILED,
         "reason": rejection.reason,
         "message": f"Pod was rejected: {rejection.message}",
         "startTime": format_time(now),
@@ -92,7 +82,7 @@ def has_changed(pod: KubeObject, status: JsonObject) -> bool:
     )
 
 
-def _conditions(pod: KubeObject, report: PodReport, now: float) -> list[JsonObject]:
+def _conditions(pod: KubeObject, report: states.PodReport, now: float) -> list[JsonObject]:
     known = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
     initialized = _ConditionState("Initialized", True)
     if not report.is_initialized:
@@ -101,7 +91,7 @@ def _conditions(pod: KubeObject, report: PodReport, now: float) -> list[JsonObje
         initialized = _ConditionState("Initialized", False, "ContainersNotInitialized", text)
     containers = _containers_ready(report)
     verdicts = [
-        _ConditionState("PodReadyToStartContainers", report.phase not in TERMINAL),
+        _ConditionState("PodReadyToStartContainers", report.phase not in states.TERMINAL),
         initialized,
         _ready(pod, containers, known),
         containers,
@@ -110,11 +100,11 @@ def _conditions(pod: KubeObject, report: PodReport, now: float) -> list[JsonObje
     return [_condition(verdict, known.get(verdict.type) or {}, now) for verdict in verdicts]
 
 
-def _containers_ready(report: PodReport) -> _ConditionState:
+def _containers_ready(report: states.PodReport) -> _ConditionState:
     unready = [c for c in report.containers if not c.is_ready]
     if not unready:
         return _ConditionState("ContainersReady", True)
-    if report.phase == SUCCEEDED:
+    if report.phase == states.SUCCEEDED:
         return _ConditionState("ContainersReady", False, "PodCompleted")
     text = f"containers with unready status: {_names(unready)}"
     return _ConditionState("ContainersReady", False, "ContainersNotReady", text)
@@ -142,7 +132,7 @@ def _condition(verdict: _ConditionState, known: Json, now: float) -> JsonObject:
     }
 
 
-def _container(container: ContainerReport) -> JsonObject:
+def _container(container: states.ContainerReport) -> JsonObject:
     identity = {"containerID": container.container_id} if container.container_id else {}
     return {
         "name": container.name,
@@ -157,14 +147,14 @@ def _container(container: ContainerReport) -> JsonObject:
     }
 
 
-def _state(container: ContainerReport, state: ContainerState) -> JsonObject:
+def _state(container: states.ContainerReport, state: states.ContainerState) -> JsonObject:
     match state:
-        case Waiting(reason, _, message):
+        case states.Waiting(reason, _, message):
             said = {"reason": reason, "message": message} if message else {"reason": reason}
             return {"waiting": said}
-        case Running(started_at):
+        case states.Running(started_at):
             return {"running": {"startedAt": format_time(started_at)}}
-        case Terminated():
+        case states.Terminated():
             ended = {
                 "exitCode": state.exit_code,
                 "reason": state.reason or ("Error" if state.exit_code else "Completed"),
@@ -177,5 +167,5 @@ def _state(container: ContainerReport, state: ContainerState) -> JsonObject:
             assert_never(unknown)
 
 
-def _names(containers: Iterable[ContainerReport]) -> str:
+def _names(containers: Iterable[states.ContainerReport]) -> str:
     return f"[{' '.join(c.name for c in containers)}]"

@@ -10,32 +10,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from proreus.server.cel import syntax
 from proreus.server.cel.call_costs import call_facts
 from proreus.server.cel.checker import OLD, is_optional_old
 from proreus.server.cel.shapes import ShapeKind, ValueShape
 from proreus.server.cel.sizes import ONE, UNKNOWN, Facts, Size, capped
-from proreus.server.cel.syntax import (
-    Call,
-    Comprehension,
-    Constant,
-    Identifier,
-    MakeList,
-    MakeMap,
-    Node,
-    Select,
-    Type,
-)
 
 _MAKE_LIST, _MAKE_MAP = 10, 30
 _SCALARS = ("bool", "int", "uint", "double", "duration", "timestamp")
 _KEY = ValueShape(ShapeKind.STRING)  # Kubernetes counts no characters in the keys of maps
 
 
-def estimated_cost(node: Node, variables: Mapping[str, ValueShape | None]) -> int:
+def estimated_cost(node: syntax.Node, variables: Mapping[str, ValueShape | None]) -> int:
     return _facts(node, _roots(variables)).cost
 
 
-def result_kind(node: Node, variables: Mapping[str, ValueShape | None]) -> str:
+def result_kind(node: syntax.Node, variables: Mapping[str, ValueShape | None]) -> str:
     """The kind of value an expression makes, by its schema where the checker could not say."""
     if node.type.name != "dyn":
         return node.type.name
@@ -54,40 +44,40 @@ def _at(shape: ValueShape, cost: int) -> Facts:
     return Facts(cost, Size(0, shape.largest), shape)
 
 
-def _facts(node: Node, names: Mapping[str, Facts]) -> Facts:
+def _facts(node: syntax.Node, names: Mapping[str, Facts]) -> Facts:
     match node:
-        case Constant():
+        case syntax.Constant():
             return Facts(0, _literal(node))
-        case Identifier():
+        case syntax.Identifier():
             known = names.get(node.name)
             if known is not None:
                 return known.with_cost(1)
             # The name of a type: Kubernetes takes its size to be that of what the rule is about.
             return Facts(1, next(iter(names.values())).size)
-        case Select():
+        case syntax.Select():
             return _select(node, names)
-        case Call():
+        case syntax.Call():
             return _call(node, names)
-        case MakeList():
+        case syntax.MakeList():
             return _list(node, names)
-        case MakeMap():
+        case syntax.MakeMap():
             return _map(node, names)
-        case Comprehension():
+        case syntax.Comprehension():
             return _comprehension(node, names)
         case _:
             assert_never(node)
 
 
-def _literal(node: Constant) -> Size:
+def _literal(node: syntax.Constant) -> Size:
     length = len(node.value) if isinstance(node.value, str | bytes) else 1
     return Size(length, length)
 
 
-def _typed(kind: Type, cost: int) -> Facts:
+def _typed(kind: syntax.Type, cost: int) -> Facts:
     return Facts(cost, ONE if kind.name in _SCALARS else UNKNOWN)
 
 
-def _select(node: Select, names: Mapping[str, Facts]) -> Facts:
+def _select(node: syntax.Select, names: Mapping[str, Facts]) -> Facts:
     operand = _facts(node.operand, names)
     if node.is_test:
         return Facts(operand.cost, ONE)  # asking for presence is free
@@ -100,7 +90,7 @@ def _select(node: Select, names: Mapping[str, Facts]) -> Facts:
     return _typed(node.type, capped(cost))
 
 
-def _call(node: Call, names: Mapping[str, Facts]) -> Facts:
+def _call(node: syntax.Call, names: Mapping[str, Facts]) -> Facts:
     if is_optional_old(node):
         return names[OLD]
     operands = [_facts(one, names) for one in node.operands]
@@ -124,19 +114,19 @@ def _call(node: Call, names: Mapping[str, Facts]) -> Facts:
             return found.with_cost(spent + found.cost)
 
 
-def _part(whole: Facts, node: Call) -> Facts:
+def _part(whole: Facts, node: syntax.Call) -> Facts:
     if whole.element is not None:
         return whole.element
     shape = whole.shape
     if shape is not None and shape.element is not None:
         return _at(shape.element, 0)
     key = node.arguments[-1]
-    if shape is not None and isinstance(key, Constant) and key.value in shape.fields:
+    if shape is not None and isinstance(key, syntax.Constant) and key.value in shape.fields:
         return _at(shape.fields[key.value].shape, 0)
     return _typed(node.type, 0)
 
 
-def _list(node: MakeList, names: Mapping[str, Facts]) -> Facts:
+def _list(node: syntax.MakeList, names: Mapping[str, Facts]) -> Facts:
     elements = [_facts(one, names) for one in node.elements]
     cost = capped(sum(one.cost for one in elements) + _MAKE_LIST)
     length = len(elements)
@@ -144,7 +134,7 @@ def _list(node: MakeList, names: Mapping[str, Facts]) -> Facts:
     return Facts(cost, size, element=_joined(elements))
 
 
-def _map(node: MakeMap, names: Mapping[str, Facts]) -> Facts:
+def _map(node: syntax.MakeMap, names: Mapping[str, Facts]) -> Facts:
     keys = [_facts(entry.key, names) for entry in node.entries]
     values = [_facts(entry.value, names) for entry in node.entries]
     cost = capped(sum(one.cost for one in [*keys, *values]) + _MAKE_MAP)
@@ -162,7 +152,7 @@ def _joined(parts: list[Facts]) -> Facts | None:
     return Facts(0, size, shape, parts[0].element)
 
 
-def _comprehension(node: Comprehension, names: Mapping[str, Facts]) -> Facts:
+def _comprehension(node: syntax.Comprehension, names: Mapping[str, Facts]) -> Facts:
     over = _facts(node.range, names)
     initial = _facts(node.initial, names)
     inside = {**names, node.accumulator: initial}
@@ -174,13 +164,13 @@ def _comprehension(node: Comprehension, names: Mapping[str, Facts]) -> Facts:
     loop = capped(over.size.high * (each + step.cost))
     cost = capped(over.cost + initial.cost + result.cost + loop)
     match node.initial:
-        case MakeList() | MakeMap():
+        case syntax.MakeList() | syntax.MakeMap():
             return Facts(cost, Size(0, over.size.high), element=step.element, key=step.key)
         case _:
             return result.with_cost(cost)
 
 
-def _variables(node: Comprehension, over: Facts) -> dict[str, Facts]:
+def _variables(node: syntax.Comprehension, over: Facts) -> dict[str, Facts]:
     is_list = over.shape.kind is ShapeKind.LIST if over.shape else node.range.type.name == "list"
     key = _at(_KEY, 0) if over.shape is not None else (over.key or Facts(0))
     if over.element is not None:

@@ -11,16 +11,8 @@ from proreus.api.object import KubeObject
 from proreus.client import Client, ClientConfig, ConditionNotMet, Forbidden, InvalidRequest
 from proreus.client.resources.waiting import condition_from, has_condition
 from proreus.testing.virtual_clock import VirtualClock
+from tests.unit.client import scripted_server as scripted
 from tests.unit.client.resources.scripted_client import GONE, against, line
-from tests.unit.client.scripted_server import (
-    HastyClock,
-    ScriptedServer,
-    Step,
-    answer,
-    hang,
-    reset,
-    stream,
-)
 
 
 def pod(ready: str = "False", version: str = "1", **more: Any) -> dict[str, Any]:
@@ -32,9 +24,9 @@ def pod(ready: str = "False", version: str = "1", **more: Any) -> dict[str, Any]
     }
 
 
-def listed(*pods: dict[str, Any], version: str = "1") -> Step:
+def listed(*pods: dict[str, Any], version: str = "1") -> scripted.Step:
     metadata = {"resourceVersion": version}
-    return answer(
+    return scripted.answer(
         200, {"kind": "PodList", "apiVersion": "v1", "metadata": metadata, "items": list(pods)}
     )
 
@@ -50,11 +42,11 @@ async def test_what_already_holds_needs_no_watch() -> None:
 async def test_the_end_of_a_watch_is_not_the_end_of_waiting() -> None:
     steps = [
         listed(pod(version="5"), version="5"),
-        stream([line("BOOKMARK", pod(version="6"))]),
-        stream([], then="reset"),
-        answer(503),
+        scripted.stream([line("BOOKMARK", pod(version="6"))]),
+        scripted.stream([], then="reset"),
+        scripted.answer(503),
         listed(pod(version="7"), version="7"),
-        stream([line("MODIFIED", pod("True", "8"))], then="hang"),
+        scripted.stream([line("MODIFIED", pod("True", "8"))], then="hang"),
     ]
     async with against(*steps) as (client, server):
         found = await client.core_v1.pods.wait_for("p", "condition=Ready")
@@ -68,7 +60,7 @@ async def test_the_end_of_a_watch_is_not_the_end_of_waiting() -> None:
 async def test_an_expired_version_starts_over() -> None:
     steps = [
         listed(pod()),
-        stream([line("ERROR", GONE)]),
+        scripted.stream([line("ERROR", GONE)]),
         listed(pod("True")),
     ]
     async with against(*steps) as (client, _):
@@ -77,21 +69,27 @@ async def test_an_expired_version_starts_over() -> None:
 
 async def test_a_busy_server_is_given_its_time() -> None:
     busy = {**GONE, "reason": "TooManyRequests", "code": 429, "details": {"retryAfterSeconds": 7}}
-    async with against(answer(429, busy), reset(), listed(pod("True"))) as (client, _):
+    async with against(scripted.answer(429, busy), scripted.reset(), listed(pod("True"))) as (
+        client,
+        _,
+    ):
         assert await client.core_v1.pods.wait_for("p", "condition=Ready")
         clock = client.rest.clock
-        assert isinstance(clock, HastyClock) and 7 in clock.slept
+        assert isinstance(clock, scripted.HastyClock) and 7 in clock.slept
 
 
 async def test_deletion_and_creation_can_be_waited_for() -> None:
-    steps = [listed(pod()), stream([line("DELETED", pod(version="2"))], then="hang")]
+    steps = [listed(pod()), scripted.stream([line("DELETED", pod(version="2"))], then="hang")]
     async with against(*steps) as (client, _):
         await client.core_v1.pods.wait_deleted("p")
-    steps = [listed(), stream([line("ADDED", pod(version="2"))], then="hang")]
+    steps = [listed(), scripted.stream([line("ADDED", pod(version="2"))], then="hang")]
     async with against(*steps) as (client, _):
         found = await client.core_v1.pods.wait_for("p", lambda obj: obj.name == "p")
         assert found.resource_version == "2"
-    steps = [listed(pod(uid="old")), stream([line("MODIFIED", pod(uid="new", version="2"))])]
+    steps = [
+        listed(pod(uid="old")),
+        scripted.stream([line("MODIFIED", pod(uid="new", version="2"))]),
+    ]
     async with against(*steps) as (client, _):
         await client.core_v1.pods.wait_deleted("p", uid="old")
 
@@ -99,7 +97,7 @@ async def test_deletion_and_creation_can_be_waited_for() -> None:
 async def test_the_deadline_reports_the_last_state() -> None:
     clock = VirtualClock()
     async with (
-        ScriptedServer([listed(pod()), hang()]).running() as server,
+        scripted.ScriptedServer([listed(pod()), scripted.hang()]).running() as server,
         Client(ClientConfig(server.url), clock=clock) as client,
     ):
         waiting = asyncio.ensure_future(client.core_v1.pods.wait_for("p", "condition=Ready"))
@@ -114,12 +112,12 @@ async def test_the_deadline_reports_the_last_state() -> None:
 
 async def test_a_server_that_closes_every_watch_at_once_is_asked_ever_more_seldom() -> None:
     async def list_or_close(received: Any, connection: Any) -> None:
-        step = stream([]) if "watch=true" in received.query else listed(pod())
+        step = scripted.stream([]) if "watch=true" in received.query else listed(pod())
         await step(received, connection)
 
-    clock = HastyClock()
+    clock = scripted.HastyClock()
     async with (
-        ScriptedServer([list_or_close], repeats=True).running() as server,
+        scripted.ScriptedServer([list_or_close], repeats=True).running() as server,
         Client(ClientConfig(server.url, rate_limit=None), clock=clock) as client,
     ):
         waiting = asyncio.ensure_future(client.core_v1.pods("a").wait_for("p", "condition=Ready"))
@@ -159,7 +157,7 @@ async def test_what_the_condition_raises_is_raised(failure: Exception) -> None:
 
 
 async def test_what_the_server_forbids_is_raised() -> None:
-    async with against(answer(403)) as (client, _):
+    async with against(scripted.answer(403)) as (client, _):
         with pytest.raises(Forbidden):
             await client.core_v1.pods.wait_for("p", "create")
 

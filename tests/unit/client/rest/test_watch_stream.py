@@ -21,17 +21,7 @@ from proreus.net.client.transport_error import (
     StreamSilent,
 )
 from proreus.testing.virtual_clock import VirtualClock
-from tests.unit.client.scripted_server import (
-    Connection,
-    HastyClock,
-    Received,
-    ScriptedServer,
-    Step,
-    answer,
-    hang,
-    reset,
-    stream,
-)
+from tests.unit.client import scripted_server as scripted
 
 WATCH = RestRequest("watch", "GET", "/api/v1/pods", (("watch", "true"),))
 GONE = (
@@ -49,11 +39,11 @@ def line(kind: str, name: str, version: int = 1) -> bytes:
 
 @contextlib.asynccontextmanager
 async def against(
-    *steps: Step, clock: VirtualClock | None = None
-) -> AsyncIterator[tuple[RestClient, ScriptedServer]]:
-    async with ScriptedServer(list(steps)).running() as server:
+    *steps: scripted.Step, clock: VirtualClock | None = None
+) -> AsyncIterator[tuple[RestClient, scripted.ScriptedServer]]:
+    async with scripted.ScriptedServer(list(steps)).running() as server:
         config = ClientConfig(server.url, rate_limit=None, timeout_s=30.0)
-        async with RestClient(config, clock=clock or HastyClock()) as rest:
+        async with RestClient(config, clock=clock or scripted.HastyClock()) as rest:
             yield rest, server
 
 
@@ -65,7 +55,7 @@ async def events_of(rest: RestClient) -> list[tuple[str, str]]:
 async def test_events_arrive_however_the_bytes_are_cut_and_a_clean_end_is_quiet() -> None:
     whole = line("ADDED", "a") + line("MODIFIED", "a") + line("DELETED", "a")
     pieces = [whole[:10], whole[10:150], whole[150:]]
-    async with against(stream(pieces)) as (rest, _):
+    async with against(scripted.stream(pieces)) as (rest, _):
         found = await events_of(rest)
 
     assert found == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
@@ -78,7 +68,7 @@ async def test_a_two_megabyte_line_cut_inside_a_character_is_one_event() -> None
         f'"data":{{"k":"{text}"}}}}}}\n'
     ).encode()
     chunks = [whole[at : at + 65_537] for at in range(0, len(whole), 65_537)]
-    async with against(stream(chunks)) as (rest, _), open_watch(rest, WATCH) as events:
+    async with against(scripted.stream(chunks)) as (rest, _), open_watch(rest, WATCH) as events:
         event = await anext(aiter(events))
 
         assert event.object.data.k == text
@@ -86,7 +76,7 @@ async def test_a_two_megabyte_line_cut_inside_a_character_is_one_event() -> None
 
 async def test_an_error_event_raises_what_it_carries_and_ends_the_watch() -> None:
     chunks = [line("ADDED", "a"), b'{"type":"ERROR","object":' + GONE + b"}\n", line("ADDED", "b")]
-    async with against(stream(chunks)) as (rest, _), open_watch(rest, WATCH) as events:
+    async with against(scripted.stream(chunks)) as (rest, _), open_watch(rest, WATCH) as events:
         assert (await anext(aiter(events))).type == "ADDED"
         with pytest.raises(Expired, match="too old"):
             await anext(aiter(events))
@@ -96,29 +86,29 @@ async def test_an_error_event_raises_what_it_carries_and_ends_the_watch() -> Non
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
 async def test_a_bare_status_instead_of_an_event_raises_it(end: bytes) -> None:
-    async with against(stream([GONE + end])) as (rest, _):
+    async with against(scripted.stream([GONE + end])) as (rest, _):
         with pytest.raises(Expired):
             await events_of(rest)
 
 
 async def test_410_as_an_answer_raises_at_open() -> None:
-    async with against(answer(410, GONE)) as (rest, _):
+    async with against(scripted.answer(410, GONE)) as (rest, _):
         with pytest.raises(Expired):
             await events_of(rest)
 
 
 async def test_a_last_line_without_newline_still_counts() -> None:
-    async with against(stream([line("ADDED", "a").rstrip()])) as (rest, _):
+    async with against(scripted.stream([line("ADDED", "a").rstrip()])) as (rest, _):
         assert await events_of(rest) == [("ADDED", "a")]
 
 
 async def test_half_a_line_at_a_clean_end_is_dropped() -> None:
-    async with against(stream([line("ADDED", "a"), line("ADDED", "b")[:40]])) as (rest, _):
+    async with against(scripted.stream([line("ADDED", "a"), line("ADDED", "b")[:40]])) as (rest, _):
         assert await events_of(rest) == [("ADDED", "a")]
 
 
 async def test_garbage_in_the_stream_raises_with_the_known_causes() -> None:
-    async with against(stream([b"\x00garbage\n", line("ADDED", "b")])) as (rest, _):
+    async with against(scripted.stream([b"\x00garbage\n", line("ADDED", "b")])) as (rest, _):
         with pytest.raises(InternalError) as caught:
             await events_of(rest)
 
@@ -129,7 +119,7 @@ async def test_garbage_in_the_stream_raises_with_the_known_causes() -> None:
 
 
 async def test_a_cut_connection_is_loud() -> None:
-    async with against(stream([line("ADDED", "a")], then="reset")) as (rest, _):
+    async with against(scripted.stream([line("ADDED", "a")], then="reset")) as (rest, _):
         seen: list[WatchEvent] = []
         with pytest.raises(ConnectionLost):
             async with open_watch(rest, WATCH) as events:
@@ -144,7 +134,7 @@ async def test_bytes_that_are_not_http_end_the_stream_at_once(garbage: bytes) ->
     """Over plain HTTP nothing else would notice them."""
     first = line("ADDED", "a")
 
-    async def break_off(_: Received, connection: Connection) -> None:
+    async def break_off(_: scripted.Received, connection: scripted.Connection) -> None:
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         await connection.send(head + b"%x\r\n%b\r\n" % (len(first), first))
         await may_break.wait()
@@ -165,7 +155,7 @@ async def test_a_silent_stream_is_found_by_a_deadline() -> None:
     """Guarantee: alive or loud."""
     clock = VirtualClock()
     async with (
-        against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
+        against(scripted.stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
         open_watch(rest, WATCH, silence_max_s=90.0) as events,
     ):
         assert (await anext(aiter(events))).object.name == "a"
@@ -178,7 +168,7 @@ async def test_a_silent_stream_is_found_by_a_deadline() -> None:
 async def test_a_watch_outlives_the_deadline_of_requests() -> None:
     clock = VirtualClock()
     async with (
-        against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
+        against(scripted.stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
         open_watch(rest, WATCH, silence_max_s=None) as events,
     ):
         assert (await anext(aiter(events))).object.name == "a"
@@ -190,7 +180,7 @@ async def test_a_watch_outlives_the_deadline_of_requests() -> None:
 async def test_a_server_that_does_not_end_the_watch_at_its_time_is_not_there() -> None:
     clock = VirtualClock()
     async with (
-        against(stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
+        against(scripted.stream([line("ADDED", "a")], then="hang"), clock=clock) as (rest, _),
         open_watch(rest, WATCH, timeout_s=60, silence_max_s=None) as events,
     ):
         assert (await anext(aiter(events))).object.name == "a"
@@ -222,7 +212,7 @@ async def test_leaving_the_watch_closes_its_connection() -> None:
     closed = asyncio.Event()
 
     async def step(received: object, connection: object) -> None:
-        await stream([line("ADDED", "a")], then="hang")(received, connection)  # type: ignore[arg-type]
+        await scripted.stream([line("ADDED", "a")], then="hang")(received, connection)  # type: ignore[arg-type]
         closed.set()
 
     async with against(step) as (rest, _):
@@ -232,16 +222,16 @@ async def test_leaving_the_watch_closes_its_connection() -> None:
 
 
 async def test_a_watch_that_cannot_be_opened_for_broken_connections_is_already_ended() -> None:
-    async with against(*[reset() for _ in range(11)]) as (rest, server):
+    async with against(*[scripted.reset() for _ in range(11)]) as (rest, server):
         assert await events_of(rest) == []
         assert len(server.requests) == 11
 
 
 async def test_nobody_there_and_no_permission_are_raised_at_open() -> None:
-    async with against(answer(401)) as (rest, server):
+    async with against(scripted.answer(401)) as (rest, server):
         with pytest.raises(Unauthorized):
             await events_of(rest)
-    async with RestClient(ClientConfig(server.url), clock=HastyClock()) as rest:
+    async with RestClient(ClientConfig(server.url), clock=scripted.HastyClock()) as rest:
         with pytest.raises(ConnectionRefused):
             await events_of(rest)
 
@@ -249,7 +239,10 @@ async def test_nobody_there_and_no_permission_are_raised_at_open() -> None:
 async def test_headers_that_never_come_end_at_the_deadline_and_are_tried_again() -> None:
     clock = VirtualClock()
     async with (
-        against(hang(), stream([line("ADDED", "a")]), clock=clock) as (rest, server),
+        against(scripted.hang(), scripted.stream([line("ADDED", "a")]), clock=clock) as (
+            rest,
+            server,
+        ),
         asyncio.TaskGroup() as tasks,
     ):
         watching = tasks.create_task(events_of(rest))
@@ -260,6 +253,6 @@ async def test_headers_that_never_come_end_at_the_deadline_and_are_tried_again()
 
 
 async def test_api_errors_of_a_watch_are_of_the_known_tree() -> None:
-    async with against(answer(500, b"oops", "text/plain")) as (rest, _):
+    async with against(scripted.answer(500, b"oops", "text/plain")) as (rest, _):
         with pytest.raises(ApiError, match="oops"):
             await events_of(rest)

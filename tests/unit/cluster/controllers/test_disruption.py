@@ -8,15 +8,7 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
-from proreus.cluster.controllers.disruption.decisions import (
-    Need,
-    counts_controllers,
-    disrupted,
-    failed_status,
-    need,
-    selects,
-    status_of,
-)
+from proreus.cluster.controllers.disruption import decisions
 
 NOW = 1_767_225_600.0
 
@@ -46,24 +38,24 @@ def pod(name: str, *, ready: bool = True, going: bool = False) -> KubeObject:
     ],
 )
 def test_so_many_must_stay_healthy(spec: dict[str, Any], expected: int, desired: int) -> None:
-    assert need(budget(**spec), expected) == Need(expected, desired)
+    assert decisions.need(budget(**spec), expected) == decisions.Need(expected, desired)
 
 
 def test_shares_are_of_what_controllers_want() -> None:
-    assert counts_controllers(budget(maxUnavailable=1))
-    assert counts_controllers(budget(minAvailable="50%"))
-    assert not counts_controllers(budget(minAvailable=1))
+    assert decisions.counts_controllers(budget(maxUnavailable=1))
+    assert decisions.counts_controllers(budget(minAvailable="50%"))
+    assert not decisions.counts_controllers(budget(minAvailable=1))
 
 
 def test_an_empty_selector_means_all_and_none_means_none() -> None:
-    assert selects(budget(selector={}), pod("a"))
-    assert not selects(budget(), pod("a"))
-    assert not selects(budget(selector={"matchLabels": {"app": "db"}}), pod("a"))
+    assert decisions.selects(budget(selector={}), pod("a"))
+    assert not decisions.selects(budget(), pod("a"))
+    assert not decisions.selects(budget(selector={"matchLabels": {"app": "db"}}), pod("a"))
 
 
 def test_only_healthy_pods_that_nobody_was_promised_may_go() -> None:
     pods = [pod("a"), pod("b"), pod("c", ready=False), pod("d", going=True), pod("e")]
-    status = status_of(budget(), pods, Need(5, 1), {"e": format_time(NOW)}, NOW)
+    status = decisions.status_of(budget(), pods, decisions.Need(5, 1), {"e": format_time(NOW)}, NOW)
 
     assert (status["currentHealthy"], status["disruptionsAllowed"]) == (2, 1)
     assert status["disruptedPods"] == {"e": format_time(NOW)}
@@ -73,7 +65,12 @@ def test_only_healthy_pods_that_nobody_was_promised_may_go() -> None:
 
 
 def test_where_nothing_is_expected_nothing_may_go() -> None:
-    assert status_of(budget(), [pod("a")], Need(0, 0), {}, NOW)["disruptionsAllowed"] == 0
+    assert (
+        decisions.status_of(budget(), [pod("a")], decisions.Need(0, 0), {}, NOW)[
+            "disruptionsAllowed"
+        ]
+        == 0
+    )
 
 
 def test_an_eviction_is_remembered_until_its_pod_goes_or_for_two_minutes() -> None:
@@ -85,12 +82,14 @@ def test_an_eviction_is_remembered_until_its_pod_goes_or_for_two_minutes() -> No
     }
     pods = [pod("fresh"), pod("late"), pod("going", going=True)]
 
-    found = disrupted(budget({"disruptedPods": noted}), pods, NOW)
+    found = decisions.disrupted(budget({"disruptedPods": noted}), pods, NOW)
 
     assert (list(found.waiting), found.overdue, found.again_s) == (["fresh"], ("late",), 100)
 
 
 def test_when_nobody_knows_how_many_there_should_be_nothing_may_go() -> None:
-    status = failed_status(budget({"disruptionsAllowed": 3, "currentHealthy": 4}), "why", NOW)
+    status = decisions.failed_status(
+        budget({"disruptionsAllowed": 3, "currentHealthy": 4}), "why", NOW
+    )
     assert (status["disruptionsAllowed"], status["currentHealthy"]) == (0, 4)
     assert status["conditions"][0]["reason"] == "SyncFailed"

@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 
 from proreus.api.finalizers import FOREGROUND, ORPHAN
 from proreus.client.discovery.api_resource import ApiResource
-from proreus.cluster.controllers.garbage_collector.decisions import (
-    DeleteObject,
-    DropOwners,
-    Keep,
-    LookUp,
-    Orphan,
-    Owners,
-    RemoveFinalizer,
-    decide_by_owners,
-    next_step,
-)
+from proreus.cluster.controllers.garbage_collector import decisions
 from proreus.cluster.controllers.garbage_collector.graph import (
     Graph,
     Node,
@@ -79,16 +69,16 @@ class World:
         self.waiting.update(self.graph.remove(uid) if node is None else self.graph.put(node))
 
     def _attend(self, uid: str) -> None:
-        match next_step(self.graph, uid):
-            case Keep():
+        match decisions.next_step(self.graph, uid):
+            case decisions.Keep():
                 return
-            case LookUp():
+            case decisions.LookUp():
                 self._decide_live(uid)
-            case Orphan(dependents):
+            case decisions.Orphan(dependents):
                 for one in dependents:
                     self._remove_owner_references(one.uid, frozenset({uid}))
                 self._remove_finalizer(uid, ORPHAN)
-            case RemoveFinalizer(finalizer):
+            case decisions.RemoveFinalizer(finalizer):
                 self._remove_finalizer(uid, finalizer)
             case step:
                 assert_never(step)
@@ -100,13 +90,17 @@ class World:
         known = {owner.uid: self.graph.get(owner.uid) for owner in node.owners}
         lost = {one for one, found in known.items() if found is None and one not in self.live}
         waits = {one for one, found in known.items() if found and found.waits_for_dependents}
-        owners = Owners(frozenset(known.keys() - waits - lost), frozenset(lost), frozenset(waits))
-        match decide_by_owners(owners, node.finalizers, lambda: bool(self.graph.dependents(uid))):
-            case Keep():
+        owners = decisions.Owners(
+            frozenset(known.keys() - waits - lost), frozenset(lost), frozenset(waits)
+        )
+        match decisions.decide_by_owners(
+            owners, node.finalizers, lambda: bool(self.graph.dependents(uid))
+        ):
+            case decisions.Keep():
                 return
-            case DropOwners(uids):
+            case decisions.DropOwners(uids):
                 self._remove_owner_references(uid, uids)
-            case DeleteObject(propagation):
+            case decisions.DeleteObject(propagation):
                 self.delete(uid, propagation)
             case decision:
                 assert_never(decision)
@@ -238,4 +232,4 @@ def test_a_reference_from_another_namespace_means_nothing_that_exists() -> None:
 
     assert graph.put(Node(MAPS, "mine", "child", "child", (reference,))) == []
     assert graph.put(Node(MAPS, "theirs", "child", "stray", (reference,))) == ["stray"]
-    assert next_step(graph, "stray") == LookUp()
+    assert decisions.next_step(graph, "stray") == decisions.LookUp()

@@ -8,15 +8,7 @@ import pytest
 
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
-from proreus.cluster.controllers.stateful_set import claims
-from proreus.cluster.controllers.stateful_set.decisions import (
-    Plan,
-    StatefulSetState,
-    is_below_partition,
-    members,
-    plan,
-    status_of,
-)
+from proreus.cluster.controllers.stateful_set import claims, decisions
 from proreus.cluster.controllers.stateful_set.identity import (
     claims_for,
     ordinal_of,
@@ -56,12 +48,12 @@ def pod(
     return KubeObject.from_dict({"metadata": metadata, "status": status})
 
 
-def state(wish: KubeObject, *pods: KubeObject) -> StatefulSetState:
-    return StatefulSetState(wish, members(wish, pods), "new", NOW)
+def state(wish: KubeObject, *pods: KubeObject) -> decisions.StatefulSetState:
+    return decisions.StatefulSetState(wish, decisions.members(wish, pods), "new", NOW)
 
 
-def decided(wish: KubeObject, *pods: KubeObject) -> Plan:
-    return plan(state(wish, *pods))
+def decided(wish: KubeObject, *pods: KubeObject) -> decisions.Plan:
+    return decisions.plan(state(wish, *pods))
 
 
 def numbers(pods: tuple[KubeObject, ...]) -> list[str]:
@@ -77,54 +69,54 @@ def rolling(**rest: Any) -> dict[str, Any]:
 
 def test_pods_are_created_one_after_the_other() -> None:
     wish = stateful_set(3)
-    assert decided(wish) == Plan(create=(0,))
-    assert decided(wish, pod(0)) == Plan(create=(1,))
-    assert decided(wish, pod(0), pod(1), pod(2)) == Plan()
+    assert decided(wish) == decisions.Plan(create=(0,))
+    assert decided(wish, pod(0)) == decisions.Plan(create=(1,))
+    assert decided(wish, pod(0), pod(1), pod(2)) == decisions.Plan()
 
 
 @pytest.mark.parametrize(
     "first", [pod(0, "Pending"), pod(0, ready_s=None), pod(0, going=True)], ids=repr
 )
 def test_a_pod_that_is_not_available_holds_up_the_next(first: KubeObject) -> None:
-    assert decided(stateful_set(3), first) == Plan()
+    assert decided(stateful_set(3), first) == decisions.Plan()
 
 
 def test_a_pod_must_have_been_ready_for_long_enough_before_the_next_begins() -> None:
     wish = stateful_set(2, minReadySeconds=30)
-    assert decided(wish, pod(0, ready_s=29)) == Plan()
-    assert decided(wish, pod(0, ready_s=30)) == Plan(create=(1,))
+    assert decided(wish, pod(0, ready_s=29)) == decisions.Plan()
+    assert decided(wish, pod(0, ready_s=30)) == decisions.Plan(create=(1,))
 
 
 def test_a_gap_is_filled_before_anything_else_happens() -> None:
-    assert decided(stateful_set(2), pod(1, revision="old"), pod(2)) == Plan(create=(0,))
+    assert decided(stateful_set(2), pod(1, revision="old"), pod(2)) == decisions.Plan(create=(0,))
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 def test_a_pod_that_ended_is_deleted_to_be_made_again(phase: str) -> None:
     assert numbers(decided(stateful_set(2), pod(0, phase), pod(1)).recreate) == ["0"]
-    assert decided(stateful_set(2), pod(0, phase, going=True), pod(1)) == Plan()
+    assert decided(stateful_set(2), pod(0, phase, going=True), pod(1)) == decisions.Plan()
 
 
 def test_pods_are_scaled_away_from_the_highest_one_at_a_time() -> None:
     wish = stateful_set(1)
     assert numbers(decided(wish, pod(0), pod(1), pod(2)).delete) == ["2"]
-    assert decided(wish, pod(0), pod(1), pod(2, going=True)) == Plan()
+    assert decided(wish, pod(0), pod(1), pod(2, going=True)) == decisions.Plan()
     assert numbers(decided(wish, pod(0), pod(1)).delete) == ["1"]
 
 
 def test_scaling_down_waits_for_every_pod_that_stays() -> None:
-    assert decided(stateful_set(1), pod(0, ready_s=None), pod(1)) == Plan()
+    assert decided(stateful_set(1), pod(0, ready_s=None), pod(1)) == decisions.Plan()
 
 
 def test_of_condemned_pods_only_a_single_broken_one_goes_out_of_turn() -> None:
     broken = pod(3, ready_s=None)
     assert numbers(decided(stateful_set(1), pod(0), pod(2), broken).delete) == ["3"]
-    assert decided(stateful_set(1), pod(0), pod(2, ready_s=None), broken) == Plan()
+    assert decided(stateful_set(1), pod(0), pod(2, ready_s=None), broken) == decisions.Plan()
 
 
 def test_numbers_may_begin_anywhere() -> None:
     wish = stateful_set(2, ordinals={"start": 5})
-    assert decided(wish) == Plan(create=(5,))
+    assert decided(wish) == decisions.Plan(create=(5,))
     assert numbers(decided(wish, pod(5), pod(6), pod(0)).delete) == ["0"]
 
 
@@ -151,7 +143,7 @@ def test_an_update_renews_the_highest_pod_and_waits_for_it() -> None:
     wish = stateful_set(3, **rolling())
     old = [pod(n, revision="old") for n in range(3)]
     assert numbers(decided(wish, *old).delete) == ["2"]
-    assert decided(wish, old[0], old[1], pod(2, ready_s=None)) == Plan()
+    assert decided(wish, old[0], old[1], pod(2, ready_s=None)) == decisions.Plan()
     assert numbers(decided(wish, old[0], old[1], pod(2)).delete) == ["1"]
 
 
@@ -159,8 +151,8 @@ def test_pods_below_the_partition_stay_and_are_made_again_as_they_were() -> None
     wish = stateful_set(3, **rolling(partition=2))
     old = [pod(n, revision="old") for n in range(3)]
     assert numbers(decided(wish, *old).delete) == ["2"]
-    assert decided(wish, old[0], old[1], pod(2)) == Plan()
-    assert [is_below_partition(wish, n) for n in range(3)] == [True, True, False]
+    assert decided(wish, old[0], old[1], pod(2)) == decisions.Plan()
+    assert [decisions.is_below_partition(wish, n) for n in range(3)] == [True, True, False]
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(2, 2), ("50%", 2), ("70%", 3), ("1%", 1)])
@@ -175,13 +167,13 @@ def test_pods_that_are_down_use_up_the_room_and_are_renewed_for_free() -> None:
     wish = stateful_set(4, podManagementPolicy="Parallel", **rolling(maxUnavailable=1))
     old = [pod(n, revision="old", ready_s=None if n == 1 else 60) for n in range(4)]
     assert numbers(decided(wish, *old).delete) == ["1"]
-    assert decided(wish, old[0], pod(1, ready_s=None), old[2], old[3]) == Plan()
+    assert decided(wish, old[0], pod(1, ready_s=None), old[2], old[3]) == decisions.Plan()
 
 
 def test_on_delete_leaves_pods_alone_until_they_are_deleted() -> None:
     wish = stateful_set(1, updateStrategy=ON_DELETE)
-    assert decided(wish, pod(0, revision="old")) == Plan()
-    assert not is_below_partition(wish, 0)
+    assert decided(wish, pod(0, revision="old")) == decisions.Plan()
+    assert not decisions.is_below_partition(wish, 0)
 
 
 # Identity
@@ -256,8 +248,8 @@ def test_a_claim_is_owned_by_what_it_shall_go_with(
 
 def test_the_current_revision_changes_when_all_pods_have() -> None:
     wish = stateful_set(2, **rolling())
-    half = status_of(state(wish, pod(0, revision="old"), pod(1)), "old", 0)
-    whole = status_of(state(wish, pod(0), pod(1)), "old", 0)
+    half = decisions.status_of(state(wish, pod(0, revision="old"), pod(1)), "old", 0)
+    whole = decisions.status_of(state(wish, pod(0), pod(1)), "old", 0)
 
     assert (half["currentRevision"], half["currentReplicas"], half["updatedReplicas"]) == (
         "old", 1, 1,
@@ -269,5 +261,5 @@ def test_the_current_revision_changes_when_all_pods_have() -> None:
 
 def test_ready_is_not_yet_available() -> None:
     wish = stateful_set(2, minReadySeconds=30)
-    status = status_of(state(wish, pod(0, ready_s=29), pod(1)), "new", 0)
+    status = decisions.status_of(state(wish, pod(0, ready_s=29), pod(1)), "new", 0)
     assert (status["readyReplicas"], status["availableReplicas"]) == (2, 1)

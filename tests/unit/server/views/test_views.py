@@ -9,19 +9,8 @@ import pytest
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.wire import json, protobuf, splice
+from proreus.server import views
 from proreus.server.resource import CustomVersion
-from proreus.server.views import (
-    ConvertedView,
-    IncludeObject,
-    JsonView,
-    MetadataView,
-    ProtobufView,
-    ResponseView,
-    TableView,
-    indented,
-    to_protobuf,
-    to_yaml,
-)
 from proreus.server.views.json_view import stored_size
 from proreus.server.views.list_encodings import json_pieces
 from proreus.server.views.zero_values import zero_body
@@ -35,15 +24,19 @@ B = cached("b", 8, {"data": {}})
 GONE = {"kind": "Status", "code": 410}
 
 
-def table(include: IncludeObject = IncludeObject.METADATA, version: str = "v1") -> TableView:
-    view = JsonView(CONFIG_MAPS)
-    return TableView(CONFIG_MAPS.printer, view, StandingClock(), include=include, version=version)
+def table(
+    include: views.IncludeObject = views.IncludeObject.METADATA, version: str = "v1"
+) -> views.TableView:
+    view = views.JsonView(CONFIG_MAPS)
+    return views.TableView(
+        CONFIG_MAPS.printer, view, StandingClock(), include=include, version=version
+    )
 
 
-ALL_VIEWS = [JsonView(CONFIG_MAPS), MetadataView(), table()]
+ALL_VIEWS = [views.JsonView(CONFIG_MAPS), views.MetadataView(), table()]
 
 
-def listed_by(view: ResponseView, listing: ListResult, *, continue_token: str = "") -> bytes:
+def listed_by(view: views.ResponseView, listing: ListResult, *, continue_token: str = "") -> bytes:
     return b"".join(json_pieces(view.parts(listing, continue_token=continue_token)))
 
 
@@ -54,21 +47,21 @@ def decoded(body: bytes) -> Any:
 
 
 def test_a_json_event_is_the_object_with_its_kind() -> None:
-    assert decoded(JsonView(CONFIG_MAPS).event("MODIFIED", A)) == {
+    assert decoded(views.JsonView(CONFIG_MAPS).event("MODIFIED", A)) == {
         "type": "MODIFIED",
         "object": {"kind": "ConfigMap", "apiVersion": "v1", **splice.decode_item(A.item)},
     }
 
 
 def test_an_object_of_a_group_names_it() -> None:
-    view = JsonView(resource("deployments", "apps"))
+    view = views.JsonView(resource("deployments", "apps"))
     assert decoded(view.object(cached("d", 3)))["apiVersion"] == "apps/v1"
 
 
 @pytest.mark.parametrize("is_custom", [False, True])
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 128, 200])
 def test_a_list_in_pieces_is_the_list(count: int, is_custom: bool) -> None:
-    view = JsonView(replace(CONFIG_MAPS, custom=CustomVersion() if is_custom else None))
+    view = views.JsonView(replace(CONFIG_MAPS, custom=CustomVersion() if is_custom else None))
     listing = ListResult([(A, B)[n % 2] for n in range(count)], 9)
 
     size, pieces = view.listing_pieces(listing, stored_size(listing.objects), continue_token="more")
@@ -79,7 +72,7 @@ def test_a_list_in_pieces_is_the_list(count: int, is_custom: bool) -> None:
 
 
 def test_list_items_have_no_kind_unless_the_kind_is_custom() -> None:
-    plain = decoded(listed_by(JsonView(CONFIG_MAPS), ListResult([A, B], 9)))
+    plain = decoded(listed_by(views.JsonView(CONFIG_MAPS), ListResult([A, B], 9)))
     assert plain == {
         "kind": "ConfigMapList",
         "apiVersion": "v1",
@@ -87,14 +80,16 @@ def test_list_items_have_no_kind_unless_the_kind_is_custom() -> None:
         "items": [splice.decode_item(A.item), splice.decode_item(B.item)],
     }
     custom = decoded(
-        listed_by(JsonView(replace(CONFIG_MAPS, custom=CustomVersion())), ListResult([A, B], 9))
+        listed_by(
+            views.JsonView(replace(CONFIG_MAPS, custom=CustomVersion())), ListResult([A, B], 9)
+        )
     )
     assert [item["kind"] for item in custom["items"]] == ["ConfigMap", "ConfigMap"]
 
 
 @pytest.mark.parametrize("objects", [[], [A], [A, B], [A, B, A]], ids=len)
 def test_a_list_has_all_its_items_in_order(objects: list[Any]) -> None:
-    body = decoded(listed_by(JsonView(CONFIG_MAPS), ListResult(objects, 9)))
+    body = decoded(listed_by(views.JsonView(CONFIG_MAPS), ListResult(objects, 9)))
     assert body["items"] == [splice.decode_item(obj.item) for obj in objects]
 
 
@@ -115,7 +110,7 @@ def test_an_error_is_the_status_itself(view: Any) -> None:
 
 
 def test_a_bookmark_of_a_typed_kind_shows_its_zero_fields() -> None:
-    assert decoded(JsonView(PODS).bookmark(5, initial_events_end=False)) == {
+    assert decoded(views.JsonView(PODS).bookmark(5, initial_events_end=False)) == {
         "type": "BOOKMARK",
         "object": {
             "kind": "Pod",
@@ -126,11 +121,11 @@ def test_a_bookmark_of_a_typed_kind_shows_its_zero_fields() -> None:
         },
     }
     definitions = resource("customresourcedefinitions", "apiextensions.k8s.io")
-    assert b'"versions":null}' in JsonView(definitions).bookmark(5, initial_events_end=False)
+    assert b'"versions":null}' in views.JsonView(definitions).bookmark(5, initial_events_end=False)
 
 
 def test_the_bookmark_that_ends_initial_events_is_marked() -> None:
-    body = decoded(JsonView(CONFIG_MAPS).bookmark(5, initial_events_end=True))
+    body = decoded(views.JsonView(CONFIG_MAPS).bookmark(5, initial_events_end=True))
     assert body["object"]["metadata"] == {
         "resourceVersion": "5",
         "annotations": {"k8s.io/initial-events-end": "true"},
@@ -143,7 +138,7 @@ def test_a_kind_without_zero_fields_has_none() -> None:
 
 
 def test_metadata_is_cut_out_of_the_object() -> None:
-    assert decoded(MetadataView().object(A)) == {
+    assert decoded(views.MetadataView().object(A)) == {
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": splice.decode_item(A.item)["metadata"],
@@ -151,9 +146,9 @@ def test_metadata_is_cut_out_of_the_object() -> None:
 
 
 def test_a_metadata_list_of_nothing_has_null_items() -> None:
-    empty = decoded(listed_by(MetadataView("v1beta1"), ListResult([], 9)))
+    empty = decoded(listed_by(views.MetadataView("v1beta1"), ListResult([], 9)))
     assert empty["items"] is None
-    full = decoded(listed_by(MetadataView("v1beta1"), ListResult([A, B], 9)))
+    full = decoded(listed_by(views.MetadataView("v1beta1"), ListResult([A, B], 9)))
     assert [item["apiVersion"] for item in full["items"]] == ["meta.k8s.io/v1beta1"] * 2
 
 
@@ -171,7 +166,7 @@ def test_only_the_first_table_of_a_stream_defines_the_columns() -> None:
 
 
 def test_a_table_bookmark_has_a_row_of_nothing() -> None:
-    view = table(IncludeObject.NONE)
+    view = table(views.IncludeObject.NONE)
     marked = decoded(view.bookmark(5, initial_events_end=True))["object"]
     assert marked["rows"][0]["cells"] == ["", 0, "<unknown>"]
     assert marked["rows"][0]["object"]["metadata"]["annotations"]
@@ -185,15 +180,15 @@ def test_a_table_bookmark_has_a_row_of_nothing() -> None:
 def test_rows_carry_nothing_metadata_or_the_object() -> None:
     rows = {
         include: decoded(listed_by(table(include), ListResult([A], 9)))["rows"][0]["object"]
-        for include in IncludeObject
+        for include in views.IncludeObject
     }
-    assert rows[IncludeObject.NONE] is None
-    assert rows[IncludeObject.METADATA]["kind"] == "PartialObjectMetadata"
-    assert rows[IncludeObject.OBJECT]["data"] == {"k": "v"}
+    assert rows[views.IncludeObject.NONE] is None
+    assert rows[views.IncludeObject.METADATA]["kind"] == "PartialObjectMetadata"
+    assert rows[views.IncludeObject.OBJECT]["data"] == {"k": "v"}
 
 
-@pytest.mark.parametrize("include", IncludeObject)
-def test_a_decoded_document_makes_the_same_table(include: IncludeObject) -> None:
+@pytest.mark.parametrize("include", views.IncludeObject)
+def test_a_decoded_document_makes_the_same_table(include: views.IncludeObject) -> None:
     view = table(include)
     document = {"kind": "ConfigMap", "apiVersion": "v1", **splice.decode_item(A.item)}
     assert decoded(view.document(document)) == decoded(view.object(A))
@@ -201,26 +196,26 @@ def test_a_decoded_document_makes_the_same_table(include: IncludeObject) -> None
 
 def test_a_review_shows_no_metadata_where_it_has_none() -> None:
     review = {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1"}
-    assert decoded(MetadataView().document(review))["metadata"] == {}
-    assert decoded(JsonView(CONFIG_MAPS).document(review)) == review
+    assert decoded(views.MetadataView().document(review))["metadata"] == {}
+    assert decoded(views.JsonView(CONFIG_MAPS).document(review)) == review
 
 
 def test_a_table_of_no_rows_is_an_empty_list_or_null_for_definitions() -> None:
     assert decoded(listed_by(table(), ListResult([], 9)))["rows"] == []
     definitions = resource("customresourcedefinitions", "apiextensions.k8s.io")
-    view = TableView(definitions.printer, JsonView(definitions), StandingClock())
+    view = views.TableView(definitions.printer, views.JsonView(definitions), StandingClock())
     assert decoded(listed_by(view, ListResult([], 9)))["rows"] is None
 
 
 def test_equal_views_are_equal_and_different_ones_are_not() -> None:
-    pairs = [(JsonView(CONFIG_MAPS), JsonView(CONFIG_MAPS)), (table(), table())]
+    pairs = [(views.JsonView(CONFIG_MAPS), views.JsonView(CONFIG_MAPS)), (table(), table())]
     for one, other in pairs:
         assert one == other
         assert hash(one) == hash(other)
-    assert JsonView(CONFIG_MAPS) != JsonView(PODS)
-    assert table() != table(IncludeObject.NONE)
+    assert views.JsonView(CONFIG_MAPS) != views.JsonView(PODS)
+    assert table() != table(views.IncludeObject.NONE)
     assert table() != table(version="v1beta1")
-    assert MetadataView() != MetadataView("v1beta1")
+    assert views.MetadataView() != views.MetadataView("v1beta1")
     assert len({*ALL_VIEWS, *ALL_VIEWS}) == len(ALL_VIEWS)
 
 
@@ -232,7 +227,7 @@ def swapped(obj: dict[str, Any], to: GroupVersionKind) -> dict[str, Any]:
 
 def test_a_resource_stored_in_another_version_is_converted() -> None:
     scalers = resource("horizontalpodautoscalers", "autoscaling", "v1")
-    view = ConvertedView(scalers, JsonView(scalers), swapped)
+    view = views.ConvertedView(scalers, views.JsonView(scalers), swapped)
     scaler = cached("h", 4, {"spec": {"new": True}})
     event = decoded(view.event("ADDED", scaler))["object"]
     assert (event["apiVersion"], event["spec"]) == ("autoscaling/v1", {"old": True})
@@ -240,32 +235,34 @@ def test_a_resource_stored_in_another_version_is_converted() -> None:
     assert decoded(view.object(scaler)) == event
     listed = decoded(listed_by(view, ListResult([scaler], 9), continue_token="t"))
     assert listed["items"][0]["spec"] == {"old": True}
-    rows = TableView(scalers.printer, view, StandingClock(), include=IncludeObject.OBJECT)
+    rows = views.TableView(
+        scalers.printer, view, StandingClock(), include=views.IncludeObject.OBJECT
+    )
     assert decoded(rows.object(scaler))["rows"][0]["object"] == event
-    assert view == ConvertedView(scalers, JsonView(scalers), swapped)
+    assert view == views.ConvertedView(scalers, views.JsonView(scalers), swapped)
 
 
 def test_answers_can_be_indented_or_written_as_yaml() -> None:
-    body = JsonView(CONFIG_MAPS).object(A)
-    assert indented(body).startswith(b'{\n  "kind": "ConfigMap"')
-    assert not indented(body).endswith(b"\n")
-    assert to_yaml(body).startswith(b"apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n")
+    body = views.JsonView(CONFIG_MAPS).object(A)
+    assert views.indented(body).startswith(b'{\n  "kind": "ConfigMap"')
+    assert not views.indented(body).endswith(b"\n")
+    assert views.to_yaml(body).startswith(b"apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n")
 
 
 def test_protobuf_says_what_the_json_view_says() -> None:
-    whole = JsonView(CONFIG_MAPS)
-    view = ProtobufView(whole)
-    assert protobuf.decode(to_protobuf(whole.object(A))) == decoded(whole.object(A))
-    assert protobuf.decode(to_protobuf(whole.document(GONE)))["code"] == 410
-    metadata = ProtobufView(MetadataView())
-    rendered = MetadataView().object(A)
-    assert protobuf.decode(to_protobuf(rendered)) == decoded(rendered)
-    assert view == ProtobufView(whole)
+    whole = views.JsonView(CONFIG_MAPS)
+    view = views.ProtobufView(whole)
+    assert protobuf.decode(views.to_protobuf(whole.object(A))) == decoded(whole.object(A))
+    assert protobuf.decode(views.to_protobuf(whole.document(GONE)))["code"] == 410
+    metadata = views.ProtobufView(views.MetadataView())
+    rendered = views.MetadataView().object(A)
+    assert protobuf.decode(views.to_protobuf(rendered)) == decoded(rendered)
+    assert view == views.ProtobufView(whole)
     assert len({view, metadata, whole}) == 3
 
 
 def test_protobuf_frames_carry_their_length() -> None:
-    view = ProtobufView(JsonView(CONFIG_MAPS))
+    view = views.ProtobufView(views.JsonView(CONFIG_MAPS))
     frames = {
         "ADDED": view.event("ADDED", A),
         "BOOKMARK": view.bookmark(5, initial_events_end=True),
@@ -278,5 +275,5 @@ def test_protobuf_frames_carry_their_length() -> None:
 
 
 def test_discovery_of_the_core_group_is_a_document_of_version_one() -> None:
-    body = to_protobuf(b'{"kind":"APIVersions","versions":["v1"]}')
+    body = views.to_protobuf(b'{"kind":"APIVersions","versions":["v1"]}')
     assert protobuf.decode(body) == {"kind": "APIVersions", "apiVersion": "v1", "versions": ["v1"]}
