@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from proreus.net.client.transport import TransportFactory
 
 
 class ConfigError(Exception):
@@ -89,6 +93,7 @@ class ClientConfig:
     """Everything a client needs. ``host`` is the server's URL; a path in it is kept as a prefix.
 
     ``timeout_s`` bounds each request with its answer, never a watch. ``rate_limit`` None: none.
+    ``transport``: what requests are sent by instead of sockets, to a server in the same process.
     """
 
     host: str
@@ -103,3 +108,4 @@ class ClientConfig:
     timeout_s: float | None = 60.0
     rate_limit: RateLimit | None = field(default_factory=RateLimit)
     cache_dir: Path | None = None  # of discovery; None: where kubectl keeps it
+    transport: TransportFactory | None = field(default=None, repr=False, compare=False)

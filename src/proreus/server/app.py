@@ -110,7 +110,7 @@ class ApiServer:
     async def _start(self, ending: AsyncExitStack) -> None:
         parts, config, clock, metrics = self.parts, self.config, self.clock, self.metrics
         start = ending.enter_async_context
-        offload = parts.offload = await start(open_offload())
+        offload = parts.offload = await start(open_offload(has_threads=config.has_threads))
         parts.auditor = await start(open_audit(config, metrics, clock, offload))
         storage = parts.storage = await start(
             open_storage(

@@ -52,6 +52,7 @@ class ServerConfig:
     authorization_webhook: WebhookFlags | None = None  # of the mode Webhook
     authorization_config: Path | None = None  # says which authorizers there are instead
     proxy_client: PairFiles | None = None  # towards aggregated servers; None: one of its own
+    has_threads: bool = True  # False: all work is done on the loop, for tests on virtual time
 
     def __post_init__(self) -> None:
         self._check_authorization()

@@ -30,11 +30,14 @@ _RETRY_AFTER_S = 1
 
 
 class Lane:
-    """Threads for one sort of work; they start with the first job."""
+    """Threads for one sort of work; they start with the first job. Without any it runs on the
+    loop: for tests on virtual time, beside which no thread may be at work."""
 
     def __init__(self, name: str, threads: int, queued_max: int = _QUEUED_MAX) -> None:
         self._name = name
-        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
+        self._threads = (
+            ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name) if threads else None
+        )
         self._jobs_max = threads + queued_max
         self._jobs = 0
         self._counting = threading.Lock()  # jobs end in their thread
@@ -45,6 +48,8 @@ class Lane:
         Raises what the work raises, and TooManyRequests if too much of it waits. Work whose caller
         gives up is not begun any more; what has begun still ends.
         """
+        if self._threads is None:
+            return work()
         with self._counting:
             if self._jobs >= self._jobs_max:
                 raise TooManyRequests.of(
@@ -67,7 +72,8 @@ class Lane:
 
     def close(self) -> None:
         """Cancel what has not begun and wait for the rest."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        if self._threads is not None:
+            self._threads.shutdown(wait=True, cancel_futures=True)
 
     def __repr__(self) -> str:
         return f"<Lane {self._name}: {self._jobs} jobs>"
@@ -96,17 +102,18 @@ class NeedsThread(Generic[T]):
 class Offload:
     """``turns`` for slices on the loop; a lane for what cannot be cut into slices."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_threads: bool = True) -> None:
+        few, several = (1, 2) if has_threads else (0, 0)
         self.turns = Turns()
-        self.queries = Lane("queries", 1)
-        self.bodies = Lane("bodies", 1)
-        self.answers = Lane("answers", 1)
-        self.compression = Lane("compression", 2)
-        self.definitions = Lane("definitions", 1)  # custom ones: large schemas, rules to compile
-        self.custom_objects = Lane("custom objects", 1)  # rules and patterns that take long
-        self.expressions = Lane("expressions", 1)  # of admission, those that take long
-        self.audit = Lane("audit", 1)  # the disk of the log
-        self.configuration = Lane("configuration", 1)  # files that changed, keys to be made
+        self.queries = Lane("queries", few)
+        self.bodies = Lane("bodies", few)
+        self.answers = Lane("answers", few)
+        self.compression = Lane("compression", several)
+        self.definitions = Lane("definitions", few)  # custom ones: large schemas, rules to compile
+        self.custom_objects = Lane("custom objects", few)  # rules and patterns that take long
+        self.expressions = Lane("expressions", few)  # of admission, those that take long
+        self.audit = Lane("audit", few)  # the disk of the log
+        self.configuration = Lane("configuration", few)  # files that changed, keys to be made
 
     def is_busy(self) -> bool:
         """Whether a thread is at work, or has work waiting."""
@@ -131,8 +138,11 @@ class Offload:
 
 
 @asynccontextmanager
-async def open_offload() -> AsyncIterator[Offload]:
-    offload = Offload()
+async def open_offload(*, has_threads: bool = True) -> AsyncIterator[Offload]:
+    offload = Offload(has_threads=has_threads)
+    if not has_threads:
+        yield offload
+        return
     try:
         yield offload
     finally:

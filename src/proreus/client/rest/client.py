@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from proreus.client.client_config import ClientConfig
     from proreus.client.credentials import Credential, CredentialSource
     from proreus.client.rest.connection import Connected
-    from proreus.net.client.http_client import ByteStream, HttpResponse
+    from proreus.net.client.http_client import HttpResponse
+    from proreus.net.client.transport import AnswerStream
     from proreus.net.client.websocket import ClientWebSocket
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ class RestClient:
             return decoder.result()
 
     @contextlib.asynccontextmanager
-    async def open_stream(self, request: RestRequest, mode: Mode) -> AsyncIterator[ByteStream]:
+    async def open_stream(self, request: RestRequest, mode: Mode) -> AsyncIterator[AnswerStream]:
         """A successful answer left open; only its opening is repeated and has a deadline."""
         if mode is not Mode.WATCH:
             await self._wait_turn()
@@ -212,7 +213,7 @@ class RestClient:
         self._note(connected, response)
         return response
 
-    async def _open(self, request: RestRequest, opened: contextlib.AsyncExitStack) -> ByteStream:
+    async def _open(self, request: RestRequest, opened: contextlib.AsyncExitStack) -> AnswerStream:
         connected = await self._connections.current()
         url = self._url(request)
         headers = self._headers_of(request, connected.credential)
@@ -241,7 +242,7 @@ class RestClient:
                 duration_s=self.clock.monotonic() - started,
             )
 
-    async def _failure_of(self, request: RestRequest, stream: ByteStream) -> ApiError:
+    async def _failure_of(self, request: RestRequest, stream: AnswerStream) -> ApiError:
         url = self._url(request)
         try:
             async with deadline(self.clock, self.config.timeout_s):
@@ -250,7 +251,7 @@ class RestClient:
             body = b""  # the code alone says enough
         return failure(request.method, url, stream.status, stream.headers, body)
 
-    def _note(self, connected: Connected, answer: HttpResponse | ByteStream) -> None:
+    def _note(self, connected: Connected, answer: HttpResponse | AnswerStream) -> None:
         if answer.status == 401:
             self._connections.refused(connected.credential)
         for text in warnings_in(answer.headers.all("Warning")):

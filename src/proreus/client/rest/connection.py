@@ -24,14 +24,14 @@ from proreus.client.fence import may_write
 from proreus.net.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from proreus.net.client.http_client import HttpClient
+    from proreus.net.client.transport import Transport
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
     """A pool to send on and the credential to send along."""
 
-    http: HttpClient
+    http: Transport
     credential: Credential
 
 
@@ -49,7 +49,7 @@ class Connections:
         is_secure = config.host.startswith("https:")
         self._tls = TlsIdentity(config.tls, clock) if is_secure else None
         self._context: ssl.SSLContext | None = None
-        self._http: HttpClient | None = None
+        self._http: Transport | None = None
         self._is_closed = False
 
     async def current(self) -> Connected:
@@ -72,18 +72,17 @@ class Connections:
         if self._http is not None:
             await self._http.close()
 
-    def _make(self, context: ssl.SSLContext | None) -> HttpClient:
+    def _make(self, context: ssl.SSLContext | None) -> Transport:
         # Imported at the first request: the library takes longer to load than all of the client.
         from proreus.net.client.connectors import Route
         from proreus.net.client.http_client import HttpClient
 
         host = urlsplit(self._config.host).hostname or ""
-        return HttpClient(
-            Route(
-                ssl=context,
-                server_hostname=self._config.tls.server_name,
-                proxy=self._proxy,
-                compressed=not self._config.disable_compression and not is_loopback(host),
-                permit=may_write,
-            )
+        route = Route(
+            ssl=context,
+            server_hostname=self._config.tls.server_name,
+            proxy=self._proxy,
+            compressed=not self._config.disable_compression and not is_loopback(host),
+            permit=may_write,
         )
+        return (self._config.transport or HttpClient)(route)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -21,15 +22,25 @@ def program_name() -> str:
 
 
 def default_user_agent() -> str:
-    import platform  # these two are slow to import
-    from importlib.metadata import PackageNotFoundError, version
+    own, machine = _own_version(), _machine()
+    return f"{program_name()}/{own} ({sys.platform}/{machine}) proreus/{own}"
+
+
+@lru_cache(maxsize=1)
+def _own_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # slow to import, and to ask
 
     try:
-        own = version("proreus")
+        return version("proreus")
     except PackageNotFoundError:
-        own = "unknown"
-    machine = _ARCHITECTURES.get(platform.machine(), platform.machine() or "unknown")
-    return f"{program_name()}/{own} ({sys.platform}/{machine}) proreus/{own}"
+        return "unknown"
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    import platform  # slow to import
+
+    return _ARCHITECTURES.get(platform.machine(), platform.machine() or "unknown")
 
 
 def impersonation_headers(who: Impersonation | None) -> dict[str, str | list[str]]:

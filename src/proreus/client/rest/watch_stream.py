@@ -28,7 +28,7 @@ from proreus.client.rest.retry import Mode, is_retryable
 from proreus.net.client.transport_error import StreamSilent, TransportError
 
 if TYPE_CHECKING:
-    from proreus.net.client.http_client import ByteStream
+    from proreus.net.client.transport import AnswerStream
 
 # A server ends the watch at its timeout; one that has not by then is not there.
 _END_LATE_S = 10.0
@@ -40,7 +40,7 @@ class WatchStream:
 
     def __init__(
         self,
-        stream: ByteStream,
+        stream: AnswerStream,
         url: str,
         clock: Clock,
         *,

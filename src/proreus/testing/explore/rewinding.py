@@ -1,0 +1,33 @@
+"""The state of a server set back to what it was, and with it the time of day of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proreus.server.insides import Insides
+from proreus.server.storage.memory import StoreCheckpoint
+from proreus.testing.explore.virtual_loop import LoopClock
+
+_PAUSE_S = 0.001  # of virtual time: all that follows the server's objects has run
+
+
+class Rewinding:
+    """``mark`` a state once, ``rewind`` to it as often as you like: same objects, same revisions."""
+
+    def __init__(self, insides: Insides, clocks: Sequence[LoopClock]) -> None:
+        self._insides = insides
+        self._clocks = clocks
+        self._marked: StoreCheckpoint | None = None
+        self._now_s = 0.0
+
+    async def mark(self) -> None:
+        await self._clocks[0].sleep(_PAUSE_S)
+        self._marked = await self._insides.checkpoint()
+        self._now_s = self._clocks[0].now()
+
+    async def rewind(self) -> None:
+        assert self._marked is not None, "a state was marked"
+        await self._insides.restore(self._marked)
+        for clock in self._clocks:
+            clock.set_calendar(self._now_s)
+        await self._clocks[0].sleep(_PAUSE_S)
