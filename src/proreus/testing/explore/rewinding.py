@@ -12,7 +12,7 @@ _PAUSE_S = 0.001  # of virtual time: all that follows the server's objects has r
 
 
 class Rewinding:
-    """``mark`` a state once, ``rewind`` to it as often as you like: same objects, same revisions."""
+    """``mark`` a state once, ``rewind`` to it often: same objects, same revisions."""
 
     def __init__(self, insides: Insides, clocks: Sequence[LoopClock]) -> None:
         self._insides = insides
