@@ -17,6 +17,7 @@ from proreus.client import Client, load_config
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from tests.documentation.blocks import blocks_of
 from tests.kubectl import needs_kubectl
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
@@ -56,7 +57,7 @@ async def test_teams_do_what_they_like_in_their_namespace_and_nothing_elsewhere(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KUBECACHEDIR", str(tmp_path))
     page = PAGE.read_text().partition("## Running it for several people")[2].partition("\n## ")[0]
-    lines = [line.strip() for line in page.splitlines() if line.startswith("    ")]
+    lines = [line for block in blocks_of("", page) for line in block.text.split("\n") if line]
     first = lines.index("export KUBECONFIG=data/kubeconfig")
     data = tmp_path / "data"
     config = ServerConfig(

@@ -4,6 +4,7 @@ A block's language says how it is run. ``title="name"`` makes it a file that the
 comment on the line above says what is special about it, and is not shown:
 
     <!-- not run: REASON -->         counted and justified by test_pages.py
+    <!-- configuration -->           read by the server's parser of such files
     <!-- in another terminal -->     runs beside the rest; what is printed is compared in the end
     <!-- in that terminal, again --> the last one is ended as by Ctrl-C before
     <!-- after Ctrl-C -->            the same, and this block runs in the shell
@@ -25,6 +26,7 @@ TITLE = re.compile(r'title="(?P<title>[^"]+)"')
 NOT_RUN = "not run: "
 ELSEWHERE = "in another terminal"
 AGAIN = "in that terminal, again"
+CONFIGURATION = "configuration"
 AFTER_CTRL_C = "after Ctrl-C"
 
 
@@ -46,6 +48,15 @@ class Block:
     @property
     def why_not_run(self) -> str:
         return self.comment.removeprefix(NOT_RUN) if self.comment.startswith(NOT_RUN) else ""
+
+    @property
+    def is_configuration(self) -> bool:
+        """A file that the server is started with: read by its parser instead of being run."""
+        return self.comment == CONFIGURATION
+
+    @property
+    def is_skipped(self) -> bool:
+        return bool(self.why_not_run) or self.is_configuration
 
     @property
     def is_elsewhere(self) -> bool:
