@@ -1,4 +1,4 @@
-"""Tasks that are in the middle of something which would not end by itself."""
+"""Tasks that are cancelled together: streams and the like, which would not end by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two strengths of an affinity, as pods name them."""
+"""The two kinds of affinity terms: required and preferred ones."""
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -1,4 +1,4 @@
-"""What a server makes of itself when it starts, keeps while it runs, and whether it does.
+"""Objects that a server creates at its start, the parts that keep them, and their health checks.
 
 ``make_objects`` is for the time before the watch caches, which begin with what it writes: so a new
 server's first events are its users'. ``checks`` says of each thing that kube-apiserver does after

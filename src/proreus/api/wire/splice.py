@@ -1,4 +1,4 @@
-"""An object's bytes, and the heads that turn them into what is sent (design, "Bytes first").
+"""An object's bytes, and the heads that turn them into what is sent (ARCHITECTURE, "Bytes first").
 
     stored   {"metadata":{"name":"a",…},"data":…}                      what storage keeps
     item     "metadata":{"resourceVersion":"7","name":"a",…},"data":…}  what the cache keeps

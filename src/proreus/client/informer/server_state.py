@@ -1,4 +1,4 @@
-"""What the server has now, for a cache that must be known to be as new (``wait_current``).
+"""The server's present state, with which a cache is compared until it is as new (``wait_current``).
 
 A bookmark would say so too, but servers send one a minute. So the collection is listed: its newest
 object and what is missing in it are events that the watch will deliver soon.

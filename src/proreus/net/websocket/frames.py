@@ -1,4 +1,4 @@
-"""A client's WebSocket frames on their way to aiohttp's reader: masked, and none of them long.
+"""Checks a client's WebSocket frames before aiohttp's reader gets them: masked, and not too long.
 
 The reader assembles a message before anybody can take the first byte of it, so a stream would need
 the memory of its longest message at every hop. Clients may send 32 MiB in one; on a stream of bytes

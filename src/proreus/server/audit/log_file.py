@@ -1,4 +1,4 @@
-"""A file that is put aside when it is full, under a name with the time; old ones are removed.
+"""A log file that is rotated: a full one is renamed with the time, and old ones are removed.
 
 The names, and what the three limits mean, are those of kube-apiserver's ``--audit-log-*`` flags:
 ``audit.log`` becomes ``audit-2026-11-17T00-19-05.123.log``. Synchronous: for a thread.

@@ -1,4 +1,4 @@
-"""Connections to the kubelets: the address of a node's, and our client certificate.
+"""Connections to kubelets: the address of a node's kubelet, and our client certificate.
 
 Connections to this server itself are refused, and redirects are not followed: both would let the
 author of a Node send requests on the server's behalf to where no kubelet is.

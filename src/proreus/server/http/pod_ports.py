@@ -1,4 +1,4 @@
-"""A port of a pod as a socket: the kubelet's port-forward, with one end of a pair put before it.
+"""A port of a pod as a socket: one end of a pair, whose other end is the kubelet's port-forward.
 
 The addresses of pods are the cluster's own and may mean nothing on the machine this server runs on;
 their kubelet can always reach them.

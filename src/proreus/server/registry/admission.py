@@ -1,4 +1,4 @@
-"""What a write is asked before it happens: plugins, each with a mutating or a validating half.
+"""Admission of a write: plugins, each with a mutating half, a validating half or both.
 
 A verb runs the mutating halves on the object as the client wants it, then the kind's rules, then
 the validating halves on the object as it will be stored. What is allocated to it in between is

@@ -1,4 +1,4 @@
-"""Objects that a server makes of itself when it starts, such as roles and flow schemas.
+"""Objects that a server creates by itself when it starts, such as roles and flow schemas.
 
 The bytes that are stored of them are always the same but for a uid and the time. So an object goes
 through defaults, validation and field ownership once per process, with marks in their place, and

@@ -1,4 +1,4 @@
-"""What a store answers from memory that is the only writer of its data.
+"""Reads that a store answers from memory, because it is the only writer of its data.
 
 It knows every key and its revisions (``revision_index``) and every recent change (``change_log``)
 without reading values. ``memory`` and ``sqlite`` are such stores; etcd is written by others too.

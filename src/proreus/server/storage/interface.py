@@ -1,8 +1,8 @@
 """The contract of storage: one revisioned, watchable key-value space (server.md §3).
 
 A ``Storage`` holds every object of a server under ``/registry/<resource>/[<namespace>/]<name>``.
-Values are the object's JSON bytes without kind, apiVersion and resourceVersion (design, "Bytes
-first"); storage never looks inside them.
+Values are the object's JSON bytes without kind, apiVersion and resourceVersion ("Bytes first" in
+ARCHITECTURE.md); storage never looks inside them.
 
 One global revision counts writes. Each write takes the next revision; a key's ``revision`` is that
 of its last write. What a caller may rely on (docs/guarantees.md):

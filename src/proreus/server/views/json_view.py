@@ -1,4 +1,4 @@
-"""Objects as they are, in JSON: cached bytes behind a head, never decoded (design, "Bytes first").
+"""Objects as they are, in JSON: cached bytes behind a head, never decoded.
 
 Cost: an event is one join of three pieces (about 0.5 µs), a list one join of all items.
 """

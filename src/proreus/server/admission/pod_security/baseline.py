@@ -1,4 +1,4 @@
-"""The checks of the level baseline: nothing that is known to lead out of a container."""
+"""The checks of the level baseline: no setting that is known to break a container's isolation."""
 
 from __future__ import annotations
 

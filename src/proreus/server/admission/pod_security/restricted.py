@@ -1,4 +1,4 @@
-"""The checks of the level restricted: what hardens a pod must be asked for."""
+"""The checks of the level restricted: a pod must set what hardens it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One served version of a kind whose versions a webhook converts (``registry.versions``).
+"""One served version of a kind whose versions a webhook converts (``resource.versions``).
 
 An object is converted when it is first needed in this version, once for all: what came out is
 kept for that state of the object, up to a number of bytes. It is brought up to date in the version
@@ -56,7 +56,7 @@ class ConvertedKind:
 
 
 class WebhookVersions:
-    """Implements ``registry.versions.Versions``."""
+    """Implements ``resource.versions.Versions``."""
 
     def __init__(self, version: str, kind: ConvertedKind, read: ReadFields) -> None:
         """``read``: the values of the fields this version selects by."""

@@ -1,4 +1,4 @@
-"""Whether the user may do this. Behind it, the request is only a matter of the resource."""
+"""Whether the user may do what the request asks for, as the server's authorizers decide."""
 
 from __future__ import annotations
 

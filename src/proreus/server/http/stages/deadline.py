@@ -1,4 +1,4 @@
-"""A request has so much time, and may ask for less; streams have as much as they like.
+"""Every request has a deadline, and may ask for an earlier one; long-running requests have none.
 
 Deadlines are checked once a second for all requests, instead of by a timer for each: a request that
 is answered in time, as nearly all are, pays for a dictionary entry. A server that nobody asks
