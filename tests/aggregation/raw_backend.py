@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
 
 import trustme
+
+from tests.connections import serving_connections
 
 Answer = Callable[["Asked"], Awaitable[None]]
 HOST = "widgets.default.svc"
@@ -57,30 +59,8 @@ class RawBackend:
     async def running(self, port: int = 0, host: str = "127.0.0.1") -> AsyncIterator[RawBackend]:
         context = SSLContext(PROTOCOL_TLS_SERVER)
         self.authority.issue_cert(HOST).configure_cert(context)
-        serving: set[asyncio.Task[None]] = set()
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            serving.add(task)
-            try:
-                with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                    await self._serve(reader, writer)
-            finally:
-                serving.discard(task)
-                writer.transport.abort()
-                with suppress(OSError):
-                    await writer.wait_closed()
-
-        server = await asyncio.start_server(serve, host, port, ssl=context)
-        self.port = server.sockets[0].getsockname()[1]
-        try:
+        async with serving_connections(self._serve, host, port, tls=context) as self.port:
             yield self
-        finally:
-            server.close()
-            for task in list(serving):
-                task.cancel()
-            await asyncio.gather(*serving, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,14 @@ from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.testing.server import RunningServer, running_server
 from proreus.testing.virtual_clock import VirtualClock
 from tests.robustness.wire import ask
+from tests.unit.server.authn import issuer as issuers
 from tests.unit.server.authn.issuer import TestIssuer
 
 REVIEW = "/apis/authentication.k8s.io/v1/tokenreviews"
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
 
-@pytest.fixture
-async def issuer() -> AsyncIterator[TestIssuer]:
-    async with TestIssuer().running() as running:
-        assert isinstance(running, TestIssuer)
-        running.publish()
-        yield running
+issuer = issuers.issuer
 
 
 class World:

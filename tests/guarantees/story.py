@@ -8,7 +8,7 @@ on what really happened.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import assert_never
@@ -375,6 +375,12 @@ class Story:
         if self.storage.is_broken:
             await self.cluster.clock.advance(0.2)
         await asyncio.sleep(0.0005)
+
+    def expectations(self) -> Iterator[tuple[Stream, list[Expected]]]:
+        """The streams that were not refused, each with all that it should receive to the end."""
+        for stream in self.streams:
+            if stream.began_after is not None and not stream.error:
+                yield stream, list(self.model.events(stream.began_after, stream.select.wants))
 
     def _stream(self, at: int) -> Stream:
         return self.streams[at % len(self.streams)]

@@ -63,6 +63,19 @@ class Stage:
         changes = await changes_since(everywhere, self.start, marker.resource_version)
         return [one for one in changes if all(pod.namespace != MARKERS for pod in one if pod)]
 
+    async def alive_over_time(
+        self, alive: dict[str, KubeObject]
+    ) -> AsyncIterator[dict[str, KubeObject]]:
+        """The pods that are not being deleted, by name, after each change since then; ``alive`` are
+        those of the beginning, and is kept up to date."""
+        for old, new in await self.history():
+            seen = new or old
+            assert seen is not None
+            alive.pop(seen.name, None)
+            if new is not None and not new.metadata.deletionTimestamp:
+                alive[new.name] = new
+            yield alive
+
     async def play(self, pod: KubeObject) -> None:
         """Let a new pod run and be ready, and a deleted one go."""
         if not self.plays:

@@ -50,14 +50,9 @@ async def test_a_rollout_survives_the_death_of_its_controllers(stage: Stage) -> 
                     and status_of(it).get("availableReplicas") == REPLICAS,
                 )  # fmt: skip
 
-    for old, new in await stage.history():
-        seen = new or old
-        assert seen is not None
-        state.pop(seen.name, None)
-        if new is not None and not new.metadata.deletionTimestamp:
-            state[new.name] = new
-        assert sum(is_ready(pod) for pod in state.values()) >= LEAST
-        assert len(state) <= MOST
+    async for alive in stage.alive_over_time(state):
+        assert sum(is_ready(pod) for pod in alive.values()) >= LEAST
+        assert len(alive) <= MOST
     left = await stage.active()
     assert len(left) == REPLICAS
     assert {pod.spec.containers[0].image for pod in left} == {"web:2"}

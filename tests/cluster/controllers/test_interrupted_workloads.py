@@ -67,11 +67,6 @@ async def test_an_update_of_a_stateful_set_goes_on_where_it_was(stage: Stage) ->
         async with background(run_controllers(stage.client, SystemClock(), controllers=some)):
             await stage.wait(sets, "db", reached(updatedReplicas=goal, readyReplicas=5))
 
-    for old, new in await stage.history():
-        seen = new or old
-        assert seen is not None
-        state.pop(seen.name, None)
-        if new is not None and not new.metadata.deletionTimestamp:
-            state[new.name] = new
-        assert sum(is_ready(pod) for pod in state.values()) >= 4
+    async for alive in stage.alive_over_time(state):
+        assert sum(is_ready(pod) for pod in alive.values()) >= 4
     assert {pod.spec.containers[0].image for pod in state.values()} == {"db:2"}

@@ -202,15 +202,7 @@ async def test_an_answer_that_was_lost_costs_no_pod_too_many_or_too_few(
     await sets.set_scale("web", 3)
     await stage.wait(sets, "web", has_available(3))
 
-    alive: dict[str, KubeObject] = {}
-    least = most = 0
-    for old, new in await stage.history():
-        pod = new or old
-        assert pod is not None
-        alive.pop(pod.uid, None)
-        if new is not None and not new.metadata.deletionTimestamp:
-            alive[new.uid] = new
-        most = max(most, len(alive))
-        least = min(least or len(alive), len(alive)) if most == 5 else 0
-    assert (most, least, len(alive)) == (5, 3, 3)
+    counts = [len(alive) async for alive in stage.alive_over_time({})]
+    most, least = max(counts), min(counts[counts.index(5) :])
+    assert (most, least, counts[-1]) == (5, 3, 3)
     assert lost["POST"] >= 3

@@ -104,6 +104,12 @@ class Scene:
         with contextlib.suppress(NotFound):
             await self.writer.core_v1.configmaps("default").delete(name)
 
+    async def cut_off(self) -> None:
+        """The informer reaches nobody any more, until ``proxy.listen``."""
+        await self.proxy.refuse()
+        self.proxy.cut()
+        self.meddler.cut()
+
     async def churn(self, changes: int = 30) -> None:
         """Write and delete at random."""
         for _ in range(changes):

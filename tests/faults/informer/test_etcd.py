@@ -40,9 +40,7 @@ async def test_history_compacted_away_while_the_informer_was_cut_off(
     stage: Scene, etcd: EtcdCluster
 ) -> None:
     """Guarantee: eventually equal"""
-    await stage.proxy.refuse()
-    stage.proxy.cut()
-    stage.meddler.cut()
+    await stage.cut_off()
     await stage.churn(40)
     found = json.loads(await asyncio.to_thread(etcd.etcdctl, "get", "x", "-w", "json"))
     await asyncio.to_thread(etcd.etcdctl, "compact", str(found["header"]["revision"]))

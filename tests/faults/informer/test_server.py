@@ -22,9 +22,7 @@ async def test_a_server_that_restarted_and_forgot_the_history_in_between(
     """Guarantee: eventually equal. The informer is cut off, the collection changes, the server
     restarts with a short memory: resuming meets 410, and the relist finds deletions."""
     monkeypatch.setattr("proreus.server.parts._REMEMBERED", 5)
-    await stage.proxy.refuse()
-    stage.proxy.cut()
-    stage.meddler.cut()
+    await stage.cut_off()
     await stage.churn(60)
     await stage.delete("object-0")
     await stage.stop_server()
@@ -38,9 +36,7 @@ async def test_a_server_that_restarted_and_forgot_the_history_in_between(
 
 async def test_a_server_that_restarted_and_remembers_what_was_not_sent(stage: Scene) -> None:
     """Guarantee: resumable"""
-    await stage.proxy.refuse()
-    stage.proxy.cut()
-    stage.meddler.cut()
+    await stage.cut_off()
     await stage.churn(60)
     await stage.delete("object-0")
     await stage.stop_server()

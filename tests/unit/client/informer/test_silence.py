@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -31,12 +33,11 @@ async def wait_heard(informer: SharedInformer) -> None:
             await asyncio.sleep(0.001)
 
 
-@pytest.mark.parametrize("silence_max_s", [30, 90, 600])
-async def test_a_silent_watch_is_replaced_after_the_configured_time(silence_max_s: float) -> None:
-    clock = VirtualClock()
-    config = ReflectorConfig(
-        stream_lists=False, silence_max_s=silence_max_s, watch_timeout_min_s=3600
-    )
+@contextlib.asynccontextmanager
+async def informing(
+    config: ReflectorConfig, clock: VirtualClock
+) -> AsyncIterator[tuple[SharedInformer, ScriptedServer]]:
+    """An informer that has heard of its server once, after which the server is silent."""
     async with (
         ScriptedServer([list_or_hang], repeats=True).running() as server,
         Client(ClientConfig(server.url), clock=clock) as client,
@@ -45,6 +46,16 @@ async def test_a_silent_watch_is_replaced_after_the_configured_time(silence_max_
         pods = informers.informer("pods")
         informers.start()
         await wait_heard(pods)
+        yield pods, server
+
+
+@pytest.mark.parametrize("silence_max_s", [30, 90, 600])
+async def test_a_silent_watch_is_replaced_after_the_configured_time(silence_max_s: float) -> None:
+    clock = VirtualClock()
+    config = ReflectorConfig(
+        stream_lists=False, silence_max_s=silence_max_s, watch_timeout_min_s=3600
+    )
+    async with informing(config, clock) as (pods, server):
         await clock.advance(silence_max_s - 1)
         early = dict(pods.status().reconnect_causes)
         await clock.advance(2)
@@ -59,14 +70,7 @@ async def test_a_watch_may_end_as_late_as_configured() -> None:
     config = ReflectorConfig(
         stream_lists=False, silence_max_s=3600, watch_timeout_min_s=10, overtime_s=300
     )
-    async with (
-        ScriptedServer([list_or_hang], repeats=True).running() as server,
-        Client(ClientConfig(server.url), clock=clock) as client,
-        SharedInformerFactory(client, config=config, clock=clock) as informers,
-    ):
-        pods = informers.informer("pods")
-        informers.start()
-        await wait_heard(pods)
+    async with informing(config, clock) as (pods, _):
         await clock.advance(300)
 
         assert pods.status().reconnect_causes == {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 
@@ -55,3 +57,11 @@ def signature(key: PrivateKey, message: bytes, algorithm: str) -> bytes:
     if algorithm.startswith("PS"):
         return key.sign(message, padding.PSS(padding.MGF1(used), used.digest_size), used)
     return key.sign(message, padding.PKCS1v15(), used)
+
+
+@pytest.fixture
+async def issuer() -> AsyncIterator[TestIssuer]:
+    async with TestIssuer().running() as running:
+        assert isinstance(running, TestIssuer)
+        running.publish()
+        yield running

@@ -25,6 +25,7 @@ from proreus.server.authn.token_check import Rejected
 from proreus.server.offload import INLINE
 from proreus.server.registry.user import User
 from proreus.testing.virtual_clock import VirtualClock
+from tests.unit.server.authn import issuer as issuers
 from tests.unit.server.authn.issuer import KEYS, RSA_KEY, WELL_KNOWN, TestIssuer
 
 JANE = User("oidc:jane")
@@ -65,12 +66,7 @@ class World:
                 await self.clock.advance(1)
 
 
-@pytest.fixture
-async def issuer() -> AsyncIterator[TestIssuer]:
-    async with TestIssuer().running() as running:
-        assert isinstance(running, TestIssuer)
-        running.publish()
-        yield running
+issuer = issuers.issuer
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from typing import Any
 import trustme
 
 from proreus.api.wire import json
+from tests.connections import serving_connections
 
 Json = dict[str, Any]
 Decide = Callable[[Json], Json]
@@ -96,25 +97,5 @@ async def webhook_server() -> AsyncIterator[WebhookServer]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority().issue_cert("127.0.0.1").configure_cert(context)
     webhook = WebhookServer()
-    connections: set[asyncio.Task[None]] = set()
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        connections.add(task)
-        try:
-            await webhook.serve(reader, writer)
-        except asyncio.CancelledError:
-            writer.transport.abort()
-        finally:
-            connections.discard(task)
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context, limit=1 << 22)
-    webhook.port = server.sockets[0].getsockname()[1]
-    try:
+    async with serving_connections(webhook.serve, tls=context) as webhook.port:
         yield webhook
-    finally:
-        server.close()
-        for task in list(connections):
-            task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
