@@ -19,8 +19,8 @@ from proreus.api.object import KubeObject
 class WriteObserver(Protocol):
     """What it is called for has happened already; it must not raise."""
 
-    def wrote(self, resource: GroupResource, written: KubeObject) -> None:
-        """``written`` is the new state."""
+    def wrote(self, resource: GroupResource, written: KubeObject, verb: str) -> None:
+        """``written`` is the new state, ``verb`` Kubernetes' word for what was asked."""
         ...
 
     def deleted(self, resource: GroupResource, key: str, uid: str) -> None:

@@ -117,8 +117,11 @@ def _load_alone(load: Callable[[], _Run]) -> _Run:
         return load()
 
 
-async def run_component(part: Component, config: ClientConfig, clock: Clock) -> None:
-    """Until cancelled, whatever happens to the part or to the server."""
+async def run_component(
+    part: Component, config: ClientConfig, clock: Clock, *, reports_activity: bool = False
+) -> None:
+    """Until cancelled, whatever happens to the part or to the server. ``reports_activity``: to the
+    server's debug pages, what its informers and controllers do."""
     # A part is trusted to know its own pace; the limit is for people's programs.
     own = replace(config, rate_limit=None, user_agent=f"proreus-{part.name}")
 
@@ -127,7 +130,13 @@ async def run_component(part: Component, config: ClientConfig, clock: Clock) -> 
         from proreus.cluster.leader_election import note_warning
 
         async with Client(own, clock=clock, on_warning=note_warning) as client:
-            await part.run(client)
+            if not reports_activity:
+                await part.run(client)
+                return
+            from proreus.client.activity_report import reported
+
+            async with reported(client, part.user or part.name, clock):
+                await part.run(client)
 
     backoff = Backoff(clock, initial_s=_RESTART_S, cap_s=_RESTART_MAX_S)
     await supervise(part.name, run, clock=clock, backoff=backoff, died=_died)

@@ -34,6 +34,7 @@ from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
 from proreus.server.fairness.fairness import Fairness
 from proreus.server.fairness.metrics import FairnessMetrics
 from proreus.server.http.body import ObjectDecoder
+from proreus.server.http.client_reports import ClientReports
 from proreus.server.http.debug.pages import DebugPages
 from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.documents import Documents
@@ -54,6 +55,7 @@ from proreus.server.http.seats import Limits
 from proreus.server.http.services import Services
 from proreus.server.http.stages.deadline import Deadlines
 from proreus.server.http.stages.shutdown import Shutdown
+from proreus.server.http.watch_metrics import WatchMetrics
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Offload
 from proreus.server.opening import make_admission, make_authentication, make_credentials
@@ -235,6 +237,8 @@ class Parts:
 
     @cached_property
     def services(self) -> Services:
+        watches, reports = OpenWatches(), ClientReports()
+        self.metrics.register(WatchMetrics(watches, self.collections, self.storage, reports))
         return Services(
             clock=self.clock,
             catalog=self.catalog,
@@ -249,7 +253,8 @@ class Parts:
             kubelets=self.kubelets,
             remotes=self.aggregation.remotes,
             offload=self.offload,
-            open_watches=OpenWatches(),
+            open_watches=watches,
+            client_reports=reports,
             rendering=Rendering(self.offload, self.clock),
             wrap_sink=self.instruments.wrap_sink,
         )

@@ -57,6 +57,16 @@ def test_a_pod_that_fits_nowhere_says_so(kubectl: Kubectl) -> None:
     kubectl("delete", "pod", "picky", "--timeout=60s")
 
 
+def test_the_dashboard_is_served_and_every_part_reports_to_its_debug_pages(
+    kubectl: Kubectl,
+) -> None:
+    assert "<!doctype html>" in kubectl("get", "--raw", "/dashboard/")
+
+    users = ("system:kube-controller-manager", "system:kube-scheduler", "system:node:node-2")
+    clients = ("get", "--raw", "/debug/listwatch/clients")
+    kubectl.until(lambda said: all(f'"user":"{user}"' in said for user in users), *clients)
+
+
 def test_a_second_start_finds_everything(tmp_path: Path) -> None:
     with running_server(tmp_path, command="up") as cluster:
         kubectl = kubectl_of(cluster)

@@ -11,6 +11,7 @@ import click
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
+from proreus.api.json_types import JsonObject
 from proreus.api.status import AlreadyExists
 from proreus.cli.annotations import described_annotations
 from proreus.cli.controller_options import controller_options
@@ -38,6 +39,22 @@ from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.server.credentials import tls_folder
 
+_REPORTERS = "proreus:client-reports"
+_REPORTING_ROLE: JsonObject = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": _REPORTERS},
+    "rules": [{"nonResourceURLs": ["/debug/listwatch/clients"], "verbs": ["post"]}],
+}
+_REPORTING_BINDING: JsonObject = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRoleBinding",
+    "metadata": {"name": _REPORTERS},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": _REPORTERS},
+    "subjects": [
+        {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}
+    ],
+}
 _PARTS = ("controllers", "scheduler", "kubelet")
 
 
@@ -109,7 +126,10 @@ async def run_cluster(
         assert config.data_dir is not None, "it has a default"
         authority = CertificateAuthority.of(tls_folder(config.data_dir))
         identities = PartIdentities(server.url, authority)
-        async with background(*(_run_part(part, identities, clock) for part in parts)):
+        if has_dashboard:
+            await _let_parts_report(load_config(config.kubeconfig))
+        running = (_run_part(part, identities, clock, has_dashboard) for part in parts)
+        async with background(*running):
             if any(part.name == "controllers" for part in parts):
                 await _make_first_account(load_config(config.kubeconfig))
             ready = _ready(server, parts, runtime)
@@ -141,6 +161,19 @@ async def _make_first_account(found: ClientConfig) -> None:
             await client.core_v1.serviceaccounts("default").create(account)
 
 
-async def _run_part(part: Component, identities: PartIdentities, clock: Clock) -> None:
+async def _let_parts_report(found: ClientConfig) -> None:
+    """To the debug pages, what their informers and controllers do (docs/debug.md)."""
+    async with Client(found) as client:
+        for resource, made in (
+            (client.rbac_v1.clusterroles, _REPORTING_ROLE),
+            (client.rbac_v1.clusterrolebindings, _REPORTING_BINDING),
+        ):
+            with suppress(AlreadyExists):
+                await resource.create(made)
+
+
+async def _run_part(
+    part: Component, identities: PartIdentities, clock: Clock, reports_activity: bool
+) -> None:
     own = await asyncio.to_thread(identities.config, part, clock.now())
-    await run_component(part, own, clock)
+    await run_component(part, own, clock, reports_activity=reports_activity)

@@ -21,9 +21,12 @@ from typing import Any, Generic
 from proreus.aio.clock import deadline
 from proreus.aio.gate import Gate
 from proreus.aio.tasks import raise_if_cancelled
+from proreus.api.json_types import JsonObject
 from proreus.api.object_type import AnyValue
+from proreus.client.activity import signed_on
+from proreus.client.controller.ended_reconcile import EndedReconcile
 from proreus.client.controller.failure_log import Entry, FailureLog
-from proreus.client.controller.own_writes import OwnWrites
+from proreus.client.controller.own_writes import KeyWrites, OwnWrites
 from proreus.client.controller.predicates import Predicate
 from proreus.client.controller.reconciler import Reconcile, Request, Result, Source, TerminalError
 from proreus.client.controller.sources import Watch, owner_keys
@@ -104,6 +107,8 @@ class Controller(Generic[AnyValue]):
         # Compared with None: an empty queue is false.
         self.queue = RateLimitedQueue[str](self.name, clock=self._clock) if queue is None else queue
         self.outcomes: Counter[ReconcileOutcome] = Counter()
+        self.last: EndedReconcile | None = None
+        self.last_writing: EndedReconcile | None = None  # of those that wrote
         self._failure_log = FailureLog()
         self._working = Gate()
         self._has_run = False
@@ -134,6 +139,10 @@ class Controller(Generic[AnyValue]):
                 f"the controller {self.name} runs already, or has run; make a new one"
             )
         self._has_run = True
+        with signed_on(self, "controllers"):
+            await self._run()
+
+    async def _run(self) -> None:
         handlers = [(watch.informer, self._listen(watch)) for watch in self._watches]
         try:
             with SyncReport(f"controller {self.name}", self.informers, self._clock):
@@ -190,16 +199,25 @@ class Controller(Generic[AnyValue]):
                 return
             try:
                 if not self._is_stopping:
-                    self.outcomes[await self._process(key)] += 1
+                    await self._reconcile_once(key)
             finally:
                 self.queue.done(key)
 
-    async def _process(self, key: str) -> ReconcileOutcome:
+    async def _reconcile_once(self, key: str) -> None:
+        writes, began_at = self.own_writes.of(key), self._clock.monotonic()
+        outcome = await self._process(key, writes)
+        self.outcomes[outcome] += 1
+        took_s = self._clock.monotonic() - began_at
+        self.last = EndedReconcile(key, took_s, outcome.value, writes.noted)
+        if writes.noted:
+            self.last_writing = self.last
+
+    async def _process(self, key: str, writes: KeyWrites) -> ReconcileOutcome:
         """One reconcile, and what follows from its answer."""
         queue = self.queue
         attempt = queue.failures(key)
         try:
-            result = await self._call(key, attempt) or Result()
+            result = await self._call(key, attempt, writes) or Result()
         except TerminalError as error:
             self._log("reconcile failed for good", key, error, self._failure_log.ended(key, error))
             queue.forget(key)
@@ -214,14 +232,14 @@ class Controller(Generic[AnyValue]):
         queue.add_after(key, result.requeue_after_s)
         return ReconcileOutcome.REQUEUE_AFTER
 
-    async def _call(self, key: str, attempt: int) -> Result | None:
+    async def _call(self, key: str, attempt: int, writes: KeyWrites) -> Result | None:
         await self.own_writes.wait_observed(key)
         found = self.primary.indexer.get(key)
         if found is None:
             self.own_writes.forget(key)
         began_at = self._clock.monotonic()
         try:
-            with observed_by(self.own_writes.of(key)):
+            with observed_by(writes):
                 async with deadline(self._clock, self._limits.timeout_s):
                     return await self._reconcile(Request(key, found, attempt, self._source))
         except TimeoutError as late:
@@ -247,6 +265,21 @@ class Controller(Generic[AnyValue]):
                 entry.level, "%s: controller=%s key=%s error=%r", phrase, self.name, key, error,
                 exc_info=error if entry.has_traceback else None,
             )  # fmt: skip
+
+    def describe(self) -> JsonObject:
+        """What it is doing, as the debug pages show it (docs/debug.md)."""
+        last, writing, outcomes = self.last, self.last_writing, self.outcomes
+        return {
+            "name": self.name,
+            "resource": str(self.primary.resource),
+            "queueDepth": len(self.queue),
+            "delayed": self.queue.waiting_count,
+            "active": self.queue.in_work_count,
+            "reconciles": outcomes.total(),
+            "failures": sum(outcomes[how] for how in FAILURES),
+            "lastReconcile": last.describe() if last is not None else None,
+            "lastWriting": writing.describe() if writing is not None else None,
+        }
 
     def __repr__(self) -> str:
         state = "working" if self.is_working else "not working"

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
 from proreus.client.informer import SharedInformer
+
+_NOTED_MAX = 20
 
 
 @dataclass(slots=True)
@@ -27,6 +30,15 @@ class _Pending:
     versions: dict[SharedInformer, int] = field(default_factory=dict)
     deleted: dict[str, tuple[SharedInformer, str]] = field(default_factory=dict)  # by uid
     uncertain: set[SharedInformer] = field(default_factory=set)
+
+
+class NotedWrite(NamedTuple):
+    """For people who ask what a reconcile did. ``version``: the resource version it became."""
+
+    verb: str
+    resource: GroupResource
+    key: str
+    version: str = ""
 
 
 class OwnWrites:
@@ -90,12 +102,14 @@ class OwnWrites:
 
 @dataclass(frozen=True, slots=True)
 class KeyWrites:
-    """A ``write_log.WriteObserver`` for one key."""
+    """A ``write_log.WriteObserver`` for one key. ``noted``: the first writes of a reconcile."""
 
     writes: OwnWrites
     key: str
+    noted: list[NotedWrite] = field(default_factory=list)
 
-    def wrote(self, resource: GroupResource, written: KubeObject) -> None:
+    def wrote(self, resource: GroupResource, written: KubeObject, verb: str) -> None:
+        self._note(NotedWrite(verb, resource, written.key, written.resource_version))
         if not written.resource_version.isdecimal():
             return
         version = int(written.resource_version)
@@ -104,7 +118,12 @@ class KeyWrites:
                 versions = self.writes.pending(self.key).versions
                 versions[informer] = max(version, versions.get(informer, 0))
 
+    def _note(self, write: NotedWrite) -> None:
+        if len(self.noted) < _NOTED_MAX:
+            self.noted.append(write)
+
     def deleted(self, resource: GroupResource, key: str, uid: str) -> None:
+        self._note(NotedWrite("delete", resource, key))
         for informer in self.writes.informers_of(resource):
             self.writes.pending(self.key).deleted[uid] = (informer, key)
 

@@ -169,6 +169,7 @@ class SharedInformerFactory:
                 clock=self._clock,
             )
             found.includes = selection.includes
+            found.namespace = chosen
         elif transform is not None and transform != self._transforms[selection]:
             raise TransformExists(f"the informer of {found.name} has another transform")
         found.ensure_indexes(indexes or {})

@@ -19,9 +19,11 @@ from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.aio.gate import Gate, Waterline
 from proreus.aio.tasks import as_part, supervise
 from proreus.api.group_version import GroupResource
+from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.object_type import Object
 from proreus.api.status import Timeout
+from proreus.client.activity import signed_on
 from proreus.client.informer.delta_fifo import Delta, DeltaFifo, DeltaType
 from proreus.client.informer.handler import (
     Callbacks,
@@ -80,6 +82,7 @@ class SharedInformer(Generic[Object]):
         # Whether a write of an object is certain to be seen here; set by who knows the selection.
         self.includes: Callable[[KubeObject], bool] = _is_never_certain
         self.name = name or str(self.resource)
+        self.namespace = ""  # the one that it is limited to, if there is one
         self.clock = clock or SystemClock()
         self._server_states = ServerStates(list_watch, self.clock)
         self.indexer: Indexer[Object] = Indexer(indexes)
@@ -171,6 +174,23 @@ class SharedInformer(Generic[Object]):
             handlers=tuple(handler.status() for handler in self._handlers),
         )
 
+    def describe(self) -> JsonObject:
+        """What it is doing, as the debug pages show it (docs/debug.md)."""
+        status = self.status()
+        return {
+            "name": status.name,
+            "resource": str(self.resource),
+            "namespace": self.namespace,
+            "phase": status.phase,
+            "synced": status.has_synced,
+            "resourceVersion": status.resource_version,
+            "queueLength": status.queued_deltas,
+            "lagSeconds": status.lag_s,
+            "objects": status.object_count,
+            "lastContactSeconds": status.last_contact_age_s,
+            "handlers": [{"name": one.name, "behind": one.pending} for one in status.handlers],
+        }
+
     # Configuring, before or after start
 
     def add_handler(
@@ -236,21 +256,25 @@ class SharedInformer(Generic[Object]):
         if self._parts is not None:
             raise RuntimeError(f"the informer of {self.name} runs already, or has run")
         try:
-            async with asyncio.TaskGroup() as parts:
-                self._parts = parts
-                for handler in self._handlers:
-                    self._start(handler)
-                await supervise(
-                    f"informer {self.name}",
-                    self._mirror,
-                    clock=self.clock,
-                    backoff=Backoff(self.clock),
-                    died=self._died,
-                )
+            with signed_on(self, "informers"):
+                await self._run()
         finally:
             self._is_stopped = True
             for handler in self._handlers:
                 handler.remove()
+
+    async def _run(self) -> None:
+        async with asyncio.TaskGroup() as parts:
+            self._parts = parts
+            for handler in self._handlers:
+                self._start(handler)
+            await supervise(
+                f"informer {self.name}",
+                self._mirror,
+                clock=self.clock,
+                backoff=Backoff(self.clock),
+                died=self._died,
+            )
 
     def _start(self, handler: Handler) -> None:
         if self._parts is not None:

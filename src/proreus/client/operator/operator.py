@@ -24,7 +24,7 @@ import os
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, Unpack, overload
@@ -40,6 +40,7 @@ from proreus.aio.tasks import background, supervise
 from proreus.api.kinds.classes import KindClass
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
+from proreus.client.activity_report import reported
 from proreus.client.client import Client
 from proreus.client.controller import Controller
 from proreus.client.controller.metrics import ControllerMetrics
@@ -64,8 +65,12 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+def _own_place() -> str:
+    return f"{socket.gethostname()}_{os.getpid()}"
+
+
 def _own_identity() -> str:
-    return f"{socket.gethostname()}_{os.getpid()}_{secrets.token_hex(4)}"
+    return f"{_own_place()}_{secrets.token_hex(4)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +90,9 @@ class Operator:
     ``client``: a client that the caller closes; None: one as ``Client.from_env`` makes it.
     ``namespace``: the one whose objects are worked on; empty: all. ``leader_election`` None: it
     works at once, whoever else does. ``address``: of the endpoint for health and metrics, empty:
-    none. ``grace_s``: what running reconciles have at the end. Custom resources that reconcilers
-    are registered for as classes are defined at the start.
+    none. ``grace_s``: what running reconciles have at the end. ``reports_activity``: tell a proreus
+    server what its informers and controllers do, for its dashboard. Custom resources that
+    reconcilers are registered for as classes are defined at the start.
     """
 
     def __init__(
@@ -98,6 +104,7 @@ class Operator:
         leader_election: LeaderElection | None = LeaderElection(),  # noqa: B008  # immutable
         address: str = ":8080",
         grace_s: float = 30.0,
+        reports_activity: bool = False,
         clock: Clock | None = None,
     ) -> None:
         if address:
@@ -108,6 +115,7 @@ class Operator:
         self._election = leader_election
         self._address = address
         self._grace_s = grace_s
+        self._reports_activity = reports_activity
         self._clock = clock or SystemClock()
         self._registrations: list[Registration[Any]] = []
         self._kinds: list[type[Any]] = []
@@ -195,7 +203,7 @@ class Operator:
             raise ValueError(f"the operator {self.name} has no reconcilers")
         for registration in self._registrations:
             registration.check()
-        async with self._client() as client, self._endpoint():
+        async with self._client() as client, self._endpoint(), self._reported(client):
             await self._define_kinds(client)
             async with SharedInformerFactory(
                 client,
@@ -283,6 +291,11 @@ class Operator:
             return
         async with Client.from_env(clock=self._clock) as client:
             yield client
+
+    def _reported(self, client: Client) -> AbstractAsyncContextManager[None]:
+        if not self._reports_activity:
+            return nullcontext()
+        return reported(client, f"{self.name} {_own_place()}", self._clock)
 
     @asynccontextmanager
     async def _endpoint(self) -> AsyncIterator[None]:

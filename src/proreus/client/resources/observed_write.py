@@ -36,7 +36,7 @@ async def send_observed(
         observer.lost(about)
         return answer
     if answer.kind in (resource.kind, "PartialObjectMetadata") and answer.resource_version:
-        observer.wrote(about, answer)
+        observer.wrote(about, answer, request.verb)
     if request.verb == "delete":
         is_status = answer.kind == "Status"
         known = (answer.get("details") or {}).get("uid") if is_status else answer.uid

@@ -10,6 +10,7 @@ from proreus.server.authn.chain import Authentication
 from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.http.body import ObjectDecoder
+from proreus.server.http.client_reports import ClientReports
 from proreus.server.http.instruments import WrapSink
 from proreus.server.http.kubelets import Kubelets
 from proreus.server.http.open_watches import OpenWatches
@@ -40,6 +41,7 @@ class Services:
     remotes: Remotes
     offload: Offload
     open_watches: OpenWatches
+    client_reports: ClientReports
     rendering: Rendering
     wrap_sink: WrapSink
 

@@ -70,10 +70,10 @@ def test_what_was_deleted_is_left_out_until_the_cache_agrees() -> None:
 async def test_a_key_waits_for_the_newest_of_its_writes_and_for_no_other() -> None:
     clock, writes = VirtualClock(), OwnWrites()
     writes.follow([informer_of_pods(clock)])
-    writes.of(KEY).wrote(PODS, pod("a", 9))
-    writes.of(KEY).wrote(PODS, pod("b", 7))
-    writes.of("default/other").wrote(PODS, pod("c", 12))
-    writes.of(KEY).wrote(GroupResource("", "secrets"), pod("d", 15))
+    writes.of(KEY).wrote(PODS, pod("a", 9), "create")
+    writes.of(KEY).wrote(PODS, pod("b", 7), "update")
+    writes.of("default/other").wrote(PODS, pod("c", 12), "patch")
+    writes.of(KEY).wrote(GroupResource("", "secrets"), pod("d", 15), "create")
 
     assert "has not reached resource version 9" in await outcome(writes, clock)
     writes.forget(KEY)
@@ -156,7 +156,7 @@ async def test_clients_report_what_they_write_and_nothing_that_is_only_tried(
     maps, seen = client.core_v1.configmaps(client.namespace), list[str]()
 
     class Observer:
-        def wrote(self, resource: GroupResource, written: KubeObject) -> None:
+        def wrote(self, resource: GroupResource, written: KubeObject, verb: str) -> None:
             seen.append(f"wrote {resource} {written.name}")
 
         def deleted(self, resource: GroupResource, key: str, uid: str) -> None:
