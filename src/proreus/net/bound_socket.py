@@ -18,6 +18,9 @@ def bound_socket(host: str, port: int) -> socket.socket:
         if family == socket.AF_INET6:
             found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         found.bind((host, port))
+        # Not before a free port was chosen, which might be another's then: its connections inherit
+        # it, and so a server that starts again on this port is not kept out by those that closed.
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     except OSError:
         found.close()
         raise

@@ -53,6 +53,24 @@ async def settle(
         raise StillBusy(_report(why, timeout_s, rest, describe)) from None
 
 
+async def settle_outside(
+    signs_of_life: Callable[[], object],
+    quiet_for: float | str,
+    timeout_s: float,
+    describe: Describe,
+) -> None:
+    """Until ``signs_of_life`` were the same for so long, in real time. Raises StillBusy."""
+    clock = SystemClock()
+    quiet_s, until_s = seconds(quiet_for), clock.monotonic() + timeout_s
+    seen, since_s = signs_of_life(), clock.monotonic()
+    while (now_s := clock.monotonic()) < since_s + quiet_s:
+        if now_s > until_s:
+            raise StillBusy("\n  ".join([f"never quiet for {quiet_s:g} s", *describe()]))
+        await clock.sleep(min(quiet_s, since_s + quiet_s - now_s) / 4)
+        if (found := signs_of_life()) != seen:
+            seen, since_s = found, clock.monotonic()
+
+
 async def _rest_in_real_time(rest: LoopRest, clock: Clock, horizon_s: float) -> None:
     until_s = clock.monotonic() + horizon_s
     while True:

@@ -13,32 +13,28 @@ no others, to see whether a program gets along with those it asks for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
-from proreus.api.selectors.labels import LabelSelector
-from proreus.client import AuthSettings, Client, ClientConfig, TlsSettings
-from proreus.client.client_config import Impersonation
+from proreus.client import Client
 from proreus.client.operator import Operator
-from proreus.client.resources.resource_client import ResourceClient
-from proreus.net.tls.certificate_authority import CertificateAuthority
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
-from proreus.server.credentials import Login, write_kubeconfig
-from proreus.server.http.instruments import Instruments
 from proreus.server.insides import Insides
 from proreus.server.storage.memory import MemoryStorage, StoreCheckpoint
-from proreus.testing.granting import Grant, Rules, binding_of, rules_of
+from proreus.testing.clients import Clients
+from proreus.testing.faults import FaultVerbs
+from proreus.testing.interception import EventHook, Interception, RequestHook, Stop
+from proreus.testing.keeper import Keeper
 from proreus.testing.loop_rest import LoopRest
-from proreus.testing.quiet import HORIZON, TIMEOUT_S, settle
+from proreus.testing.manifests import Manifests, apply_manifests
+from proreus.testing.quiet import HORIZON, TIMEOUT_S, settle, settle_outside
+from proreus.testing.requests import Requests
+from proreus.testing.tcp_proxy import TcpProxy
 from proreus.testing.virtual_clock import VirtualClock
-
-_DAY_S = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,48 +48,43 @@ class Checkpoint:
         return f"<Checkpoint: {self.stored!r}>"
 
 
-class RunningServer:
-    """A server that runs: how to reach it, how to bring it back to an earlier state, and how to
-    wait until nothing happens. ``api`` is the server itself."""
+class RunningServer(Clients, FaultVerbs):
+    """A server that runs. ``Clients``: how to reach it. ``FaultVerbs``: what may go wrong. Here:
+    how to bring it back to an earlier state, and how to wait until nothing happens."""
 
-    def __init__(self, api: ApiServer) -> None:
-        self.api = api
-
-    @property
-    def clock(self) -> Clock:
-        return self.api.clock
+    def __init__(self, keeper: Keeper, interception: Interception) -> None:
+        self._keeper = keeper
+        self.interception = interception
+        super().__init__(keeper.api.token)
 
     @property
-    def url(self) -> str:
-        return self.api.url
+    def api(self) -> ApiServer:
+        """The server itself; another one after a restart."""
+        return self._keeper.api
+
+    # What happens
 
     @property
-    def token(self) -> str:
-        """The administrator's."""
-        return self.api.token
+    def requests(self) -> Requests:
+        """What it was asked: see ``requests``."""
+        return self.interception.requests
 
-    @property
-    def kubeconfig(self) -> Path | None:
-        """For kubectl and other programs; written only if the configuration named a file."""
-        return self.api.config.kubeconfig
+    def intercept(self, hook: RequestHook) -> Stop:
+        """Call ``hook(asked, proceed)`` for every request that was let in; it returns the answer,
+        by ``await proceed()`` or its own, or raises an error of ``api.status`` or
+        ``BreakConnection``. What is returned takes the hook away."""
+        return self.interception.intercept(hook)
 
-    def config(self, token: str = "", *, user_agent: str = "") -> ClientConfig:
-        """How a client reaches it, as the administrator or as whose token it is.
+    def on_watch_event(self, hook: EventHook) -> Stop:
+        """Call ``hook(asked, event)`` for every event before it is sent; it says what becomes of
+        it (``interception.Delivery``), or returns the line to send instead."""
+        return self.interception.on_watch_event(hook)
 
-        Without a rate limit: what a test waits for is its own doing, and on a virtual clock that
-        the test does not advance a limit would hold back requests for ever.
-        """
-        tls, auth = TlsSettings(), AuthSettings(token=token or self.token, over_loopback_http=True)
-        if (files := self.api.credentials.tls) is not None:
-            tls = TlsSettings(ca_file=files.authority.certificate)
-        found = ClientConfig(host=self.url, tls=tls, auth=auth, rate_limit=None)
-        return replace(found, user_agent=user_agent) if user_agent else found
-
-    def client(self, token: str = "", *, user_agent: str = "", **options: Any) -> Client:
-        """A client on the server's clock, unless ``clock`` is another; close it by
-        ``async with``."""
-        config = self.config(token, user_agent=user_agent)
-        return Client(config, **{"clock": self.clock, **options})
+    async def load(self, manifests: Manifests) -> int:
+        """Apply the manifests of a folder, a file, or several, or objects; how many there were.
+        Kinds that they define are served afterwards."""
+        async with self.client() as client:
+            return await apply_manifests(client, manifests)
 
     @asynccontextmanager
     async def running(
@@ -111,10 +102,12 @@ class RunningServer:
                 await self.settle()
                 yield bound
 
+    # State
+
     async def checkpoint(self) -> Checkpoint:
         """The present state, once all that was begun has come to an end. Costs no copy of an
         object. Raises ValueError if the storage is not in memory."""
-        await self._rest()
+        await self._rest_of_loop().wait()
         return Checkpoint(await self._insides().checkpoint(), self.clock.now())
 
     async def restore(self, checkpoint: Checkpoint) -> None:
@@ -123,35 +116,69 @@ class RunningServer:
         await self._insides().restore(checkpoint.stored)
         if isinstance(self.clock, VirtualClock):
             self.clock.set_calendar(checkpoint.now)
-        await self._rest()
+        # Parts of the server follow its objects in tasks of their own.
+        await self._rest_of_loop().wait()
 
     @asynccontextmanager
     async def fork(self) -> AsyncIterator[RunningServer]:
-        """What happens in the body happens to a copy: afterwards the state is what it was before.
-        Forks nest; there is one at a time, since it is the same server."""
+        """What happens in the body happens to a copy: afterwards the state is what it was before,
+        and no fault lasts. Forks nest; there is one at a time, since it is the same server."""
         before = await self.checkpoint()
         try:
             yield self
         finally:
+            self.heal()
             await self.restore(before)
 
-    async def settle(self, horizon: float | str = HORIZON, *, timeout_s: float = TIMEOUT_S) -> None:
-        """Until nothing more happens before ``horizon``: see ``quiet``. Raises StillBusy."""
+    # Quiet and time
+
+    async def settle(
+        self,
+        horizon: float | str = HORIZON,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        quiet_for: float | str = 0.0,
+    ) -> None:
+        """Until nothing more happens before ``horizon``: see ``quiet``. ``quiet_for``: of programs
+        in other processes only what they ask is seen; nothing must come from them for so long, in
+        real time. Raises StillBusy."""
         self._rest_of_loop()
-        await settle(self.clock, horizon=horizon, timeout_s=timeout_s)
+        await settle(
+            self.clock, horizon=horizon, timeout_s=timeout_s, describe=self._describe_requests
+        )
+        if quiet_for:
+            await settle_outside(self._signs_of_life, quiet_for, timeout_s, self._describe_requests)
 
     async def advance(self, duration: float | str) -> None:
         """Move the virtual clock on, for all who share it."""
         if not isinstance(self.clock, VirtualClock):
-            raise ValueError(
-                "only a virtual clock can be moved: running_server(clock=VirtualClock())"
-            )
+            raise ValueError("only a virtual clock can be moved: running_server(clock=…)")
         self._rest_of_loop()
         await self.clock.advance(duration)
 
-    async def _rest(self) -> None:
-        """Parts of the server follow its objects in tasks of their own."""
-        await self._rest_of_loop().wait()
+    # Life and death
+
+    async def stop(self) -> None:
+        """In good order; ``start`` begins again with the same port and data."""
+        await self._keeper.stop()
+
+    async def kill(self) -> None:
+        """At once: connections are reset, nothing is said good-bye to."""
+        await self._keeper.kill()
+
+    async def start(self) -> None:
+        await self._keeper.start()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    def proxy(self) -> AbstractAsyncContextManager[TcpProxy]:
+        """A proxy in front of it that breaks connections on demand: ``async with``. Clients go
+        through it by ``client(through=proxy)`` and ``kubeconfig_as(…, through=proxy)``."""
+        return TcpProxy("127.0.0.1", self.api.parts.http.port, clock=self.clock)
+
+    # How it works
 
     def _insides(self) -> Insides:
         parts = self.api.parts
@@ -162,93 +189,32 @@ class RunningServer:
         rest.others.add(self.api.parts.offload.is_busy)
         return rest
 
-    @asynccontextmanager
-    async def client_as(
-        self,
-        user: str,
-        *,
-        groups: Sequence[str] = (),
-        allow: Rules | None = None,
-        role: str = "",
-        namespace: str = "",
-        **options: Any,
-    ) -> AsyncIterator[Client]:
-        """A client of a user who may do what ``allow`` and the cluster role ``role`` say, in
-        ``namespace`` or everywhere, and what was granted before: see ``granting``. It is the
-        administrator who acts as the user; the user's rights alone count."""
-        await self.grant(user, Grant(allow or {}, role, namespace))
-        acting = replace(self.config(), impersonate=Impersonation(user, groups=tuple(groups)))
-        async with Client(acting, **{"clock": self.clock, **options}) as client:
-            yield client
+    def _signs_of_life(self) -> object:
+        asked = self.requests
+        return asked.newest, self.api.parts.caches.revision, tuple(map(str, asked.in_flight))
 
-    async def kubeconfig_as(
-        self,
-        path: Path,
-        user: str,
-        *,
-        groups: Sequence[str] = (),
-        allow: Rules | None = None,
-        role: str = "",
-        namespace: str = "",
-    ) -> Path:
-        """As ``client_as``, for programs: writes a kubeconfig with a certificate of the user's own
-        that lasts a day. Needs a server with TLS."""
-        tls = self.api.credentials.tls
-        if tls is None:
-            raise ValueError("a kubeconfig needs a server with TLS")
-        await self.grant(user, Grant(allow or {}, role, namespace))
-        authority = CertificateAuthority(tls.authority)
-        pair = authority.issue_client(user, groups, lasts_s=_DAY_S, now=self.api.clock.now())
-        write_kubeconfig(path, self.url, authority.certificate, Login(user, certificate=pair))
-        return path
-
-    async def grant(self, user: str, grant: Grant) -> None:
-        """It holds from the next request on."""
-        async with self.client() as admin:
-            policy = admin.rbac_v1
-            where, kind = grant.namespace, "Role" if grant.namespace else "ClusterRole"
-            roles = policy.roles(where) if where else policy.clusterroles
-            bindings = policy.rolebindings(where) if where else policy.clusterrolebindings
-            if grant.allow:
-                role = {"metadata": {"generateName": "test-user-"}, "rules": rules_of(grant.allow)}
-                made = await roles.create(role)
-                await bindings.create(binding_of(user, kind, made.name))
-            for name in await _parts_of(policy.clusterroles, grant.role) if grant.role else ():
-                await bindings.create(binding_of(user, "ClusterRole", name))
-
-
-async def _parts_of(roles: ResourceClient, name: str) -> Iterable[str]:
-    """The role, and those that it is aggregated of: who would do so is a controller, and a server
-    alone has none."""
-    found: dict[str, None] = {}
-    waiting = [name]
-    while waiting:
-        if (name := waiting.pop()) in found:
-            continue
-        found[name] = None
-        role = await roles.get(name)
-        for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
-            labels = LabelSelector.from_object(selector.to_dict())
-            waiting += [part.name for part in await roles.list(label_selector=str(labels))]
-    return found
+    def _describe_requests(self) -> list[str]:
+        return [f"request {asked}" for asked in self.requests.in_flight]
 
 
 @asynccontextmanager
 async def running_server(
-    config: ServerConfig | None = None, clock: Clock | None = None
+    config: ServerConfig | None = None,
+    clock: Clock | None = None,
+    *,
+    in_memory: bool = False,
 ) -> AsyncIterator[RunningServer]:
     """Without a configuration: in memory, plain HTTP, on a free loopback port.
 
     For kubectl and other programs it needs TLS: ``ServerConfig(data_dir=folder, tls=True,
-    kubeconfig=folder / "kubeconfig")``.
+    kubeconfig=folder / "kubeconfig")``. ``in_memory``: the folder is for keys alone.
     """
     config, clock = config or ServerConfig(), clock or SystemClock()
-    if config.etcd or config.data_dir is not None:
-        async with ApiServer(config, clock) as api:
-            yield RunningServer(api)
-        return
-    async with (
-        MemoryStorage.open(clock) as memory,
-        ApiServer(config, clock, Instruments(memory=memory)) as api,
-    ):
-        yield RunningServer(api)
+    async with AsyncExitStack() as opened:
+        memory = None
+        if in_memory or (not config.etcd and config.data_dir is None):
+            memory = await opened.enter_async_context(MemoryStorage.open(clock))
+        interception = Interception(clock, memory)
+        keeper = Keeper(config, clock, interception.instruments())
+        await opened.enter_async_context(keeper.running())
+        yield RunningServer(keeper, interception)

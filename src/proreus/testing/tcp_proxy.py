@@ -18,6 +18,7 @@ from types import TracebackType
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.gate import Gate
+from proreus.testing.virtual_clock import seconds
 
 _PIECE_BYTES = 64 * 1024
 _SLOW_PIECES_PER_S = 20
@@ -55,6 +56,7 @@ class TcpProxy:
         self._is_ending = False
         self._flow = Gate(is_open=True)
         self._bytes_per_s: float | None = None
+        self._latency_s = 0.0
         self._left_before_cut: int | None = None
 
     async def __aenter__(self) -> TcpProxy:
@@ -109,6 +111,10 @@ class TcpProxy:
         """Pass the server's bytes in drops; None: at full speed again."""
         self._bytes_per_s = bytes_per_s
 
+    def latency(self, duration: float | str) -> None:
+        """Every piece of an answer comes so much later."""
+        self._latency_s = seconds(duration)
+
     def garbage(self, noise: bytes = b"\x00\xff garbage \r\n\r\n") -> None:
         """Send every client bytes that its server never sent."""
         for connection in self._connections:
@@ -131,8 +137,9 @@ class TcpProxy:
         self._release()
 
     def restore(self) -> None:
-        """Undo all that lasts: black hole, slowness, a cut to come."""
+        """Undo all that lasts: black hole, slowness, latency, a cut to come."""
         self._bytes_per_s = None
+        self._latency_s = 0.0
         self._left_before_cut = None
         self._flow.open()
 
@@ -192,6 +199,8 @@ class TcpProxy:
         # Either end may go at any time; that ends this direction and nothing else.
         with contextlib.suppress(OSError):
             while piece := await source.read(self._piece_bytes(is_answer)):
+                if is_answer and self._latency_s:
+                    await self._clock.sleep(self._latency_s)
                 await self._flow.wait_open()
                 if is_answer:
                     piece = self._before_cut(piece)

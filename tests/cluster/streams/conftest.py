@@ -21,9 +21,8 @@ from proreus.aio.clock import Clock, SystemClock
 from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.cluster.kubelet.server import KubeletServer, endpoint_context
-from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
-from proreus.testing.server import RunningServer
+from proreus.testing.server import RunningServer, running_server
 from tests.closing import all_closed
 from tests.cluster.streams.local_streams import LocalStreams
 from tests.processes import running_program
@@ -92,7 +91,7 @@ async def staged(tmp_path: Path, clock: Clock) -> AsyncIterator[Stage]:
     config = ServerConfig(data_dir=tmp_path, tls=True, kubeconfig=tmp_path / "kubeconfig")
     pods: dict[tuple[str, str], KubeObject] = {}
     async with contextlib.AsyncExitStack() as parts:
-        server = RunningServer(await parts.enter_async_context(ApiServer(config, clock)))
+        server = await parts.enter_async_context(running_server(config, clock))
         client = await parts.enter_async_context(server.client())
         tls = endpoint_context(server.config(), ["127.0.0.1"], folder=None, now=clock.now())
         assert tls is not None

@@ -15,9 +15,8 @@ from proreus.aio.tasks import background
 from proreus.client import Client
 from proreus.cluster.kubelet.kubelet import Kubelet
 from proreus.cluster.kubelet.settings import KubeletSettings
-from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
-from proreus.testing.server import RunningServer
+from proreus.testing.server import running_server
 from tests.cluster.streams.conftest import Kubectl, KubectlProcess
 from tests.cluster.streams.test_port_forward import BODY, Web, get, local_port, web  # noqa: F401
 
@@ -30,7 +29,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     config = ServerConfig(data_dir=tmp_path, tls=True, kubeconfig=tmp_path / "kubeconfig")
     settings = KubeletSettings(runtime="process", folder=tmp_path / "kubelet")
     async with contextlib.AsyncExitStack() as parts:
-        server = RunningServer(await parts.enter_async_context(ApiServer(config, clock)))
+        server = await parts.enter_async_context(running_server(config, clock))
         client = await parts.enter_async_context(server.client())
         kubelet = Kubelet(client, clock, [NODE], settings)
         await parts.enter_async_context(background(kubelet.run()))

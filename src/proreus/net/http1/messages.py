@@ -69,6 +69,26 @@ class _NoBody:
 NO_BODY = _NoBody()
 
 
+class _TappedBody:
+    """A body whose pieces are also given to somebody else."""
+
+    def __init__(self, body: RequestBody, taken: Callable[[bytes], object]) -> None:
+        self._body = body
+        self._taken = taken
+
+    @property
+    def has_arrived(self) -> bool:
+        return self._body.has_arrived
+
+    def is_eof(self) -> bool:
+        return self._body.is_eof()
+
+    async def readany(self) -> bytes:
+        piece = await self._body.readany()
+        self._taken(piece)
+        return piece
+
+
 class Pieces(NamedTuple):
     """A large body that is made while it is sent, each piece once the one before has left.
 
@@ -192,6 +212,11 @@ class Request:
                 keep(len(piece))
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def tap_body(self, taken: Callable[[bytes], object]) -> None:
+        """``taken`` is called with each piece of the body that the handler reads."""
+        if self._body is not NO_BODY:
+            self._body = _TappedBody(self._body, taken)
 
     def open_stream(self, headers: Iterable[tuple[str, str]], status: int = 200) -> ChunkedStream:
         """Send the head of a chunked answer now."""

@@ -67,6 +67,10 @@ class MemoryStorage(IndexedStorage):
         finally:
             storage.close()
 
+    @property
+    def revision(self) -> int:
+        return self._log.revision
+
     def close(self) -> None:
         for expiry in self._expiries.values():
             expiry.timer.cancel()

@@ -191,6 +191,10 @@ class WatchCache:
         self._catch_up.read_from(self._state.history)
         self._state.readiness.set_ready()
 
+    def forget_past(self) -> None:
+        """Watches can begin no earlier than now; one that is still catching up is closed."""
+        self._state.history.forget(self.revision)
+
     def stop(self) -> None:
         """The resource is gone: watchers end without an error."""
         self._state.readiness.set_stopped()

@@ -23,6 +23,7 @@ from proreus.server.watch_cache.metrics import WatchCacheMetrics
 from proreus.server.watch_cache.object import ReadAttributes
 from proreus.server.watch_cache.routes import Routes
 from proreus.server.watch_cache.state import CacheConfig, SharedParts
+from proreus.server.watch_cache.subscriber import Subscriber
 from proreus.server.watch_cache.timer_queue import TimerQueue
 from proreus.server.watch_cache.view import Deliver, write_to_each
 
@@ -128,6 +129,15 @@ class WatchCaches:
         for cache, values in of_cache.items():
             cache.set_back(values, revision)
 
+    def forget_past(self) -> int:
+        """No watch can resume from a state before the present one any more; its revision."""
+        for cache in self._routes:
+            cache.forget_past()
+        return self.revision
+
+    def subscribers(self) -> list[Subscriber]:
+        return [subscriber for cache in self._routes for subscriber in cache.subscribers]
+
     async def run(self) -> None:
         """Follow storage for ever."""
         async with asyncio.TaskGroup() as parts:
@@ -136,9 +146,8 @@ class WatchCaches:
 
     def close_watchers(self) -> None:
         """End every stream normally, for a server that shuts down."""
-        for cache in self._routes:
-            for subscriber in cache.subscribers:
-                subscriber.end("shutting down")
+        for subscriber in self.subscribers():
+            subscriber.end("shutting down")
 
     def __repr__(self) -> str:
         return f"<WatchCaches of {len(self._routes)} resources: {self._ingest!r}>"

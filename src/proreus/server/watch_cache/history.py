@@ -116,6 +116,11 @@ class History:
     def newest_first(self) -> Iterator[Transition]:
         return (self._at(position) for position in range(self._end - 1, self._start - 1, -1))
 
+    def forget(self, revision: int) -> None:
+        """Keep nothing: a watch can start from ``revision``, the present one, at the earliest."""
+        self._start = self._end
+        self._complete_after = revision
+
     def backwards_to(self, revision: int) -> Iterator[Transition]:
         """Changes after ``revision``, newest first; the caller checked ``complete_after``."""
         for position in range(self._end - 1, self._start - 1, -1):
