@@ -36,7 +36,7 @@ async function scale(subject) {
   const run = async () => {
     const replicas = Number(field.value);
     if (!Number.isInteger(replicas) || replicas < 0) throw new Error("Replicas are a whole number.");
-    const body = JSON.stringify({ metadata: { resourceVersion: now.metadata.resourceVersion }, spec: { replicas } });
+    const body = JSON.stringify({ spec: { replicas } });
     await requestJson(subject.path("scale"), { method: "PATCH", body, contentType: MERGE });
     notify(`${subject.name} is scaled to ${replicas}.`);
   };

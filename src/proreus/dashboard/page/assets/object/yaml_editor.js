@@ -9,7 +9,7 @@ import { may } from "../api/access.js";
 import { ApiError, messageOf, requestJson } from "../api/http.js";
 import { notify } from "../dom/dialog.js";
 import { h, replace } from "../dom/element.js";
-import { lastWriter, ownerName } from "../text/field_owners.js";
+import { ownerName, writersBetween } from "../text/field_owners.js";
 import { merge } from "../text/merge.js";
 import { toYaml, yamlLines } from "../text/yaml.js";
 import { diffView } from "./diff_view.js";
@@ -116,8 +116,8 @@ class YamlPanel {
   /** Somebody wrote since the draft began. @param {Draft} draft */
   async resolve(draft) {
     const theirs = await this.subject.read();
-    const writer = lastWriter(theirs.metadata.managedFields);
-    const by = writer ? ` by ${ownerName(writer)}` : "";
+    const writers = writersBetween(draft.base.metadata.managedFields, theirs.metadata.managedFields);
+    const by = writers.length ? ` by ${writers.map(ownerName).join(" and ")}` : "";
     const together = async () => {
       try {
         // Mine as an object: what the server makes of the text, had it begun with the newest one.

@@ -42,9 +42,16 @@ export function ownerName(entry) {
   return entry.subresource ? `${entry.manager} (${entry.subresource})` : entry.manager;
 }
 
-/** Who wrote last, as far as the object says. @param {ManagedFields[] | undefined} managed */
-export function lastWriter(managed) {
-  const dated = (managed ?? []).filter((entry) => entry.time);
-  dated.sort((one, other) => Date.parse(other.time ?? "") - Date.parse(one.time ?? ""));
-  return dated[0];
+/**
+ * Who has written between two states of an object: whose entry is new, or has another time. An entry
+ * that only became smaller has lost fields to somebody else.
+ * @param {ManagedFields[] | undefined} before @param {ManagedFields[] | undefined} after
+ */
+export function writersBetween(before, after) {
+  return (after ?? []).filter((entry) => {
+    const old = (before ?? []).find((one) => ownerName(one) === ownerName(entry) && one.operation === entry.operation);
+    if (!old || old.time !== entry.time) return true;
+    const [was, is] = [old, entry].map((one) => JSON.stringify(one.fieldsV1 ?? {}));
+    return was !== is && is.length >= was.length;
+  });
 }

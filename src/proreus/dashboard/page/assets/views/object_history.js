@@ -60,5 +60,5 @@ function versionRow({ revision, type, time, manager }, open) {
     h("span", { class: "mono" }, String(revision)),
     h("span", { class: "state", "data-tone": type === "DELETED" ? "bad" : type === "ADDED" ? "good" : "" }, type.toLowerCase()),
     h("span", {}, manager ?? ""),
-    h("span", { class: "faint", title: time ?? "" }, time ? `${age(time)} ago` : ""));
+    h("span", { class: "faint", title: time ?? "" }, time ? age(time) : ""));
 }
