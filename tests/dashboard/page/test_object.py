@@ -41,7 +41,7 @@ async def test_a_mistake_is_refused_in_the_servers_words(page: Page, client: Cli
     assert "dota:" in await page.tab.locator(".editor").input_value()
 
 
-async def test_a_conflict_is_shown_and_both_changes_are_kept(page: Page, client: Client) -> None:
+async def test_a_conflict_is_said_and_both_changes_are_kept(page: Page, client: Client) -> None:
     maps = client.core_v1.configmaps("default")
     await maps.create(config_map("contested", {"mine": "old", "theirs": "old"}))
     await page.visit("object/core/v1/configmaps/default/contested?tab=yaml")

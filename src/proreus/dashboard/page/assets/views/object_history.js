@@ -3,22 +3,29 @@
 
 import { messageOf, requestJson } from "../api/http.js";
 import { h, replace } from "../dom/element.js";
+import { settled } from "../dom/frames.js";
 import { diffView } from "../object/diff_view.js";
 import { yamlView } from "../object/yaml_editor.js";
+import { ownerName, writersBetween } from "../text/field_owners.js";
 import { age } from "../text/format.js";
 
 /** @typedef {{revision: number, type: string, time: string | null, manager: string | null, object: import("../types.js").KubeObject | null}} Version */
 
 /** @param {HTMLElement} panel @param {import("../object/subject.js").Subject} subject @param {AbortSignal} signal */
-export async function showHistory(panel, { kind, namespace, name }, signal) {
+export async function showHistory(panel, subject, signal) {
+  const { kind, namespace, name } = subject;
   const { group, version, resource } = kind;
-  try {
-    const query = { group, version, resource, namespace, name };
-    const { versions } = await requestJson("/debug/history/object", { query, signal });
-    if (!signal.aborted) drawHistory(panel, versions);
-  } catch (error) {
-    if (!signal.aborted) replace(panel, h("p", { class: "empty", role: "alert" }, messageOf(error)));
-  }
+  const read = async () => {
+    try {
+      const query = { group, version, resource, namespace, name };
+      const { versions } = await requestJson("/debug/history/object", { query, signal });
+      if (!signal.aborted) drawHistory(panel, versions);
+    } catch (error) {
+      if (!signal.aborted) replace(panel, h("p", { class: "empty", role: "alert" }, messageOf(error)));
+    }
+  };
+  await read();
+  subject.onChange(signal, settled(300, () => void read()));
 }
 
 /** @param {HTMLElement} panel @param {Version[]} versions the oldest first */
@@ -42,7 +49,7 @@ function drawHistory(panel, versions) {
     show(chosen);
   } }, "Whole object");
   const list = h("div", { class: "versions", role: "listbox", tabindex: 0, "aria-label": "Revisions" },
-    ...versions.map((one, index) => versionRow(one, () => show(index))).reverse());
+    ...versions.map((one, index) => versionRow(one, writerOf(one, versions[index - 1]), () => show(index))).reverse());
   list.addEventListener("keydown", (event) => {
     const step = { ArrowDown: -1, ArrowUp: 1, j: -1, k: 1 }[event.key];
     if (!step) return;
@@ -54,11 +61,21 @@ function drawHistory(panel, versions) {
   show(chosen);
 }
 
-/** @param {Version} version @param {() => void} open */
-function versionRow({ revision, type, time, manager }, open) {
+/**
+ * By what differs between two versions: times of managed fields are in seconds, and cannot tell who
+ * was last within one.
+ * @param {Version} version @param {Version | undefined} before
+ */
+function writerOf({ object, manager }, before) {
+  const writers = writersBetween(before?.object?.metadata.managedFields, object?.metadata.managedFields);
+  return writers.length ? writers.map(ownerName).join(", ") : manager ?? "";
+}
+
+/** @param {Version} version @param {string} writer @param {() => void} open */
+function versionRow({ revision, type, time }, writer, open) {
   return h("div", { class: "version-row", role: "option", onclick: open },
     h("span", { class: "mono" }, String(revision)),
     h("span", { class: "state", "data-tone": type === "DELETED" ? "bad" : type === "ADDED" ? "good" : "" }, type.toLowerCase()),
-    h("span", {}, manager ?? ""),
+    h("span", { title: writer }, writer),
     h("span", { class: "faint", title: time ?? "" }, time ? age(time) : ""));
 }
