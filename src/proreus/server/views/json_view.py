@@ -14,9 +14,7 @@ from proreus.server.resource import Resource
 from proreus.server.views.response import (
     PIECE_BYTES,
     ListParts,
-    bookmark_metadata,
-    error_frame,
-    frame,
+    ObjectFrames,
     list_metadata,
 )
 from proreus.server.views.zero_values import zero_body
@@ -32,7 +30,7 @@ def stored_size(objects: Iterable[EncodedObject]) -> int:
     return sum(map(len, map(_ITEM, objects)))
 
 
-class JsonView:
+class JsonView(ObjectFrames):
     """One per resource; equal for equal types, so that all their watchers share frames."""
 
     __slots__ = (
@@ -61,15 +59,6 @@ class JsonView:
         return b"".join((self._event_heads[event_type], obj.item, _FRAME_END))
 
     first_event = event
-
-    def bookmark(self, revision: int, *, initial_events_end: bool) -> bytes:
-        metadata = bookmark_metadata(revision, initial_events_end=initial_events_end)
-        return frame(b"BOOKMARK", self.empty_object(metadata))
-
-    first_bookmark = bookmark
-
-    def error(self, status: Mapping[str, Any]) -> bytes:
-        return error_frame(status)
 
     def object(self, obj: EncodedObject) -> bytes:
         return b"".join((self._head, obj.item, b"\n"))

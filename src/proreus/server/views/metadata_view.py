@@ -13,8 +13,7 @@ import msgspec
 from proreus.api.wire import json, splice
 from proreus.server.views.response import (
     ListParts,
-    bookmark_metadata,
-    error_frame,
+    ObjectFrames,
     frame,
     list_metadata,
 )
@@ -34,7 +33,7 @@ def cut_metadata(item: bytes) -> bytes:
     return bytes(_DECODER.decode(splice.whole(item)).metadata)
 
 
-class MetadataView:
+class MetadataView(ObjectFrames):
     """The same for every kind; only the version of meta.k8s.io differs."""
 
     __slots__ = ("_head", "_list_head", "version")
@@ -50,22 +49,13 @@ class MetadataView:
 
     first_event = event
 
-    def bookmark(self, revision: int, *, initial_events_end: bool) -> bytes:
-        metadata = bookmark_metadata(revision, initial_events_end=initial_events_end)
-        return frame(b"BOOKMARK", self.around(metadata))
-
-    first_bookmark = bookmark
-
-    def error(self, status: Mapping[str, Any]) -> bytes:
-        return error_frame(status)
-
     def object(self, obj: EncodedObject) -> bytes:
         return self.embedded(obj) + b"\n"
 
     def embedded(self, obj: EncodedObject) -> bytes:
-        return self.around(cut_metadata(obj.item))
+        return self.empty_object(cut_metadata(obj.item))
 
-    def around(self, metadata: bytes) -> bytes:
+    def empty_object(self, metadata: bytes) -> bytes:
         return b"%b%b}" % (self._head, metadata)
 
     def parts(self, listing: ListResult, *, continue_token: str = "") -> ListParts:
@@ -77,7 +67,7 @@ class MetadataView:
         return ListParts(head, "items", map(self.embedded, listing.objects), empty=b"null")
 
     def document(self, obj: Mapping[str, Any]) -> bytes:
-        return self.around(json.encode(obj.get("metadata") or {})) + b"\n"
+        return self.empty_object(json.encode(obj.get("metadata") or {})) + b"\n"
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is MetadataView and other.version == self.version

@@ -72,4 +72,23 @@ def error_frame(status: Mapping[str, Any]) -> bytes:
     return frame(b"ERROR", json.encode(status))
 
 
+class ObjectFrames:
+    """Bookmarks and errors of a stream of objects: alike wherever an object is sent as one."""
+
+    __slots__ = ()
+
+    def empty_object(self, metadata: bytes) -> bytes:
+        """An object with nothing but metadata."""
+        raise NotImplementedError
+
+    def bookmark(self, revision: int, *, initial_events_end: bool) -> bytes:
+        metadata = bookmark_metadata(revision, initial_events_end=initial_events_end)
+        return frame(b"BOOKMARK", self.empty_object(metadata))
+
+    first_bookmark = bookmark
+
+    def error(self, status: Mapping[str, Any]) -> bytes:
+        return error_frame(status)
+
+
 _END_BOOKMARK = b'{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}'

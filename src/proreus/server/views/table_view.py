@@ -105,7 +105,7 @@ class TableView:
             case IncludeObject.NONE:
                 embedded = b"null"
             case IncludeObject.METADATA:
-                embedded = self._metadata.around(json.encode(metadata))
+                embedded = self._metadata.empty_object(json.encode(metadata))
             case IncludeObject.OBJECT:
                 embedded = json.encode(obj)
         row = self._cells(obj, embedded, self._clock.now())
@@ -119,7 +119,7 @@ class TableView:
             embedded = self._whole.empty_object(metadata)
         elif self.include is IncludeObject.METADATA or initial_events_end:
             # The end mark is an annotation, so it is sent even to those who want no objects.
-            embedded = self._metadata.around(metadata)
+            embedded = self._metadata.empty_object(metadata)
         else:
             embedded = b"null"
         row = self._cells({"metadata": {}}, embedded, self._clock.now())
@@ -144,7 +144,7 @@ class TableView:
             case IncludeObject.NONE:
                 embedded = b"null"
             case IncludeObject.METADATA:
-                embedded = self._metadata.around(cut_metadata(obj.item))
+                embedded = self._metadata.empty_object(cut_metadata(obj.item))
             case IncludeObject.OBJECT:
                 embedded = self._whole.embedded(obj)
         return self._cells(splice.decode_item(obj.item), embedded, now)

@@ -61,6 +61,9 @@ class Transformer(Protocol):
 class LocalKey:
     """A transformer whose key is at hand and never replaced by another of the same name."""
 
+    def __init__(self, provider: bytes, key_name: str) -> None:
+        self.prefix = b"k8s:enc:%s:v1:%s:" % (provider, key_name.encode())
+
     def prepare(self, stored: bytes) -> None:
         return None
 
@@ -70,7 +73,7 @@ class LocalKey:
 
 class AesCbcKey(LocalKey):
     def __init__(self, key: NamedKey) -> None:
-        self.prefix = b"k8s:enc:aescbc:v1:%s:" % key.name.encode()
+        super().__init__(b"aescbc", key.name)
         self._cipher = AES(key.secret)
 
     def encrypt(self, key: str, value: bytes) -> bytes:
@@ -99,7 +102,7 @@ class AesGcmKey(LocalKey):
     """The path of the object is authenticated: a value moved to another object is refused."""
 
     def __init__(self, key: NamedKey) -> None:
-        self.prefix = b"k8s:enc:aesgcm:v1:%s:" % key.name.encode()
+        super().__init__(b"aesgcm", key.name)
         self._cipher = AESGCM(key.secret)
 
     def encrypt(self, key: str, value: bytes) -> bytes:
@@ -126,7 +129,7 @@ class SecretboxKey(LocalKey):
     def __init__(self, key: NamedKey) -> None:
         from nacl.secret import SecretBox
 
-        self.prefix = b"k8s:enc:secretbox:v1:%s:" % key.name.encode()
+        super().__init__(b"secretbox", key.name)
         self._box = SecretBox(key.secret)
 
     def encrypt(self, key: str, value: bytes) -> bytes:
@@ -144,7 +147,8 @@ class SecretboxKey(LocalKey):
 class Plain(LocalKey):
     """A value as it is. One that is encrypted was not written by this provider."""
 
-    prefix = b""
+    def __init__(self) -> None:
+        self.prefix = b""
 
     def encrypt(self, key: str, value: bytes) -> bytes:
         return value
