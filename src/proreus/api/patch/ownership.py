@@ -50,7 +50,7 @@ class NeedsConversion:
 
 
 # The object in another version; None if that version is not served.
-Convert = Callable[[JsonObject, str], InVersion | NeedsConversion | None]
+ToVersion = Callable[[JsonObject, str], InVersion | NeedsConversion | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Endpoint:
 
     reset: tuple[tuple[str, ...], ...] = ()
     empty: Json = field(default_factory=lambda: {"metadata": {}})
-    convert: Convert | None = None
+    convert: ToVersion | None = None
     reset_fields: Tree = field(init=False, compare=False, repr=False)
     empty_leaves: EmptyObjectLeaves = field(init=False, compare=False, repr=False)
     specs: TreesByText = field(

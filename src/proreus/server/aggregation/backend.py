@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Address = tuple[str, int]
 Headers = Mapping[str, list[str]]
 # Hosts and ports at which a service answers. Raises UnresolvedService.
-Resolve = Callable[[ServiceReference], Sequence[Address]]
+ResolveAll = Callable[[ServiceReference], Sequence[Address]]
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Surroundings:
     """What all backends of a server have in common. ``forbid`` (IP address, port): whether nothing
     may be sent there."""
 
-    resolve: Resolve
+    resolve: ResolveAll
     identity: PairFiles | None
     forbid: Callable[[str, int], bool]
     clock: Clock

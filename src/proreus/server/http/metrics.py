@@ -64,14 +64,14 @@ _SIZES_TEXT = (
 )
 _BODIES_TEXT = "Apiserver request body size in bytes broken out by resource and verb."
 
-Labels = tuple[str, ...]
+LabelValues = tuple[str, ...]
 
 
 @dataclass(slots=True)
 class _Series:
     """The answers of one code to one kind of request."""
 
-    labels: Labels
+    labels: LabelValues
     code: int
     count: int = 0
     seconds: BucketCounts = field(default_factory=lambda: BucketCounts(REQUEST_BUCKETS_S))
@@ -84,8 +84,8 @@ class RequestMetrics(Collector):
         self._series: dict[tuple[str, ...], dict[int, _Series]] = {}
         self._kept = 0
         self._others: dict[int, _Series] = {}
-        self._long_running: dict[Labels, int] = {}
-        self._bodies: dict[Labels, BucketCounts] = {}
+        self._long_running: dict[LabelValues, int] = {}
+        self._bodies: dict[LabelValues, BucketCounts] = {}
         self._limits = limits
         registry.register(self)
 
@@ -200,7 +200,7 @@ class RequestMetrics(Collector):
         family = CounterMetricFamily(
             "apiserver_request", _TOTAL_TEXT, labels=(*_REQUEST_LABELS, "code")
         )
-        counts: dict[Labels, int] = {}
+        counts: dict[LabelValues, int] = {}
         for series in self._all():
             labels = (*series.labels, str(series.code))
             counts[labels] = counts.get(labels, 0) + series.count
@@ -228,11 +228,11 @@ class RequestMetrics(Collector):
 
 def _summed(
     family: HistogramMetricFamily,
-    counted: Iterable[tuple[Labels, BucketCounts]],
+    counted: Iterable[tuple[LabelValues, BucketCounts]],
     bounds: tuple[float, ...],
 ) -> Metric:
     """Those with the same labels together."""
-    sums: dict[Labels, BucketCounts] = {}
+    sums: dict[LabelValues, BucketCounts] = {}
     for labels, counts in counted:
         if counts:
             sums.setdefault(labels, BucketCounts(bounds)).add_all(counts)
@@ -241,7 +241,7 @@ def _summed(
     return family
 
 
-def _labels(exchange: Exchange) -> Labels:
+def _labels(exchange: Exchange) -> LabelValues:
     target = exchange.target
     method = exchange.method if exchange.method in _METHODS else "other"
     if not isinstance(target, ApiPath):

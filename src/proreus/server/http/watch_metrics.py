@@ -21,7 +21,7 @@ from proreus.server.watch_cache.phase import Live
 
 _RESOURCE = ("group", "resource")
 _CLIENT = ("client", "name")
-Labels = tuple[str, ...]
+LabelValues = tuple[str, ...]
 
 
 class WatchMetrics(Collector):
@@ -50,9 +50,9 @@ class WatchMetrics(Collector):
         yield from _of_clients(self._reports.all())
 
     def _of_watches(self) -> Iterator[Metric]:
-        catching_up: Counter[Labels] = Counter()
-        buffered: Counter[Labels] = Counter()
-        behind: dict[Labels, int] = {}
+        catching_up: Counter[LabelValues] = Counter()
+        buffered: Counter[LabelValues] = Counter()
+        behind: dict[LabelValues, int] = {}
         for watch in self._watches:
             resource = watch.collection.resource
             labels = (resource.group, resource.plural)
@@ -68,8 +68,8 @@ class WatchMetrics(Collector):
         yield _gauge("proreus_watch_behind_events_max", text, _RESOURCE, behind)
 
     def _of_caches(self) -> Iterator[Metric]:
-        events: dict[Labels, float] = {}
-        oldest: dict[Labels, float] = {}
+        events: dict[LabelValues, float] = {}
+        oldest: dict[LabelValues, float] = {}
         for collection in self._collections.stored():
             resource, found = collection.resource, collection.cache.inspect()
             events[resource.group, resource.plural] = found.window_events
@@ -81,11 +81,11 @@ class WatchMetrics(Collector):
 
 
 def _of_clients(reports: Iterable[ClientReport]) -> Iterator[Metric]:
-    depth: dict[Labels, float] = {}
-    reconciles: dict[Labels, float] = {}
-    failures: dict[Labels, float] = {}
-    queued: dict[Labels, float] = {}
-    lag_s: dict[Labels, float] = {}
+    depth: dict[LabelValues, float] = {}
+    reconciles: dict[LabelValues, float] = {}
+    failures: dict[LabelValues, float] = {}
+    queued: dict[LabelValues, float] = {}
+    lag_s: dict[LabelValues, float] = {}
     for report in reports:
         for controller in _named(report.controllers):
             labels = (report.identity, controller["name"])
@@ -117,14 +117,16 @@ def _number(reported: Mapping[str, Any], name: str) -> float:
     return float(found) if isinstance(found, int | float) else 0.0
 
 
-def _gauge(name: str, text: str, labels: Labels, values: Mapping[Labels, float]) -> Metric:
+def _gauge(
+    name: str, text: str, labels: LabelValues, values: Mapping[LabelValues, float]
+) -> Metric:
     family = GaugeMetricFamily(name, text, labels=labels)
     for of, value in values.items():
         family.add_metric(of, value)
     return family
 
 
-def _counter(name: str, text: str, values: Mapping[Labels, float]) -> Metric:
+def _counter(name: str, text: str, values: Mapping[LabelValues, float]) -> Metric:
     family = CounterMetricFamily(name, text, labels=_CLIENT)
     for of, value in values.items():
         family.add_metric(of, value)

@@ -16,7 +16,7 @@ from proreus.server.resource import PartialUpdate, Resource
 from proreus.server.resource.restore import restore, restore_content, restore_metadata
 from proreus.server.resource.rules import PrepareUpdate, ValidateUpdate
 
-Warnings = Callable[[JsonObject, JsonObject], list[str]]
+UpdateWarnings = Callable[[JsonObject, JsonObject], list[str]]
 
 
 def _no_warnings(_: JsonObject, __: JsonObject) -> list[str]:
@@ -28,7 +28,7 @@ class UpdateStrategy:
     reset: PrepareUpdate
     prepare: PrepareUpdate
     validate: ValidateUpdate
-    warnings: Warnings = _no_warnings
+    warnings: UpdateWarnings = _no_warnings
     may_end_deletion: Callable[[JsonObject, JsonObject], bool]
 
 

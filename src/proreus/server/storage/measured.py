@@ -32,7 +32,7 @@ from proreus.server.storage.interface import (
 _LABELS = ("operation", "group", "resource")
 _LIST = "list"
 
-Labels = tuple[str, str, str]
+LabelValues = tuple[str, str, str]
 
 
 class StorageRequests(Collector):
@@ -46,8 +46,8 @@ class StorageRequests(Collector):
     ) -> None:
         self._resources = resources
         self._now = now
-        self._taken: dict[Labels, BucketCounts] = {}
-        self._failed: dict[Labels, int] = {}
+        self._taken: dict[LabelValues, BucketCounts] = {}
+        self._failed: dict[LabelValues, int] = {}
         registry.register(self)
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -72,14 +73,14 @@ def error_frame(status: Mapping[str, Any]) -> bytes:
     return frame(b"ERROR", json.encode(status))
 
 
-class ObjectFrames:
+class ObjectFrames(ABC):
     """Bookmarks and errors of a stream of objects: alike wherever an object is sent as one."""
 
     __slots__ = ()
 
+    @abstractmethod
     def empty_object(self, metadata: bytes) -> bytes:
         """An object with nothing but metadata."""
-        raise NotImplementedError
 
     def bookmark(self, revision: int, *, initial_events_end: bool) -> bytes:
         metadata = bookmark_metadata(revision, initial_events_end=initial_events_end)
