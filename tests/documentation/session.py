@@ -120,10 +120,14 @@ class Session:
             (self._folder / "block.yaml").write_text(block.text)
             self._sure("kubectl apply --dry-run=server -f block.yaml")
 
-    def assume(self, server: str) -> None:
-        """Start what the page takes for granted."""
+    def start(self, server: str) -> None:
+        """A server that other sessions use too."""
         self._serve(Command(server, None, 0))
-        self._sure("export KUBECONFIG=$PWD/.proreus/kubeconfig")
+
+    def use(self, data_dir: Path) -> None:
+        """The server that the page takes for granted."""
+        (self._folder / data_dir.name).symlink_to(data_dir)
+        self._sure(f"export KUBECONFIG=$PWD/{data_dir.name}/kubeconfig")
 
     def finish(self) -> None:
         """What was said of other terminals has been printed there."""

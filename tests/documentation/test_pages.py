@@ -7,7 +7,8 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -58,15 +59,33 @@ WITH_PROGRAMS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def assumed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
+    """The data folder of a server that pages take for granted: one for all that want the same."""
+    folders: dict[str, Path] = {}
+    with ExitStack() as running:
+
+        def start(server: str) -> Path:
+            if server not in folders:
+                folder = tmp_path_factory.mktemp("assumed")
+                running.enter_context(session(folder)).start(server)
+                folders[server] = folder / ".proreus"
+            return folders[server]
+
+        yield start
+
+
 @pytest.mark.parametrize("page", WITH_PROGRAMS)
-def test_what_a_page_shows_happens(page: str, tmp_path: Path) -> None:
+def test_what_a_page_shows_happens(
+    page: str, tmp_path: Path, assumed: Callable[[str], Path]
+) -> None:
     blocks = [block for block in BLOCKS[page] if not block.is_skipped]
     if any("kubectl" in block.text for block in blocks) and not shutil.which("kubectl"):
         pytest.skip("kubectl is not installed (Debian: kubernetes-client)")
 
     with session(tmp_path) as reader:
         if server := assumed_server(PAGES[page].read_text()):
-            reader.assume(server)
+            reader.use(assumed(server))
         for block, following in zip(blocks, [*blocks[1:], None], strict=True):
             printed = following if following and following.language == "text" else None
             try:
