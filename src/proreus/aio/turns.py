@@ -45,6 +45,11 @@ class Turns:
             loop.call_soon(self._grant)
         await turn
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether anybody waits for the next turn."""
+        return bool(self._flows)
+
     def _grant(self) -> None:
         while self._flows:
             turn = self._next()

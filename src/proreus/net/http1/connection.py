@@ -2,7 +2,8 @@
 
 Answers are one write, head and body together; large ones go in slices, each encrypted and sent
 before the next, so that a list of many megabytes neither needs its size again in buffers nor keeps
-all others waiting: one slice of one answer is sent per turn of the loop (``aio/turns``).
+all others waiting: one slice of one answer is sent per turn of the loop (``aio/turns``), or some
+if it is the only one.
 ``request_reader`` is the other half of it: how requests are read.
 
 Invariant: whatever arrives, the handler is called at most once per request and answers exactly one
@@ -46,7 +47,8 @@ PIPELINED_MAX = 16
 # noticed.
 _UNSENT_BYTES = 256 * 1024
 _NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
-_SLICE_BYTES = 64 * 1024  # encrypted and sent in 0.1 to 0.2 ms
+_SLICE_BYTES = 96 * 1024  # encrypted and sent in 0.15 to 0.25 ms
+_TURN_S = 0.0005  # how long slices follow each other in one turn, if no other answer waits for one
 # As long as a request may take; a client that has not read its answer by then never will.
 _READ_PATIENCE_S = 60.0
 # How long the rest of a refused body is awaited: many clients read no answer before they have sent.
@@ -239,11 +241,16 @@ class HttpConnection(asyncio.Protocol):
             pieces: Iterator[bytes | memoryview] = (
                 _slices(body) if isinstance(body, bytes) else body.pieces
             )
+            turns, now = self.server.turns, self.server.clock.monotonic
             while size:
-                await self.server.turns.wait()
-                piece = next(pieces)
-                size -= len(piece)
-                transport.write(piece)
+                await turns.wait()
+                ends = now() + _TURN_S
+                while size and self._room is None:
+                    piece = next(pieces)
+                    size -= len(piece)
+                    transport.write(piece)
+                    if turns.is_awaited or now() >= ends:
+                        break
                 await self.drain()
 
     async def _send_chunks(self, request: Request, head: bytes, body: Chunks) -> None:
