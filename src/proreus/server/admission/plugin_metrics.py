@@ -22,8 +22,8 @@ _STEP_TEXT = (
 
 class PluginMetrics(Collector):
     def __init__(self, registry: CollectorRegistry, admission: Admission) -> None:
-        both = (admission.mutating_times, admission.validating_times)
-        self._times = [times for times in both if times is not None]
+        both = (admission.mutating, admission.validating)
+        self._steps = [step for step in both if step is not None]
         registry.register(self)
 
     def collect(self) -> Iterator[Metric]:
@@ -36,14 +36,14 @@ class PluginMetrics(Collector):
         steps = HistogramMetricFamily(
             "apiserver_admission_step_admission_duration_seconds", _STEP_TEXT, labels=labels
         )
-        for times in self._times:
-            for half in times.halves:
+        for step in self._steps:
+            for half in step.half_times():
                 for operation, rejected, counts in half.counted():
-                    values = (half.name, operation, rejected, half.type)
+                    values = (half.name, operation, rejected, step.type)
                     controllers.add_metric(values, counts.buckets(), counts.total)
-            for operation, rejected, counts in times.step.counted():
-                step = (operation, rejected, times.step.type)
-                steps.add_metric(step, counts.buckets(), counts.total)
+            for operation, rejected, counts in step.step_times.counted():
+                whole = (operation, rejected, step.type)
+                steps.add_metric(whole, counts.buckets(), counts.total)
         yield from (controllers, steps)
 
     def describe(self) -> Iterator[Metric]:

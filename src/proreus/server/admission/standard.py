@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
+from proreus.api.group_version import GroupResource
 from proreus.server.admission.configuration_file import AdmissionConfiguration
 from proreus.server.admission.options import PLUGINS, AdmissionOptions
 from proreus.server.admission.plugins.certificate_decisions import CertificateDecisions
@@ -26,31 +27,32 @@ from proreus.server.admission.plugins.default_classes import (
 from proreus.server.admission.plugins.default_toleration_seconds import add_default_tolerations
 from proreus.server.admission.plugins.limit_ranger import LimitRanger
 from proreus.server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
-from proreus.server.admission.plugins.pod_security import PodSecurity
+from proreus.server.admission.plugins.pod_security import SECURED, PodSecurity
 from proreus.server.admission.plugins.pod_topology_labels import PodTopologyLabels
 from proreus.server.admission.plugins.priority import Priority
 from proreus.server.admission.plugins.resource_quota import ResourceQuota
 from proreus.server.admission.plugins.runtime_class import RuntimeClass
 from proreus.server.admission.plugins.service_account import PodServiceAccounts
-from proreus.server.admission.plugins.signing_requests import SigningRequests
-from proreus.server.admission.plugins.storage_in_use import protect_storage
+from proreus.server.admission.plugins.signing_requests import REQUESTS, SigningRequests
+from proreus.server.admission.plugins.storage_in_use import PROTECTED, protect_storage
 from proreus.server.admission.plugins.taint_nodes_by_condition import taint_new_node
 from proreus.server.admission.pod_certificate_signing import PodCertificateSigning
 from proreus.server.admission.policies.plugin import AdmissionPolicies
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
-from proreus.server.registry.admission import Admission, Admit
-from proreus.server.registry.admission_times import AdmissionTimes
+from proreus.server.registry.admission import Admission
+from proreus.server.registry.admission_step import AdmissionStep, Admit, PluginHalf
 from proreus.server.registry.collections import Collections
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plugin without a half does nothing in it."""
+    """Without a half it does nothing in it. ``resources``: all it is for; None: everything."""
 
     name: str
     mutate: Admit | None = None
     validate: Admit | None = None
+    resources: frozenset[GroupResource] | None = None
 
 
 def standard_admission(
@@ -67,19 +69,17 @@ def standard_admission(
     assert tuple(plugin.name for plugin in every) == PLUGINS, "all of them, in their order"
     plugins = [plugin for plugin in every if plugin.name in enabled]
     now = clock.monotonic
-    mutating = AdmissionTimes.of("admit", (p.name for p in plugins if p.mutate), now)
-    validating = AdmissionTimes.of("validate", (p.name for p in plugins if p.validate), now)
+    mutating = [PluginHalf(p.name, p.mutate, p.resources) for p in plugins if p.mutate]
+    validating = [PluginHalf(p.name, p.validate, p.resources) for p in plugins if p.validate]
     return Admission(
-        mutating=tuple(p.mutate for p in plugins if p.mutate is not None),
+        mutating=AdmissionStep("admit", mutating, now),
         registry=(
             SigningRequests(clock).admit,
             PodCertificateSigning(access.authorization).admit,
             *access.after_mutation,
         ),
         before_validation=access.before_validation,
-        validating=tuple(p.validate for p in plugins if p.validate is not None),
-        mutating_times=mutating,
-        validating_times=validating,
+        validating=AdmissionStep("validate", validating, now),
     )
 
 
@@ -108,25 +108,33 @@ def _plugins(
     )
     topology = PodTopologyLabels(named("", "v1", "nodes"))
     decisions = CertificateDecisions(authorization)
+    attest = ClusterTrustBundleAttest(authorization)
+    trust_bundles = frozenset({GroupResource("certificates.k8s.io", "clustertrustbundles")})
     quota = ResourceQuota(named("", "v1", "resourcequotas"))
+    pods, nodes = frozenset({GroupResource("", "pods")}), frozenset({GroupResource("", "nodes")})
+    claims, ingresses = frozenset({STORAGE_CLASS.resource}), frozenset({INGRESS_CLASS.resource})
+    priority_classes = frozenset({GroupResource("scheduling.k8s.io", "priorityclasses")})
+    signing_requests = frozenset({REQUESTS})
     yield Plugin("NamespaceLifecycle", lifecycle.admit)
-    yield Plugin("LimitRanger", limits.set_defaults, limits.check_bounds)
-    yield Plugin("ServiceAccount", accounts.set_account, accounts.check_account)
+    yield Plugin("LimitRanger", limits.set_defaults, limits.check_bounds, pods | claims)
+    yield Plugin("ServiceAccount", accounts.set_account, accounts.check_account, pods)
     yield Plugin("NodeRestriction", access.node_restriction)
-    yield Plugin("TaintNodesByCondition", taint_new_node)
-    yield Plugin("PodSecurity", validate=security.check)
-    yield Plugin("Priority", priority.set_priority, priority.check_default)
-    yield Plugin("DefaultTolerationSeconds", add_default_tolerations)
-    yield Plugin("DefaultStorageClass", storage_class.set_class)
-    yield Plugin("StorageObjectInUseProtection", protect_storage)
-    yield Plugin("PersistentVolumeClaimResize", validate=resize.check_growth)
-    yield Plugin("RuntimeClass", runtime.set_overhead)
-    yield Plugin("CertificateApproval", validate=decisions.check_approval)
-    yield Plugin("CertificateSigning", validate=decisions.check_signing)
-    yield Plugin("ClusterTrustBundleAttest", validate=ClusterTrustBundleAttest(authorization).admit)
-    yield Plugin("CertificateSubjectRestriction", validate=restrict_certificate_subject)
-    yield Plugin("DefaultIngressClass", ingress_class.set_class)
-    yield Plugin("PodTopologyLabels", topology.set_labels)
+    yield Plugin("TaintNodesByCondition", taint_new_node, resources=nodes)
+    yield Plugin("PodSecurity", validate=security.check, resources=SECURED)
+    yield Plugin("Priority", priority.set_priority, priority.check_default, pods | priority_classes)
+    yield Plugin("DefaultTolerationSeconds", add_default_tolerations, resources=pods)
+    yield Plugin("DefaultStorageClass", storage_class.set_class, resources=claims)
+    yield Plugin("StorageObjectInUseProtection", protect_storage, resources=PROTECTED)
+    yield Plugin("PersistentVolumeClaimResize", None, resize.check_growth, claims)
+    yield Plugin("RuntimeClass", runtime.set_overhead, resources=pods)
+    yield Plugin("CertificateApproval", None, decisions.check_approval, signing_requests)
+    yield Plugin("CertificateSigning", None, decisions.check_signing, signing_requests)
+    yield Plugin("ClusterTrustBundleAttest", None, attest.admit, trust_bundles)
+    yield Plugin(
+        "CertificateSubjectRestriction", None, restrict_certificate_subject, signing_requests
+    )
+    yield Plugin("DefaultIngressClass", ingress_class.set_class, resources=ingresses)
+    yield Plugin("PodTopologyLabels", topology.set_labels, resources=pods)
     yield Plugin("MutatingAdmissionPolicy", policies.mutate)
     yield Plugin("MutatingAdmissionWebhook", webhooks.mutating.admit)
     yield Plugin("ValidatingAdmissionPolicy", validate=policies.validate)

@@ -49,7 +49,7 @@ from proreus.server.authz.webhook.authorizer import WebhookAuthorizer
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile
 from proreus.server.offload import Runner
-from proreus.server.registry.admission import Admit
+from proreus.server.registry.admission_step import Admit
 from proreus.server.registry.collections import Collections
 
 _Settings = Sequence[AuthorizerSettings]

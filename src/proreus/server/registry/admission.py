@@ -17,7 +17,7 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.status import Forbidden
 from proreus.api.wire.options import DeleteOptions, WriteOptions
-from proreus.server.registry.admission_times import AdmissionTimes
+from proreus.server.registry.admission_step import AdmissionStep, Admit
 from proreus.server.registry.user import User
 from proreus.server.resource import Resource
 
@@ -95,36 +95,32 @@ def _compared(obj: Json) -> dict[str, object]:
     }
 
 
-# A plugin's half. One that has nothing to wait for returns None: most do, and a coroutine costs.
-Admit = Callable[[Attributes], Awaitable[None] | None]
-
-
 @dataclass(frozen=True, slots=True)
 class Admission:
     """Halves of plugins in order: the mutating ones run before the kind's rules, the others after.
 
     ``registry``: what the registry does when no plugin changes the object any more, and what needs
     its user: rights over a role's rules, who asks for a certificate. ``before_validation``: what it
-    asks then. All refuse by raising. The plugins' times are taken if there is where to put them.
+    asks then. All refuse by raising.
     """
 
-    mutating: tuple[Admit, ...] = ()
+    mutating: AdmissionStep | None = None
     registry: tuple[Admit, ...] = ()
     before_validation: tuple[Admit, ...] = ()
-    validating: tuple[Admit, ...] = ()
-    mutating_times: AdmissionTimes | None = None
-    validating_times: AdmissionTimes | None = None
+    validating: AdmissionStep | None = None
 
     async def mutate(self, attributes: Attributes) -> None:
-        await _run(self.mutating, attributes, self.mutating_times)
-        if attributes.wants_reinvocation:
-            attributes.is_reinvocation = True
-            await _run(self.mutating, attributes, self.mutating_times)
-        await _run(self.registry, attributes, None)
+        if self.mutating is not None:
+            await self.mutating.run(attributes)
+            if attributes.wants_reinvocation:
+                attributes.is_reinvocation = True
+                await self.mutating.run(attributes)
+        await _run(self.registry, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        await _run(self.before_validation, attributes, None)
-        await _run(self.validating, attributes, self.validating_times)
+        await _run(self.before_validation, attributes)
+        if self.validating is not None:
+            await self.validating.run(attributes)
 
     async def admit(self, attributes: Attributes) -> None:
         """Both halves, where no rules of a kind come in between."""
@@ -132,41 +128,10 @@ class Admission:
         await self.validate(attributes)
 
 
-async def _run(
-    halves: tuple[Admit, ...], attributes: Attributes, times: AdmissionTimes | None
-) -> None:
-    if times is not None:
-        await _run_timed(halves, attributes, times)
-        return
-    for half in halves:
-        if (pending := half(attributes)) is not None:
+async def _run(asked: tuple[Admit, ...], attributes: Attributes) -> None:
+    for admit in asked:
+        if (pending := admit(attributes)) is not None:
             await pending
-
-
-async def _run_timed(
-    halves: tuple[Admit, ...], attributes: Attributes, times: AdmissionTimes
-) -> None:
-    """Most halves have nothing to do; then their time costs more than they do, so little of it."""
-    now, operation = times.now, attributes.operation
-    begun = before = now()
-    for half, half_times in zip(halves, times.halves, strict=True):
-        try:
-            if (pending := half(attributes)) is not None:
-                await pending
-        except Exception:
-            at = now()
-            half_times.add(operation, at - before, is_refused=True)
-            times.step.add(operation, at - begun, is_refused=True)
-            raise
-        at = now()
-        took_s, before = at - before, at
-        counts = half_times.passed.get(operation)
-        if counts is not None and took_s <= counts.first:
-            counts.lowest += 1
-            counts.total += took_s
-        else:
-            half_times.add(operation, took_s)
-    times.step.add(operation, before - begun)
 
 
 # Gives an object what is unique in the cluster; returns what takes it back.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from proreus.server.admission.options import AdmissionOptions
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.server.registry.admission import Admission, Attributes
+from proreus.server.registry.admission_step import AdmissionStep, PluginHalf
 from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 POD: dict[str, Any] = {
@@ -42,7 +44,9 @@ class Recorder:
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     made = Recorder()
-    last = Admission(validating=(made.admit,))
+    last = Admission(
+        validating=AdmissionStep("validate", [PluginHalf("Recorder", made.admit)], time.monotonic)
+    )
     monkeypatch.setattr(building, "standard_admission", lambda *_: last)
     return made
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from proreus.aio.clock import Clock
+from proreus.api.group_version import GroupResource
 from proreus.api.json_types import Json
 from proreus.api.status import InternalError, Invalid
 from proreus.api.wire import splice
@@ -41,6 +42,10 @@ _TEMPLATES = {
     ("batch", "jobs"): ("spec", "template"),
     ("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
 }
+# Pods, what makes pods, and namespaces, whose labels say what pods must keep to.
+SECURED = frozenset(
+    GroupResource(*resource) for resource in (("", "pods"), ("", "namespaces"), *_TEMPLATES)
+)
 _POD_PARTS = frozenset({"", "ephemeralcontainers", "resize"})
 _CHECKED_MAX = 3000
 _CHECK_S = 1.0

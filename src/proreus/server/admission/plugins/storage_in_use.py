@@ -5,6 +5,7 @@ A controller takes it away when nothing uses the object any more.
 
 from __future__ import annotations
 
+from proreus.api.group_version import GroupResource
 from proreus.server.registry.admission import CREATE, Attributes
 
 _FINALIZERS = {
@@ -12,6 +13,7 @@ _FINALIZERS = {
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",
     ("storage.k8s.io", "volumeattributesclasses"): "kubernetes.io/vac-protection",
 }
+PROTECTED = frozenset(GroupResource(*resource) for resource in _FINALIZERS)
 
 
 def protect_storage(attributes: Attributes) -> None:

@@ -1,0 +1,75 @@
+"""Halves of plugins in a row: each is asked about its own resources, all are counted."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from proreus.api.group_version import GroupResource
+from proreus.server.registry.admission import CREATE, Attributes
+from proreus.server.registry.admission_step import AdmissionStep, PluginHalf
+
+PODS = frozenset({GroupResource("", "pods")})
+
+
+def write(plural: str) -> Attributes:
+    resource = SimpleNamespace(group="", plural=plural)
+    # What a step reads of a write; the plugins of these tests read nothing else.
+    return cast(Attributes, SimpleNamespace(operation=CREATE, resource=resource))
+
+
+class Asked:
+    def __init__(self) -> None:
+        self.plurals: list[str] = []
+
+    def admit(self, attributes: Attributes) -> None:
+        self.plurals.append(attributes.resource.plural)
+
+
+def refuse(attributes: Attributes) -> None:
+    raise ValueError("refused")
+
+
+def counted(step: AdmissionStep) -> dict[tuple[str, str], int]:
+    return {
+        (half.name, rejected): len(counts)
+        for half in step.half_times()
+        for _, rejected, counts in half.counted()
+    }
+
+
+async def test_a_half_is_asked_about_its_own_resources_only() -> None:
+    every, of_pods = Asked(), Asked()
+    halves = [PluginHalf("Every", every.admit), PluginHalf("OfPods", of_pods.admit, PODS)]
+    step = AdmissionStep("admit", halves, lambda: 0.0)
+
+    for plural in ("pods", "nodes", "pods"):
+        await step.run(write(plural))
+
+    assert every.plurals == ["pods", "nodes", "pods"]
+    assert of_pods.plurals == ["pods", "pods"]
+
+
+async def test_metrics_count_writes_that_a_half_has_nothing_to_do_with() -> None:
+    """As Kubernetes does, whose plugins are all called."""
+    step = AdmissionStep("admit", [PluginHalf("OfPods", Asked().admit, PODS)], lambda: 0.0)
+    for plural in ("pods", "nodes", "nodes"):
+        await step.run(write(plural))
+
+    assert counted(step) == {("OfPods", "false"): 3}
+    assert counted(step) == {("OfPods", "false"): 3}, "asking again counts nothing twice"
+
+
+async def test_a_refusal_ends_the_step_and_is_counted() -> None:
+    later = Asked()
+    halves = [PluginHalf("Refusing", refuse), PluginHalf("Later", later.admit)]
+    step = AdmissionStep("validate", halves, lambda: 0.0)
+
+    with pytest.raises(ValueError, match="refused"):
+        await step.run(write("pods"))
+
+    assert later.plurals == []
+    assert counted(step) == {("Refusing", "true"): 1}
+    assert [rejected for _, rejected, _ in step.step_times.counted()] == ["true"]
