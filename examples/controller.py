@@ -8,21 +8,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from proreus.client import Client, KubeObject
+from proreus.client import Client, KubeObject, controlled_by
 from proreus.client.controller import Controller, Request, Result
 from proreus.client.informer import SharedInformerFactory
 
 
 def greeting(source: KubeObject) -> dict[str, object]:
-    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": source.name, "uid": source.uid}
-    metadata = {
-        "name": f"{source.name}-greeting",
-        "namespace": source.namespace,
-        "labels": {"greeting": "true"},
-        "ownerReferences": [{**owner, "controller": True}],
-    }
+    metadata = {"name": f"{source.name}-greeting", "labels": {"greeting": "true"}}
     text = f"Hello, {source.labels['greet']}!"
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}}
+    return controlled_by(source, body)
 
 
 async def main() -> None:

@@ -45,9 +45,9 @@ async def main(identity: str = "") -> None:
     identity = identity or f"{socket.gethostname()}_{os.getpid()}"
     # The lease has a client of its own: a renewal must not wait behind the workload's requests.
     async with Client.from_env() as client, Client.from_env() as lease_client:
-        leases = lease_client.coordination_v1.leases("default")
+        leases = lease_client.coordination_v1.leases
         elector = LeaderElector(
-            LeaseLock(leases, "default", "unpauser"),
+            LeaseLock(leases, leases.namespace, "unpauser"),
             identity,
             on_new_leader=lambda who: print(f"leader: {who or 'none'}", flush=True),
         )

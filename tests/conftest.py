@@ -14,7 +14,9 @@ import hypothesis
 import pytest
 import pytest_asyncio
 
-from tests.any_server import OPTION
+from tests.any_server import OPTION, _given_kubeconfig, only_what_can
+
+__all__ = ["_given_kubeconfig"]
 
 # A shell that starts us in the background lets us ignore SIGINT, nohup SIGHUP, and every program we
 # start would inherit that; tests end theirs as a person does, with Ctrl-C or by hanging up.
@@ -74,13 +76,12 @@ async def _connections_closed(test: str) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        OPTION, help="run what can against the server of this kubeconfig, see tests/any_server.py"
-    )
+    parser.addoption(OPTION, help="run only what can against the server of this kubeconfig")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Only tests that run a loop are checked for leaks: a loop per plain test is not free."""
+    only_what_can(config, items)
     for item in items:
         if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
             item.fixturenames.insert(0, "_tasks_accounted_for")

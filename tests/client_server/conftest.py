@@ -12,15 +12,13 @@ import pytest_asyncio
 from proreus.client import Client
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
-from tests.any_server import client_of, given_kubeconfig
+from tests.any_server import client_of
 
 
 @pytest_asyncio.fixture
-async def own_server(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> AsyncIterator[ApiServer | None]:
+async def own_server(given_kubeconfig: str, tmp_path: Path) -> AsyncIterator[ApiServer | None]:
     """None: the suite runs against another one."""
-    if given_kubeconfig(request.config):
+    if given_kubeconfig:
         yield None
         return
     config = ServerConfig(
@@ -39,14 +37,14 @@ def server(own_server: ApiServer | None) -> ApiServer:
 
 @pytest_asyncio.fixture
 async def client(
-    request: pytest.FixtureRequest,
+    given_kubeconfig: str,
     own_server: ApiServer | None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Client]:
     monkeypatch.setenv("KUBECACHEDIR", str(tmp_path / "cache"))
     if own_server is None:
-        async with client_of(given_kubeconfig(request.config)) as connected:
+        async with client_of(given_kubeconfig) as connected:
             yield connected
         return
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "data" / "kubeconfig"))

@@ -17,6 +17,7 @@ import pytest_asyncio
 from proreus.client import Client
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from tests.any_server import client_of, kubeconfig_in
 from tests.closing import all_closed
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -29,7 +30,12 @@ class Cluster:
 
 
 @pytest_asyncio.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[Cluster]:
+async def cluster(given_kubeconfig: str, tmp_path: Path) -> AsyncIterator[Cluster]:
+    if given_kubeconfig:
+        async with client_of(given_kubeconfig) as client:
+            copy = kubeconfig_in(client.namespace, given_kubeconfig, tmp_path)
+            yield Cluster(copy, client)
+        return
     kubeconfig = tmp_path / "kubeconfig"
     config = ServerConfig(data_dir=tmp_path / "server", tls=True, kubeconfig=kubeconfig)
     async with ApiServer(config), Client.from_kubeconfig(kubeconfig) as client:
@@ -83,26 +89,26 @@ async def running(cluster: Cluster, example: str, *arguments: str) -> AsyncItera
 
 
 async def test_the_informer_notifies_of_pods_coming_changing_and_going(cluster: Cluster) -> None:
-    pods = cluster.client.core_v1.pods("default")
+    pods, where = cluster.client.core_v1.pods, cluster.client.namespace
     spec = {"containers": [{"name": "c", "image": "i"}]}
-    async with running(cluster, "informer.py") as program:
+    async with running(cluster, "informer.py", cluster.client.namespace) as program:
         await program.says("synced: 0 pods")
         await pods.create({"metadata": {"name": "web"}, "spec": spec})
-        await program.says("default/web: there")
+        await program.says(f"{where}/web: there")
         await pods.patch_status("web", {"status": {"phase": "Running"}})
-        await program.says("default/web: Pending → Running")
+        await program.says(f"{where}/web: Pending → Running")
         await pods.delete("web", grace_period_s=0)
-        await program.says("default/web: gone")
+        await program.says(f"{where}/web: gone")
 
 
 async def test_the_controller_greets_and_mends_its_greeting(cluster: Cluster) -> None:
-    maps = cluster.client.core_v1.configmaps("default")
+    maps = cluster.client.core_v1.configmaps
     async with running(cluster, "controller.py") as program:
         await maps.create({"metadata": {"name": "a", "labels": {"greet": "World"}}})
-        await program.says("greeted default/a")
+        await program.says(f"greeted {maps.namespace}/a")
         made = await maps.get("a-greeting")
         await maps.delete("a-greeting")
-        await program.says("greeted default/a")
+        await program.says(f"greeted {maps.namespace}/a")
 
         assert made["data"]["text"] == "Hello, World!"
         mended = await maps.wait_for("a-greeting", lambda found: found is not None, timeout_s=60)
@@ -110,7 +116,7 @@ async def test_the_controller_greets_and_mends_its_greeting(cluster: Cluster) ->
 
 
 async def test_a_second_operator_takes_over_when_the_first_ends(cluster: Cluster) -> None:
-    deployments = cluster.client.apps_v1.deployments("default")
+    deployments = cluster.client.apps_v1.deployments
     template = {
         "metadata": {"labels": {"app": "web"}},
         "spec": {"containers": [{"name": "c", "image": "i"}]},
@@ -124,18 +130,18 @@ async def test_a_second_operator_takes_over_when_the_first_ends(cluster: Cluster
                 "first", lambda d: d is not None and not d["spec"].get("paused"), timeout_s=60
             )
         await deployments.create({"metadata": {"name": "second"}, "spec": spec})
-        await second.says("unpaused default/second")
-        async with cluster.client.core_v1.events("default").watch() as events:
-            event = await anext(events)
-
-    assert event.object["reason"] == "Unpaused"
+        await second.says(f"unpaused {deployments.namespace}/second")
+        async with asyncio.timeout(60):
+            async for event in cluster.client.core_v1.events.events():
+                if event.object.reason == "Unpaused":
+                    break
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_an_operator_that_a_signal_ends_releases_its_lease(
     cluster: Cluster, number: signal.Signals
 ) -> None:
-    leases = cluster.client.coordination_v1.leases("default")
+    leases = cluster.client.coordination_v1.leases
     async with running(cluster, "leader.py", "one") as leader:
         await leader.says("leader: one")
         code = await leader.end(number)
@@ -146,21 +152,20 @@ async def test_an_operator_that_a_signal_ends_releases_its_lease(
 
 async def test_the_website_operator_makes_what_a_website_needs(cluster: Cluster) -> None:
     client = cluster.client
-    sites = client.resource("websites.example.com")("default")
+    sites = client.resource("websites.example.com")
     crds = client.resource("customresourcedefinitions.apiextensions.k8s.io")
     async with running(cluster, "website_operator.py", "127.0.0.1:0") as program:
         await crds.wait_for("websites.example.com", "condition=Established", timeout_s=60)
         body = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": "shop"}}
         await sites.create({**body, "spec": {"html": "<h1>Shop</h1>", "replicas": 2}})
-        await client.core_v1.services("default").wait_for("shop", "create", timeout_s=60)
-        deployments = client.apps_v1.deployments("default")
+        await client.core_v1.services.wait_for("shop", "create", timeout_s=60)
+        deployments = client.apps_v1.deployments
         ready = {"status": {"replicas": 2, "readyReplicas": 2}}
-        await sites.wait_for("shop", "condition=Ready=False", timeout_s=60)
-        await deployments.patch_status("shop", ready)
+        await deployments.patch_status("shop", ready)  # where there is no controller of them
         site = await sites.wait_for("shop", "condition=Ready", timeout_s=60)
-        page = await client.core_v1.configmaps("default").get("shop")
+        page = await client.core_v1.configmaps.get("shop")
         await sites.delete("shop")
-        await program.says("default/shop is going")
+        await program.says(f"{sites.namespace}/shop is going")
         await sites.wait_deleted("shop", timeout_s=60)
 
     assert page["data"]["index.html"] == "<h1>Shop</h1>"

@@ -14,22 +14,23 @@ TIMING = ElectionTiming(lease_duration_s=3, renew_deadline_s=2.5, retry_period_s
 
 
 async def write_on(client: Client, who: str) -> None:
-    """A controller that writes its name into every ConfigMap of ``default``, over and over."""
+    """A controller that writes its name into every marked ConfigMap, over and over."""
 
     async def reconcile(request: Request) -> None:
         maps = client.core_v1.configmaps(request.namespace)
         while True:  # no pause in which the loss of the lease could be noticed otherwise
             await maps.patch(request.name, {"data": {"who": who}})
 
-    async with SharedInformerFactory(client, namespace="default") as informers:
-        maps = informers.informer("configmaps")
+    async with SharedInformerFactory(client, namespace=client.namespace) as informers:
+        maps = informers.informer("configmaps", label_selector="written")
         informers.start()
         await Controller(reconcile, maps).run()
 
 
 async def main(identity: str) -> None:
     async with Client.from_env() as client, Client.from_env() as lease_client:
-        lock = LeaseLock(lease_client.coordination_v1.leases("default"), "default", "writer")
+        where = client.namespace
+        lock = LeaseLock(lease_client.coordination_v1.leases(where), where, "writer")
         elector = LeaderElector(lock, identity, timing=TIMING, clock=SystemClock())
         sys.stdout.write(f"{identity}\n")
         sys.stdout.flush()

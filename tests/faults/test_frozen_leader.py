@@ -10,7 +10,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from proreus.api.object import KubeObject
+from tests.any_server import client_of, kubeconfig_in
 from tests.faults.cluster.programs import cluster
 from tests.faults.cluster.tap import Tap, tap
 
@@ -39,12 +42,24 @@ def writes(wire: Tap) -> list[str]:
     return [line for line in wire.written if "/leases" not in line]
 
 
-async def test_no_write_of_a_leader_frozen_past_its_lease_arrives(tmp_path: Path) -> None:
+@pytest.fixture
+def kubeconfig(given_kubeconfig: str, tmp_path: Path) -> Iterator[Path]:
+    if given_kubeconfig:
+        yield Path(given_kubeconfig)
+        return
     with cluster(tmp_path, "server") as server:
-        port = int(server.main.said.strip().rpartition(":")[2])
-        async with server.client() as client, tap(port) as old, tap(port) as new:
-            maps = client.core_v1.configmaps("default")
-            await maps.create({"metadata": {"name": "written"}, "data": {"who": "nobody"}})
+        yield server.kubeconfig
+
+
+async def test_no_write_of_a_leader_frozen_past_its_lease_arrives(
+    kubeconfig: Path, tmp_path: Path
+) -> None:
+    async with client_of(str(kubeconfig)) as client:
+        own = kubeconfig_in(client.namespace, kubeconfig, tmp_path / "candidates")
+        async with tap(own) as old, tap(own) as new:
+            maps = client.core_v1.configmaps(client.namespace)
+            metadata = {"name": "written", "labels": {"written": "yes"}}
+            await maps.create({"metadata": metadata, "data": {"who": "nobody"}})
 
             async def wait_written_by(name: str) -> None:
                 def is_written(found: KubeObject | None) -> bool:
@@ -52,9 +67,9 @@ async def test_no_write_of_a_leader_frozen_past_its_lease_arrives(tmp_path: Path
 
                 await maps.wait_for("written", is_written, timeout_s=TIMEOUT_S)
 
-            with candidate("frozen", old.kubeconfig(server.kubeconfig)) as frozen:
+            with candidate("frozen", old.kubeconfig(own)) as frozen:
                 await wait_written_by("frozen")
-                with candidate("heir", new.kubeconfig(server.kubeconfig)):
+                with candidate("heir", new.kubeconfig(own)):
                     # It is frozen in the middle of a write, before the server has it.
                     def freeze(_: int) -> None:
                         if "/leases" not in old.asked[-1]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import trustme
 import yaml
 
+from tests.any_server import Upstream
 from tests.parts import wait_first
 
 _REQUEST = re.compile(rb"(GET|POST|PUT|PATCH|DELETE) (\S+) HTTP/1")
@@ -22,11 +23,9 @@ class Tap:
     """Ends TLS on both sides. ``on_write`` is called before a request that is no GET is passed
     on."""
 
-    def __init__(self, port: int) -> None:
-        self._server_port = port
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
         self._authority = trustme.CA()
-        self._upstream = ssl.create_default_context()
-        self._upstream.check_hostname, self._upstream.verify_mode = False, ssl.CERT_NONE
         self.port = 0
         self.asked: list[str] = []
         self.on_write: Callable[[int], None] = lambda _: None
@@ -44,11 +43,17 @@ class Tap:
     def kubeconfig(self, original: Path) -> Path:
         """A copy that leads through here."""
         config = yaml.safe_load(original.read_text())
+        (name,) = (
+            one["context"]["cluster"]
+            for one in config["contexts"]
+            if one["name"] == config["current-context"]
+        )
         authority = base64.b64encode(self._authority.cert_pem.bytes()).decode()
-        config["clusters"][0]["cluster"] = {
+        through = {
             "server": f"https://127.0.0.1:{self.port}",
             "certificate-authority-data": authority,
         }
+        config["clusters"] = [{"name": name, "cluster": through}]
         copy = original.with_name(f"kubeconfig-{self.port}")
         copy.write_text(yaml.safe_dump(config))
         return copy
@@ -69,8 +74,9 @@ class Tap:
         self._serving.add(task)
         ends = [writer]
         with contextlib.suppress(OSError, asyncio.CancelledError):
+            to = self._upstream
             there, back = await asyncio.open_connection(
-                "127.0.0.1", self._server_port, ssl=self._upstream
+                to.host, to.port, ssl=to.tls, server_hostname=to.server_name
             )
             ends.append(back)
             await wait_first(self._forth(reader, back), _copy(there, writer))
@@ -103,8 +109,9 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @contextlib.asynccontextmanager
-async def tap(port: int) -> AsyncIterator[Tap]:
-    made = Tap(port)
+async def tap(kubeconfig: Path) -> AsyncIterator[Tap]:
+    """Before the server of a kubeconfig."""
+    made = Tap(Upstream.named_in(kubeconfig))
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0, ssl=made.certificate())
     made.port = server.sockets[0].getsockname()[1]
     try:

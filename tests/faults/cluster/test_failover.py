@@ -103,8 +103,7 @@ async def election(request: pytest.FixtureRequest, server: Cluster) -> AsyncIter
 async def test_another_takes_over_from_a_leader_that_dies_and_from_one_that_sleeps(
     election: Election, server: Cluster
 ) -> None:
-    port = int(server.main.said.strip().rpartition(":")[2])
-    async with tap(port) as one, tap(port) as two:
+    async with tap(server.kubeconfig) as one, tap(server.kubeconfig) as two:
         dying = election.stand("dying", one)
         await election.wait_leads(dying)
         sleeping = election.stand("sleeping", two)

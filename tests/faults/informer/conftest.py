@@ -12,6 +12,17 @@ from tests.faults.informer.scene import Scene, scene
 
 
 @pytest_asyncio.fixture(params=[True, False], ids=["streamed lists", "plain lists"])
-async def stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Scene]:
+async def stage(
+    request: pytest.FixtureRequest, given_kubeconfig: str, tmp_path: Path
+) -> AsyncIterator[Scene]:
+    async with scene(
+        tmp_path / "server", stream_lists=request.param, kubeconfig=given_kubeconfig
+    ) as made:
+        yield made
+
+
+@pytest_asyncio.fixture(params=[True, False], ids=["streamed lists", "plain lists"])
+async def own_stage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Scene]:
+    """With a server that can be stopped."""
     async with scene(tmp_path / "server", stream_lists=request.param) as made:
         yield made

@@ -12,6 +12,7 @@ import contextlib
 from collections import deque
 
 from proreus.api.wire import json
+from tests.any_server import Upstream
 
 
 def answer(code: str, body: bytes, *headers: str) -> bytes:
@@ -45,10 +46,10 @@ def status(code: int, reason: str, message: str) -> bytes:
 
 
 class Meddler:
-    """Between a client and a server at ``host:port``. Use as an async context manager."""
+    """Between a client, which speaks plain HTTP, and a server. Use as an async context manager."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._upstream = (host, port)
+    def __init__(self, upstream: Upstream) -> None:
+        self._upstream = upstream
         self.port = 0
         self.requests: list[str] = []  # targets of the first request of each connection
         self._planned: deque[tuple[str, bytes]] = deque()
@@ -100,7 +101,10 @@ class Meddler:
             writer.write_eof()
             await reader.read()  # until the client has taken it all and hangs up
             return
-        from_server, to_server = await asyncio.open_connection(*self._upstream)
+        to = self._upstream
+        from_server, to_server = await asyncio.open_connection(
+            to.host, to.port, ssl=to.tls, server_hostname=to.server_name
+        )
         try:
             to_server.write(head)
             async with asyncio.TaskGroup() as both:
@@ -116,6 +120,9 @@ async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
         while piece := await source.read(65536):
             sink.write(piece)
             await sink.drain()
-        sink.write_eof()
+        if sink.can_write_eof():
+            sink.write_eof()
+        else:
+            sink.close()
     except OSError:
         sink.transport.abort()

@@ -1,8 +1,9 @@
 """A real server, a bad network, an informer behind it, and someone who keeps writing.
 
-    writer ──────────────────────► ApiServer
+    writer ──────────────────────► server
     informer ──► Meddler ──► TcpProxy ──┘
 
+The server is the scene's own, which can be stopped, or one that a kubeconfig names.
 The informer's side runs on a hurried clock, on which back-off and silence pass five times as
 fast; everything else is real.
 """
@@ -13,15 +14,17 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from proreus.api.object import KubeObject
-from proreus.client import AuthSettings, Client, ClientConfig, NotFound
+from proreus.client import AuthSettings, Client, ClientConfig, NotFound, TlsSettings
 from proreus.client.informer import Notification, ReflectorConfig, SharedInformer
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from proreus.testing.tcp_proxy import TcpProxy
+from tests.any_server import Upstream, client_of
 from tests.faults.informer.meddler import Meddler
 from tests.hurried_clock import HurriedClock
 from tests.ports import reserved_port
@@ -66,7 +69,7 @@ class Witness:
 class Scene:
     """Everything above, running."""
 
-    def __init__(self, data_dir: Path, port: int, etcd: tuple[str, ...]) -> None:
+    def __init__(self, data_dir: Path, port: int = 0, etcd: tuple[str, ...] = ()) -> None:
         self._data_dir = data_dir
         self._etcd = etcd
         self._server = contextlib.AsyncExitStack()
@@ -93,7 +96,7 @@ class Scene:
 
     async def write(self, name: str, **content: Any) -> KubeObject:
         """Create or change; the answer is what was stored."""
-        maps = self.writer.core_v1.configmaps("default")
+        maps = self.writer.core_v1.configmaps
         body = {
             "metadata": {"name": name, "labels": {"scene": "true"}},
             "data": {"nonce": str(self._chance.random()), **content},
@@ -102,7 +105,7 @@ class Scene:
 
     async def delete(self, name: str) -> None:
         with contextlib.suppress(NotFound):
-            await self.writer.core_v1.configmaps("default").delete(name)
+            await self.writer.core_v1.configmaps.delete(name)
 
     async def cut_off(self) -> None:
         """The informer reaches nobody any more, until ``proxy.listen``."""
@@ -123,9 +126,7 @@ class Scene:
 
     async def wait_equal(self) -> None:
         """Wait until the informer has seen the server's present, and compare all of it."""
-        listed = await self.writer.core_v1.configmaps.in_all_namespaces().list(
-            label_selector="scene=true"
-        )
+        listed = await self.writer.core_v1.configmaps.list(label_selector="scene=true")
         # The list's own version may be another resource's; a last write is one that will be seen.
         last = await self.write("last")
         await self.informer.lister.wait_for_version(last.resource_version, timeout_s=60 * HURRY)
@@ -150,29 +151,38 @@ class Scene:
 
 @contextlib.asynccontextmanager
 async def scene(
-    data_dir: Path, *, stream_lists: bool, etcd: tuple[str, ...] = ()
+    data_dir: Path, *, stream_lists: bool, etcd: tuple[str, ...] = (), kubeconfig: str = ""
 ) -> AsyncIterator[Scene]:
     clock = HurriedClock(HURRY)
     async with contextlib.AsyncExitStack() as parts:
-        made = Scene(data_dir, parts.enter_context(reserved_port()), etcd)
-        server = await made.start_server()
-        parts.push_async_callback(made.stop_server)
-        made.proxy = await parts.enter_async_context(TcpProxy("127.0.0.1", made._port))
-        made.meddler = await parts.enter_async_context(Meddler("127.0.0.1", made.proxy.port))
-        auth = AuthSettings(token=server.token, over_loopback_http=True)
-        made.writer = await parts.enter_async_context(
-            Client(ClientConfig(host=server.url, auth=auth, rate_limit=None))
-        )
+        if kubeconfig:
+            made = Scene(data_dir)
+            made.writer = await parts.enter_async_context(client_of(kubeconfig))
+        else:
+            made = Scene(data_dir, parts.enter_context(reserved_port()), etcd)
+            server = await made.start_server()
+            parts.push_async_callback(made.stop_server)
+            token = AuthSettings(token=server.token, over_loopback_http=True)
+            config = ClientConfig(host=server.url, auth=token, rate_limit=None)
+            made.writer = await parts.enter_async_context(Client(config))
+        config = made.writer.config
+        to = Upstream.of(config)
+        made.proxy = await parts.enter_async_context(TcpProxy(to.host, to.port))
+        broken = replace(to, host="127.0.0.1", port=made.proxy.port)
+        made.meddler = await parts.enter_async_context(Meddler(broken))
         client = await parts.enter_async_context(
             Client(
-                ClientConfig(
-                    host=f"http://127.0.0.1:{made.meddler.port}", auth=auth, rate_limit=None
+                replace(
+                    config,
+                    host=f"http://127.0.0.1:{made.meddler.port}",
+                    tls=TlsSettings(),
+                    auth=replace(config.auth, over_loopback_http=True),
                 ),
                 clock=clock,
             )
         )
         made.informer = SharedInformer(
-            client.core_v1.configmaps.in_all_namespaces().list_watch(label_selector="scene=true"),
+            client.core_v1.configmaps.list_watch(label_selector="scene=true"),
             "configmaps",
             config=ReflectorConfig(stream_lists=stream_lists, silence_max_s=4),
             clock=clock,

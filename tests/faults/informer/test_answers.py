@@ -100,7 +100,7 @@ async def test_a_line_of_two_megabytes(stage: Scene) -> None:
         "apiVersion": "v1",
         "metadata": {
             "name": "big",
-            "namespace": "default",
+            "namespace": stage.writer.namespace,
             "uid": "big",
             "resourceVersion": "1",
             "labels": {"scene": "true"},
@@ -124,4 +124,4 @@ async def test_large_objects_over_the_real_server(stage: Scene) -> None:
         stage.proxy.cut()
 
     await stage.wait_equal()
-    assert len(stage.informer.lister.get("large", "default").raw) > 900_000
+    assert len(stage.informer.lister.get("large", stage.writer.namespace).raw) > 900_000

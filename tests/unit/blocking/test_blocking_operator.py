@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,12 +30,25 @@ TIMEOUT_S = 60
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with (
-        running_server(tmp_path_factory.mktemp("server")) as server,
-        Client.from_kubeconfig(server.kubeconfig) as connected,
-    ):
-        yield connected
+def kubeconfig(given_kubeconfig: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    if given_kubeconfig:
+        yield Path(given_kubeconfig)
+        return
+    with running_server(tmp_path_factory.mktemp("server")) as server:
+        yield server.kubeconfig
+
+
+@pytest.fixture
+def client(kubeconfig: Path) -> Iterator[Client]:
+    """Its namespace is new, and gone afterwards."""
+    with Client.from_kubeconfig(kubeconfig) as admin:
+        namespaces = admin.core_v1.namespaces
+        made = namespaces.create({"metadata": {"generateName": "proreus-test-"}})
+        try:
+            with Client.from_kubeconfig(kubeconfig, namespace=made.name) as connected:
+                yield connected
+        finally:
+            namespaces.delete(made.name)
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
@@ -44,7 +58,7 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
 def test_an_operator_reconciles_records_and_finalizes_on_threads_that_may_block(
     client: Client,
 ) -> None:
-    operator = Operator("greeter", client, address="127.0.0.1:0")
+    operator = Operator("greeter", client, namespace=client.namespace, address="127.0.0.1:0")
     threads = set[str]()
 
     @operator.reconciler(Greeting, owns=["configmaps"], finalizer="example.com/farewell")
@@ -57,21 +71,21 @@ def test_an_operator_reconciles_records_and_finalizes_on_threads_that_may_block(
 
     @reconcile.finalize
     def farewell(found: Reconciliation[Greeting]) -> Result | None:
-        found.client.core_v1.configmaps("default").create(config_map("farewell"))
+        found.client.core_v1.configmaps.create(config_map("farewell"))
         return None
 
     running = threading.Thread(target=operator.run)
     running.start()
     try:
         register(client, Greeting)
-        greetings = Typed(client, Greeting, "default")
+        greetings = Typed(client, Greeting, client.namespace)
         greetings.create("g", Greeting(GreetingSpec("Ann")))
-        raw, maps = client.resource("greetings.example.com")("default"), client.core_v1.configmaps
+        raw, maps = client.resource("greetings.example.com"), client.core_v1.configmaps
         raw.wait_for("g", "condition=Ready", timeout_s=TIMEOUT_S)
-        made = maps("default").get("g")
+        made = maps.get("g")
         greetings.delete("g")
         raw.wait_deleted("g", timeout_s=TIMEOUT_S)
-        maps("default").get("farewell")
+        maps.get("farewell")
     finally:
         operator.stop()
         running.join(TIMEOUT_S)
@@ -79,15 +93,15 @@ def test_an_operator_reconciles_records_and_finalizes_on_threads_that_may_block(
     assert not running.is_alive()
     assert made["data"]["text"] == "Hello Ann"
     assert threads == {"operator greeter"}
-    lease = client.resource("leases.coordination.k8s.io")("default").get("greeter")
+    lease = client.resource("leases.coordination.k8s.io").get("greeter")
     assert not lease.spec.holderIdentity, "the lease is released"
     with pytest.raises(ValueError, match="cannot be interrupted"):
         operator.reconciler("pods", timeout_s=1.0)
 
 
 def test_a_leader_writes_in_its_term_and_not_after_it(client: Client) -> None:
-    maps, said = client.core_v1.configmaps("default"), list[str]()
-    elector = LeaderElector(client, "worker", "me", namespace="default")
+    maps, said = client.core_v1.configmaps, list[str]()
+    elector = LeaderElector(client, "worker", "me")
 
     def work(term: Term) -> None:
         maps.create(config_map("in-term"))
@@ -97,20 +111,20 @@ def test_a_leader_writes_in_its_term_and_not_after_it(client: Client) -> None:
 
     elector.run(work)
 
-    lease = client.resource("leases.coordination.k8s.io")("default").get("worker")
+    lease = client.resource("leases.coordination.k8s.io").get("worker")
     assert said == ["leading"] and not lease.spec.holderIdentity
     assert maps.get("in-term").name == "in-term"
 
 
 def test_a_workload_that_outlives_its_lease_cannot_write(client: Client) -> None:
-    leases = client.resource("leases.coordination.k8s.io")("default")
-    elector, refused = LeaderElector(client, "contested", "me", namespace="default"), list[str]()
+    leases = client.resource("leases.coordination.k8s.io")
+    elector, refused = LeaderElector(client, "contested", "me"), list[str]()
 
     def work(term: Term) -> None:
         taken = {"spec": {"holderIdentity": "another", "leaseDurationSeconds": 3600}}
         with Client(client.config) as other:
             thief = threading.Thread(
-                target=lambda: other.resource("leases.coordination.k8s.io")("default").patch(
+                target=lambda: other.resource("leases.coordination.k8s.io").patch(
                     "contested", taken
                 )
             )
@@ -118,7 +132,7 @@ def test_a_workload_that_outlives_its_lease_cannot_write(client: Client) -> None
             thief.join()
         assert term.wait_ended(TIMEOUT_S)
         try:
-            client.core_v1.configmaps("default").create(config_map("late"))
+            client.core_v1.configmaps.create(config_map("late"))
         except NotPermitted:
             refused.append("late")
 
@@ -130,21 +144,21 @@ def test_a_workload_that_outlives_its_lease_cannot_write(client: Client) -> None
 
 
 def test_a_recorder_writes_what_waits_when_it_is_left(client: Client) -> None:
-    made = client.core_v1.configmaps("default").create(config_map("subject"))
+    made = client.core_v1.configmaps.create(config_map("subject"))
     with EventRecorder(client, "tester") as recorder:
         recorder.event(made, "Normal", "Seen", "it was seen")
 
-    events = client.core_v1.events("default").list(field_selector="reason=Seen")
+    events = client.core_v1.events.list(field_selector="reason=Seen")
     assert [one.involvedObject.name for one in events.items] == ["subject"]
 
 
 def test_events_are_iterated_and_typed_objects_read_and_written(client: Client) -> None:
     register(client, Greeting)
-    greetings = Typed(client, Greeting, "kube-public")
+    greetings = Typed(client, Greeting, client.namespace)
     stored = greetings.create("g", Greeting(GreetingSpec("Ann")))
     greetings.update(stored, Greeting(GreetingSpec("Bob")))
     found: list[KubeObject] = []
-    for event in client.resource("greetings.example.com")("kube-public").events(since=""):
+    for event in client.resource("greetings.example.com").events(since=""):
         found.append(event.object)
         break
 
@@ -155,8 +169,7 @@ def test_events_are_iterated_and_typed_objects_read_and_written(client: Client) 
 
 def test_handlers_and_listers_of_a_class_have_its_values(client: Client) -> None:
     register(client, Greeting)
-    client.core_v1.namespaces.create({"metadata": {"name": "values"}})
-    greetings, said = Typed(client, Greeting, "values"), list[str]()
+    greetings, said = Typed(client, Greeting, client.namespace), list[str]()
     heard = threading.Event()
 
     def hear(greeting: Stored[Greeting]) -> None:
@@ -172,9 +185,9 @@ def test_handlers_and_listers_of_a_class_have_its_values(client: Client) -> None
         assert heard.wait(TIMEOUT_S)
 
         assert said == ["Ann"]
-        assert informer.get("g", "values").value.spec.to == "Ann"
-        assert [one.name for one in informer.list(namespace="values")] == ["g"]
-        assert informer.find("other", "values") is None
+        assert informer.get("g", client.namespace).value.spec.to == "Ann"
+        assert [one.name for one in informer.list(namespace=client.namespace)] == ["g"]
+        assert informer.find("other", client.namespace) is None
 
 
 def test_outside_of_a_cluster_there_is_no_configuration_of_one(

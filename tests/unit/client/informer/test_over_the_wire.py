@@ -15,8 +15,8 @@ from tests.unit.client.informer.harness import Diary
 
 
 @pytest_asyncio.fixture
-async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
-    async with any_client(request.config) as connected:
+async def client(given_kubeconfig: str) -> AsyncIterator[Client]:
+    async with any_client(given_kubeconfig) as connected:
         yield connected
 
 

@@ -32,8 +32,8 @@ Map = dict[str, Any]
 
 
 @pytest_asyncio.fixture
-async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
-    async with any_client(request.config) as connected:
+async def client(given_kubeconfig: str) -> AsyncIterator[Client]:
+    async with any_client(given_kubeconfig) as connected:
         yield connected
 
 
@@ -57,7 +57,8 @@ def config_map(name: str, **data: str) -> Map:
 
 def greeter(client: Client, name: str = "greeter", **options: Any) -> Operator:
     """Writes a greeting into a ConfigMap that the Greeting owns, and says so in its status."""
-    operator = Operator(name, client=client, address="127.0.0.1:0", **options)
+    where = client.namespace
+    operator = Operator(name, client=client, namespace=where, address="127.0.0.1:0", **options)
 
     @operator.reconciler(Greeting, owns=[ConfigMap], finalizer="example.com/farewell")
     async def reconcile(found: Reconciliation[Greeting]) -> None:
@@ -111,7 +112,9 @@ async def test_a_class_reconciles_what_it_watches_and_one_standby_takes_over(
 
     def counter(name: str) -> Operator:
         election = LeaderElection(lease="counter", identity=name)
-        operator = Operator(name, client=client, address="", leader_election=election)
+        operator = Operator(
+            name, client=client, namespace=client.namespace, address="", leader_election=election
+        )
         watched = Watched("secrets", keys=lambda secret: [secret.key])
 
         @operator.reconciler("configmaps", watches=[watched], label_selector="count")
@@ -155,7 +158,7 @@ async def test_health_readiness_and_metrics_are_served(client: Client) -> None:
         "workqueue_depth",
         "controller_runtime_max_concurrent_reconciles",
         'leader_election_master_status{name="greeter"} 1.0',
-        'informer_queued_items{name="configmaps"}',
+        f'informer_queued_items{{name="configmaps in {client.namespace}"}}',
     ):
         assert name in metrics
 
@@ -180,7 +183,9 @@ async def test_it_is_not_ready_before_its_caches_are_and_says_why(client: Client
 
 async def test_a_finalizer_is_kept_until_the_farewell_is_done(client: Client) -> None:
     maps, tried = client.core_v1.configmaps(client.namespace), 0
-    operator = Operator("slow", client=client, address="", leader_election=None)
+    operator = Operator(
+        "slow", client=client, namespace=client.namespace, address="", leader_election=None
+    )
 
     @operator.reconciler("configmaps", label_selector="slow", finalizer="example.com/slow")
     async def reconcile(found: Reconciliation[KubeObject]) -> None:
