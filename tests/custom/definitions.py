@@ -19,15 +19,25 @@ def version(name: str = "v1", *, storage: bool = True, **more: Any) -> dict[str,
     return {"name": name, "served": True, "storage": storage, "schema": schema, **more}
 
 
+def untyped(name: str = "v1") -> dict[str, Any]:
+    """One version, which takes whatever it is given."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return version(name, schema={"openAPIV3Schema": schema})
+
+
 def definition(
-    *versions: dict[str, Any], plural: str = "widgets", kind: str = "Widget", **names: Any
+    *versions: dict[str, Any],
+    plural: str = "widgets",
+    kind: str = "Widget",
+    group: str = "example.com",
+    **names: Any,
 ) -> dict[str, Any]:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.example.com"},
+        "metadata": {"name": f"{plural}.{group}"},
         "spec": {
-            "group": "example.com",
+            "group": group,
             "scope": "Namespaced",
             "names": {"plural": plural, "kind": kind, **names},
             "versions": list(versions),

@@ -13,34 +13,14 @@ from proreus.client.service_account_tokens import request_token
 from proreus.server import parts
 from proreus.server.config import ServerConfig
 from proreus.testing.granting import Grant
+from tests.custom.definitions import definition, version
 from tests.debug.asking import Asking, asking
 from tests.real_etcd import running_etcd
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 NOTES = "/apis/example.com/v1/namespaces/default/notes"
-DEFINITION = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "notes.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "notes", "singular": "note", "kind": "Note", "listKind": "NoteList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {"text": {"type": "string"}},
-                    }
-                },
-            }
-        ],
-    },
-}
+TEXTS = {"openAPIV3Schema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+DEFINITION = definition(version(schema=TEXTS), plural="notes", kind="Note")
 OBJECT = "/debug/history/object?namespace=default&name=one"
 
 

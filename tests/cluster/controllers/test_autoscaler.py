@@ -6,32 +6,13 @@ from typing import Any
 
 from proreus.api.object import KubeObject
 from tests.cluster.controllers.stage import Stage, deployment, status_of
+from tests.custom.definitions import definition, untyped
 
 CONTROLLERS = ("horizontalpodautoscaler", "deployment", "replicaset")
-METRICS_API = {
-    "metadata": {
-        "name": "pods.metrics.k8s.io",
-        "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
-    },
-    "spec": {
-        "group": "metrics.k8s.io",
-        "scope": "Namespaced",
-        "names": {"plural": "pods", "singular": "podmetrics", "kind": "PodMetrics"},
-        "versions": [
-            {
-                "name": "v1beta1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-        ],
-    },
-}
+METRICS_API = definition(
+    untyped("v1beta1"), plural="pods", kind="PodMetrics", group="metrics.k8s.io"
+)
+METRICS_API["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, for a test"}
 
 
 def autoscaler(**spec: Any) -> dict[str, Any]:

@@ -11,30 +11,9 @@ from proreus.client import Client, Conflict, Expired, Forbidden, NotFound
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
 from proreus.testing.virtual_clock import VirtualClock
+from tests.custom.definitions import definition, untyped
 
-_CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "widgets.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-preserve-unknown-fields": True,
-                    }
-                },
-            }
-        ],
-    },
-}
+_CRD = definition(untyped())
 
 
 @pytest.fixture
