@@ -65,6 +65,7 @@ def server_options(command: Command) -> Command:
                 etcd=tuple(filter(None, etcd.split(","))),
                 encryption_config=others.pop("encryption_provider_config"),
                 kubeconfig=kubeconfig and kubeconfig.absolute(),
+                compaction_s=others.pop("etcd_compaction_interval"),
                 event_ttl_s=event_ttl,
                 admission=others.pop("admission"),
                 **others.pop("authorization"),
@@ -102,6 +103,11 @@ def _own_options() -> tuple[Option, ...]:
         click.option("--etcd", default="", metavar="URL[,URL]", help="Keep objects in etcd."),
         file_option("--encryption-provider-config", "What is encrypted before it is stored."),
         file_option("--kubeconfig", "Where to write it; default: in the data folder."),
+        duration(
+            "--etcd-compaction-interval", "5m",
+            "For how long, and up to twice as long, the past can be read and watched, whatever "
+            "the store is; 0: for good.",
+        ),
         duration("--event-ttl", "1h", "How long events are kept."),
         file_option("--proxy-client-cert-file", "For aggregated API servers; default: an own one."),
         file_option("--proxy-client-key-file", "Its key."),

@@ -132,7 +132,10 @@ class ApiServer:
         await parts.start_parts.make_objects()
         await start(
             background(
-                storage.run(), parts.caches.run(), parts.deadlines.run(), parts.admission.run()
+                storage.run(config.compaction_s),
+                parts.caches.run(),
+                parts.deadlines.run(),
+                parts.admission.run(),
             )
         )
         await parts.caches.wait_ready()

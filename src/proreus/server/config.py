@@ -46,6 +46,7 @@ class ServerConfig:
     authentication: AuthenticationOptions = field(default_factory=AuthenticationOptions)
     audit: AuditOptions = field(default_factory=AuditOptions)
     encryption_config: Path | None = None  # an EncryptionConfiguration: what is encrypted at rest
+    compaction_s: float = 300.0  # for so long and up to twice as long the past is kept; 0: for good
     event_ttl_s: float = 3600.0  # how long events are kept after their last change
     admission: AdmissionOptions = _WITHOUT_ACCOUNTS
     authorization_mode: tuple[str, ...] = (NODE, RBAC)  # authorizers, asked in this order
@@ -60,6 +61,8 @@ class ServerConfig:
             raise ConfigInvalid(fault)
         if self.advertise_address and (why := _unroutable(self.advertise_address)):
             raise ConfigInvalid(f"the advertised address {self.advertise_address!r} {why}")
+        if self.compaction_s < 0:
+            raise ConfigInvalid("the compaction interval must not be negative")
         if self.tls and self.data_dir is None:
             raise ConfigInvalid("TLS needs a data folder for its keys")
         if not self.tls and not is_loopback(self.bind_address):

@@ -30,6 +30,7 @@ from proreus.server.storage.health import Health
 
 # What a store gives for a value whose checksum does not match: it was stored and is lost.
 DAMAGED = b""
+COMPACTION_S = 300.0  # as kube-apiserver
 VALUE_BYTES_MAX = 3 * 512 * 1024  # what etcd takes in one request by default
 
 
@@ -305,8 +306,9 @@ class Storage(Protocol):
         """Whether reads and writes are served, and why not."""
         ...
 
-    async def run(self) -> None:
-        """Forget old history now and then, until cancelled; the server's TaskGroup runs it.
+    async def run(self, compaction_s: float = COMPACTION_S) -> None:
+        """Until cancelled; the server's TaskGroup runs it. Every ``compaction_s`` forget what is
+        older than the time before, so that as much and up to twice as much is kept; 0: nothing is.
 
         Without it a store works the same and grows.
         """

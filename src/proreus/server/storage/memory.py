@@ -16,6 +16,7 @@ from proreus.server.storage.change_log import Position
 from proreus.server.storage.health import Health, Healthy
 from proreus.server.storage.indexed import IndexedStorage
 from proreus.server.storage.interface import (
+    COMPACTION_S,
     Change,
     ChangeBatch,
     Compacted,
@@ -163,8 +164,8 @@ class MemoryStorage(IndexedStorage):
     def health(self) -> Health:
         return Healthy()
 
-    async def run(self) -> None:
-        await compaction.compact_regularly(self, self._clock)
+    async def run(self, compaction_s: float = COMPACTION_S) -> None:
+        await compaction.compact_regularly(self, self._clock, compaction_s)
 
     def _current(self, key: str) -> StoredValue | None:
         return self._values.get(self._index.live(key))

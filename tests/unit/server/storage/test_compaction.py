@@ -32,6 +32,21 @@ async def test_a_store_that_cannot_compact_is_asked_again() -> None:
     assert storage.compacted_revision == 1
 
 
+async def test_history_is_kept_as_long_as_is_asked_for_and_for_good_with_0() -> None:
+    clock = VirtualClock()
+    async with (
+        MemoryStorage.open(clock) as hour,
+        MemoryStorage.open(clock) as forever,
+        background(hour.run(3600.0), forever.run(0.0)),
+    ):
+        await clock.advance(3599)
+        assert hour.compacted_revision == 0
+        await clock.advance(7200)
+
+        assert hour.compacted_revision == 1
+        assert forever.compacted_revision == 0
+
+
 async def test_five_to_ten_minutes_of_history_are_kept() -> None:
     clock = VirtualClock()
     async with MemoryStorage.open(clock) as storage, background(storage.run()):

@@ -20,6 +20,7 @@ from proreus.server.storage.encryption.rules import EncryptionRules
 from proreus.server.storage.encryption.transformers import Transformer, Undecryptable
 from proreus.server.storage.health import Health, Healthy
 from proreus.server.storage.interface import (
+    COMPACTION_S,
     DAMAGED,
     Change,
     ChangeBatch,
@@ -144,8 +145,8 @@ class EncryptedStorage:
         of_all = (self._inner.health, *(service.health for service in self.key_services))
         return next((one for one in of_all if not isinstance(one, Healthy)), of_all[0])
 
-    async def run(self) -> None:
-        await self._inner.run()
+    async def run(self, compaction_s: float = COMPACTION_S) -> None:
+        await self._inner.run(compaction_s)
 
     def _encrypted(self, key: str, value: bytes) -> bytes:
         writer = self._rules.of(key).writer

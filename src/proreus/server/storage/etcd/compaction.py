@@ -12,10 +12,9 @@ from typing import Any, Protocol
 import structlog
 
 from proreus.aio.clock import Clock
-from proreus.server.storage.compaction import INTERVAL_S
 from proreus.server.storage.etcd import messages
 from proreus.server.storage.etcd.client import RANGE, TXN, EtcdClient
-from proreus.server.storage.interface import StorageError
+from proreus.server.storage.interface import COMPACTION_S, StorageError
 
 KEY = b"compact_rev_key"
 POLL_S = 15.0
@@ -55,14 +54,16 @@ class Rounds:
         return seen
 
 
-async def run(storage: Compactable, client: EtcdClient, clock: Clock) -> None:
-    """Compact in turn with others and learn what they compacted, until cancelled."""
+async def run(
+    storage: Compactable, client: EtcdClient, clock: Clock, interval_s: float = COMPACTION_S
+) -> None:
+    """Compact in turn with others and learn what they compacted, until cancelled. 0: others do."""
     rounds = Rounds(client)
     next_round_at = clock.monotonic()
     while True:
         try:
-            if clock.monotonic() >= next_round_at:
-                next_round_at += INTERVAL_S
+            if interval_s and clock.monotonic() >= next_round_at:
+                next_round_at += interval_s
                 if revision := await rounds.next():
                     await storage.compact(revision)
             storage.learn_compacted(await agreed(client))

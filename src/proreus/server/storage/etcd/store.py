@@ -22,6 +22,7 @@ from proreus.server.storage.etcd.leases import EtcdLeases
 from proreus.server.storage.etcd.watch import EtcdWatch, marker, open_watch, text
 from proreus.server.storage.health import Health, HealthRecord
 from proreus.server.storage.interface import (
+    COMPACTION_S,
     ChangeBatch,
     Compacted,
     FutureRevision,
@@ -215,9 +216,9 @@ class EtcdStorage:
     def health(self) -> Health:
         return self._record.now
 
-    async def run(self) -> None:
+    async def run(self, compaction_s: float = COMPACTION_S) -> None:
         async with asyncio.TaskGroup() as parts:
-            compacting = compaction.run(self, self._client, self._clock)
+            compacting = compaction.run(self, self._client, self._clock, compaction_s)
             parts.create_task(compacting, name="etcd: compaction")
             parts.create_task(self._probe_regularly(), name="etcd: probe")
 

@@ -28,10 +28,10 @@ class Maintained(Storage, Protocol):
     async def verify(self, after: int) -> int: ...
 
 
-async def run(storage: Maintained, clock: Clock) -> None:
+async def run(storage: Maintained, clock: Clock, compaction_s: float) -> None:
     """Runs until cancelled."""
     async with asyncio.TaskGroup() as parts:
-        parts.create_task(compact_regularly(storage, clock), name="compact")
+        parts.create_task(compact_regularly(storage, clock, compaction_s), name="compact")
         parts.create_task(_checkpoint_when_idle(storage, clock), name="checkpoint")
         parts.create_task(_watch_space(storage, clock), name="space")
         parts.create_task(_verify_daily(storage, clock), name="verify")

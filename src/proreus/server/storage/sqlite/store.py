@@ -21,6 +21,7 @@ from proreus.server.storage.change_log import Position
 from proreus.server.storage.health import Broken, Health, Healthy, ReadOnly, readiness
 from proreus.server.storage.indexed import IndexedStorage
 from proreus.server.storage.interface import (
+    COMPACTION_S,
     ChangeBatch,
     Compacted,
     KeyExists,
@@ -182,8 +183,8 @@ class SqliteStorage(IndexedStorage):
     def health(self) -> Health:
         return self._guard.health
 
-    async def run(self) -> None:
-        await maintenance.run(self, self._clock)
+    async def run(self, compaction_s: float = COMPACTION_S) -> None:
+        await maintenance.run(self, self._clock, compaction_s)
 
     async def checkpoint(self) -> None:
         """Move the write-ahead log into the file; for idle moments."""
