@@ -113,6 +113,21 @@ async def test_looking_at_a_link_does_not_use_it_up(
     assert (await browser.ask("GET", link)).status == 303
 
 
+async def test_a_program_with_a_token_gets_a_link_and_a_browser_with_a_cookie_does_not(
+    browser: Browser, server: RunningServer
+) -> None:
+    made = await browser.ask(
+        "POST", "/login-links", Authorization=f"Bearer {server.token}", Origin=""
+    )
+    wrong = await browser.ask("POST", "/login-links", Authorization="Bearer guessed")
+    await browser.log_in(server.token)
+    of_cookie = await browser.ask("POST", "/login-links")
+
+    assert (made.status, wrong.status, of_cookie.status) == (201, 401, 401)
+    link = made.json()["path"].removeprefix("/dashboard")
+    assert (await browser.ask("GET", link, Cookie="")).status == 303
+
+
 async def test_a_link_and_an_unused_session_end_with_time() -> None:
     clock = VirtualClock()
     async with running_server() as server, browsing(server, clock) as browser:

@@ -15,6 +15,7 @@ from proreus.cli.verbosity import is_verbose, verbose_option
 _COMMANDS: Mapping[str, str] = {
     "up": "Run a whole cluster.",
     "status": "Say how the cluster of a data folder does.",
+    "dashboard": "Print a link that logs in to the dashboard, once and within ten minutes.",
     "logs": "Print what a cluster or server has logged.",
     "kubeconfig": "Print or merge a kubeconfig: the administrator's, or one for --user.",
     "token": "Print a kubeconfig with a service account's token.",

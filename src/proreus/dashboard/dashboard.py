@@ -40,6 +40,7 @@ from proreus.net.client.hand_through import wants_upgrade
 from proreus.net.http1.messages import Answer, BodyTooLarge, BodyUnreadable, Request, Response
 
 PREFIX = "/dashboard"
+LINKS_PATH = f"{PREFIX}/login-links"
 _API = f"{PREFIX}/api/"
 _LOGIN_BYTES_MAX = 64 * 1024
 _LOGINS_MAX = 20  # that the API server is asked about at once
@@ -50,7 +51,8 @@ _LINK_USED = b"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>proreus: this link is used up</title>
 <h1>This link is used up</h1>
 <p>A link logs in once, within ten minutes of being printed.
-<a href="/dashboard/">Log in with a token</a> instead.</p>
+<code>proreus dashboard</code> prints another one, or
+<a href="/dashboard/">log in with a token</a>.</p>
 </html>
 """
 
@@ -81,7 +83,7 @@ class Dashboard:
     async def login_path(self, token: str) -> str:
         """Path and query of a link that logs in once as the token's owner. Raises Unauthorized,
         ServiceUnavailable."""
-        visitor = await self._api.log_in(token)
+        visitor = await self._recognized(token)
         return f"{PREFIX}/login?code={self._codes.make(visitor, self._clock.monotonic())}"
 
     async def handle(self, request: Request) -> Answer:
@@ -104,6 +106,8 @@ class Dashboard:
                 return self._log_out(request)
             case "/session":
                 return self._show_session(request)
+            case "/login-links":
+                return await self._make_link(request)
             case below:
                 return self._show_page(request, below.removeprefix("/"))
 
@@ -124,11 +128,15 @@ class Dashboard:
         _allow(request, "POST")
         check_origin(request.headers, self._api.scheme)
         token = await _read_token(request)
+        visitor = await self._recognized(token)
+        return Response(204, (*DATA_HEADERS, self._begin(request, visitor)))
+
+    async def _recognized(self, token: str) -> Visitor:
+        """Raises Unauthorized, ServiceUnavailable, TooManyRequests."""
         if len(self._logins) >= _LOGINS_MAX:
             raise TooManyRequests.of("too many logins are under way", 1)
         with self._logins.counted():
-            visitor = await self._api.log_in(token)
-        return Response(204, (*DATA_HEADERS, self._begin(request, visitor)))
+            return await self._api.log_in(token)
 
     def _log_in_by_link(self, request: Request) -> Answer:
         code = first(parse_query(request.raw_query), "code")
@@ -137,6 +145,15 @@ class Dashboard:
             return Response(401, (*PAGE_HEADERS, ("Cache-Control", "no-store"), _HTML), _LINK_USED)
         where = ("Location", f"{PREFIX}/")
         return Response(303, (*DATA_HEADERS, where, self._begin(request, visitor)))
+
+    async def _make_link(self, request: Request) -> Answer:
+        """For programs, which show their token; no cookie counts, so that no page can ask."""
+        _allow(request, "POST")
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            raise Unauthorized("a link is made for who shows a token: Authorization: Bearer …")
+        path = await self.login_path(_checked_token(token))
+        return _json(201, {"path": path})
 
     def _begin(self, request: Request, visitor: Visitor) -> tuple[str, str]:
         """A new session; the one that the browser had ends."""
@@ -196,6 +213,11 @@ async def _read_token(request: Request) -> str:
     token = body.get("token") if isinstance(body, dict) else None
     if not isinstance(token, str):
         raise BadRequest('a login is {"token": "…"}')
+    return _checked_token(token)
+
+
+def _checked_token(token: str) -> str:
+    """Raises Unauthorized for what can be none, and no header."""
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise Unauthorized.default()

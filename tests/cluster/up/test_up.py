@@ -61,6 +61,8 @@ def test_the_dashboard_is_served_and_every_part_reports_to_its_debug_pages(
     kubectl: Kubectl,
 ) -> None:
     assert "<!doctype html>" in kubectl("get", "--raw", "/dashboard/")
+    link = CliRunner().invoke(main, ["dashboard", "--kubeconfig", str(kubectl.kubeconfig)])
+    assert "/dashboard/login?code=" in link.output, link.output
 
     users = ("system:kube-controller-manager", "system:kube-scheduler", "system:node:node-2")
     clients = ("get", "--raw", "/debug/listwatch/clients")

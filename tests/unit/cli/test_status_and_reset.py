@@ -17,7 +17,7 @@ def proreus(*arguments: str | Path, stdin: str = "") -> Result:
     return CliRunner().invoke(main, list(map(str, arguments)), input=stdin)
 
 
-@pytest.mark.parametrize("command", ["status", "logs"])
+@pytest.mark.parametrize("command", ["status", "logs", "dashboard"])
 def test_a_folder_without_a_server_is_refused_with_what_to_do(tmp_path: Path, command: str) -> None:
     result = proreus(command, "--data-dir", tmp_path)
 
@@ -31,12 +31,15 @@ def test_a_server_is_said_to_run_is_not_reset_while_it_does_and_then_is(tmp_path
     with running_server(folder) as server:
         running = proreus("status", "--data-dir", folder)
         refused = proreus("reset", "--data-dir", folder, "--yes")
+        without = proreus("dashboard", "--data-dir", folder)
 
     assert running.exit_code == 0, running.output
     assert f"server: {server.url} is ready, v1.37" in running.output
     assert "nodes: 0 of 0 ready\npods: none\n" in running.output
     assert refused.exit_code == 1
     assert "is in use by process" in refused.output
+    assert without.exit_code == 1
+    assert "serves no dashboard" in without.output
 
     ended = proreus("status", "--data-dir", folder)
     assert ended.exit_code == 1

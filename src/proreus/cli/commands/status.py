@@ -13,13 +13,13 @@ import click
 
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
+from proreus.cli.cluster_config import cluster_config, kubeconfig_option
 from proreus.cli.options import data_dir_option
 from proreus.cli.ready import say
-from proreus.client import Client, ClientConfig, ConfigError, load_config
+from proreus.client import Client, ClientConfig
 from proreus.client.rest.request import RestRequest
 from proreus.client.rest.retry import RetryPolicy
 from proreus.net.client.transport_error import TransportError
-from proreus.server.credentials import kubeconfig_file
 
 _PATIENCE_S = 10.0
 _NOT_RUNNING = 1
@@ -47,26 +47,15 @@ class ClusterStatus:
 
 @click.command()
 @data_dir_option("Of the cluster.")
-@click.option(
-    "--kubeconfig", "file", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="To ask with; default: the administrator's, in the data folder.",
-)  # fmt: skip
+@kubeconfig_option
 def status(data_dir: Path, file: Path | None) -> None:
     """Say how the cluster of a data folder does.
 
     Ends with 0 if its server is ready, else with 1.
     """
-    own = kubeconfig_file(data_dir)
-    if file is None and not own.is_file():
-        raise click.ClickException(
-            f"no server was ever started on {data_dir}; `proreus up` starts a cluster, "
-            "--data-dir names another folder"
-        )
+    config = cluster_config(data_dir, file)
     try:
-        config = load_config(file or own)
         found = asyncio.run(_asked(config))
-    except ConfigError as error:
-        raise click.ClickException(str(error)) from error
     except ApiError as error:
         raise click.ClickException(f"the server refused: {error.message}") from error
     except (TransportError, TimeoutError):
