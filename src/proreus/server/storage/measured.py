@@ -7,8 +7,9 @@ on as it is, since every read asks for it. Cost: about a microsecond per request
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -50,26 +51,26 @@ class StorageRequests(Collector):
         self._failed: dict[LabelValues, int] = {}
         registry.register(self)
 
-    @contextmanager
-    def request(self, operation: str, key: str) -> Iterator[None]:
-        begun = self._now()
-        resource = self._resource(key)
-        labels = (operation, resource.group, resource.resource)
-        try:
-            yield
-        except Unavailable:
+    def request(self, operation: str, key: str) -> _Request:
+        return _Request(self, operation, self._resource(key), self._now())
+
+    def ended(self, request: _Request, *, is_failed: bool) -> None:
+        resource = request.resource
+        labels = (request.operation, resource.group, resource.resource)
+        if is_failed:
             self._failed[labels] = self._failed.get(labels, 0) + 1
-            raise
-        finally:
-            taken = self._taken.get(labels)
-            if taken is None:
-                taken = self._taken[labels] = BucketCounts(REQUEST_BUCKETS_S)
-            taken.add(self._now() - begun)
+        taken = self._taken.get(labels)
+        if taken is None:
+            taken = self._taken[labels] = BucketCounts(REQUEST_BUCKETS_S)
+        taken.add(self._now() - request.begun)
 
     def _resource(self, key: str) -> GroupResource:
         first, _, rest = key.removeprefix(keyspace.ROOT).partition("/")
+        found = self._resources.get(first)
+        if found is not None:
+            return found
         second = rest.partition("/")[0]
-        found = self._resources.get(first) or self._resources.get(f"{first}/{second}")
+        found = self._resources.get(f"{first}/{second}")
         if found is not None:
             return found
         # Custom resources are below their group, which has a dot in its name.
@@ -107,6 +108,32 @@ class StorageRequests(Collector):
 
     def describe(self) -> Iterable[Metric]:
         return ()
+
+
+class _Request:
+    """Timed from its making to the end of the block; a generator's context manager would cost
+    more than all of the rest."""
+
+    __slots__ = ("_requests", "begun", "operation", "resource")
+
+    def __init__(
+        self, requests: StorageRequests, operation: str, resource: GroupResource, begun: float
+    ) -> None:
+        self._requests = requests
+        self.operation = operation
+        self.resource = resource
+        self.begun = begun
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self._requests.ended(self, is_failed=isinstance(error, Unavailable))
 
 
 class MeasuredStorage:

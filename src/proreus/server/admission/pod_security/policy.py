@@ -66,6 +66,8 @@ def version_fault(text: str) -> str:
 
 def read_policy(labels: Mapping[str, str], defaults: SecurityPolicy) -> Reading:
     """A level that nobody understands is enforced as the strictest, and not warned of."""
+    if not any(label.startswith(PREFIX) for label in labels):
+        return Reading(defaults)  # as of most namespaces, for every pod that is created there
     errors: list[FieldError] = []
     enforce = _mode(labels, "enforce", defaults.enforce, RESTRICTED, errors)
     audit = _mode(labels, "audit", defaults.audit, PRIVILEGED, errors)
