@@ -22,8 +22,16 @@ if TYPE_CHECKING:
 class Client(BuiltinGroups):
     """See ``proreus.client.Client``. Use as a context manager, or call ``close``."""
 
-    def __init__(self, config: ClientConfig, **options: Unpack[ClientOptions]) -> None:
-        self._loop = LoopThread(f"proreus client of {config.host}")
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        loop: LoopThread | None = None,
+        **options: Unpack[ClientOptions],
+    ) -> None:
+        """``loop``: a thread that it shares with others and that outlives it, not its own."""
+        self._shares_loop = loop is not None
+        self._loop = loop or LoopThread(f"proreus client of {config.host}")
         self._client = self._loop.run(lambda: async_client.Client(config, **options))
 
     @classmethod
@@ -68,7 +76,10 @@ class Client(BuiltinGroups):
     def close(self) -> None:
         """Close the connections and end the loop thread; calls under way raise. From any thread, a
         handler's included, and any number of times."""
-        self._loop.close(self._client.close)
+        if self._shares_loop:
+            self._loop.call(self._client.close())
+        else:
+            self._loop.close(self._client.close)
 
     @property
     def config(self) -> ClientConfig:

@@ -42,6 +42,10 @@ class LoopThread:
             future.cancel()
             raise
 
+    def submit(self, work: Coroutine[Any, Any, _Result]) -> concurrent.futures.Future[_Result]:
+        """Run a coroutine on the loop, without waiting for it."""
+        return self._submit(work)[1]
+
     def run(self, work: Callable[[], _Result]) -> _Result:
         """Call a plain function on the loop, for parts that only the loop may touch."""
 

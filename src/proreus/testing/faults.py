@@ -91,7 +91,9 @@ class Fault:
 class FaultVerbs:
     """The verbs of a ``RunningServer``."""
 
-    interception: Interception
+    @property
+    def interception(self) -> Interception:
+        raise AttributeError("part of a RunningServer, which has it")
 
     @property
     def api(self) -> ApiServer:

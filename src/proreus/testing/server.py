@@ -54,13 +54,17 @@ class RunningServer(Clients, FaultVerbs):
 
     def __init__(self, keeper: Keeper, interception: Interception) -> None:
         self._keeper = keeper
-        self.interception = interception
+        self._interception = interception
         super().__init__(keeper.api.token)
 
     @property
     def api(self) -> ApiServer:
         """The server itself; another one after a restart."""
         return self._keeper.api
+
+    @property
+    def interception(self) -> Interception:
+        return self._interception
 
     # What happens
 
