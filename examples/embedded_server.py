@@ -1,4 +1,4 @@
-"""A declarative store inside your own program: an API server in the process, watched and written.
+"""A declarative store inside your own program: typed objects, written and watched, without HTTP.
 
 python examples/embedded_server.py
 """
@@ -6,28 +6,24 @@ python examples/embedded_server.py
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 
-from proreus.testing.server import running_server
+from proreus.embedded import Store
+
+
+@dataclass
+class Setting:
+    colour: str
 
 
 async def main() -> None:
-    async with running_server() as server, server.client() as client:
-        settings = client.core_v1.configmaps("default")
-        async with asyncio.TaskGroup() as tasks, settings.watch() as events:
-            tasks.create_task(
-                settings.create(
-                    {
-                        "apiVersion": "v1",
-                        "kind": "ConfigMap",
-                        "metadata": {"name": "settings"},
-                        "data": {"colour": "blue"},
-                    }
-                )
-            )
-            async for event in events:
-                if event.object.name == "settings":
-                    colour = (event.object.data or {})["colour"]
-                    print(f"{event.type}: the colour is {colour}", flush=True)
+    async with Store(kinds=[Setting]) as store:  # in memory; Store("settings.db", …): in a file
+        settings = store.of(Setting)
+        async with asyncio.TaskGroup() as tasks, settings.watch() as changes:
+            tasks.create_task(settings.create("settings", Setting("blue")))
+            async for change in changes:
+                if change.value is not None:
+                    print(f"{change.type}: the colour is {change.value.colour}", flush=True)
                     break
 
 

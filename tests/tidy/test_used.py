@@ -9,7 +9,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "proreus"
 # Used by users' programs and tests.
-PUBLIC = ("client", "blocking", "testing")
+PUBLIC = ("client", "blocking", "testing", "embedded")
 # Called by asyncio, aiohttp, click, logging, prometheus_client and yaml, or part of KubeObject.
 CALLED_FROM_OUTSIDE = {
     "is_reading", "get_write_buffer_limits", "set_write_buffer_limits", "get_protocol",

@@ -180,6 +180,11 @@ def custom_resource(
     return decorate
 
 
+def is_custom(cls: type[Any]) -> bool:
+    """Whether a class was decorated."""
+    return _ATTRIBUTE in cls.__dict__
+
+
 def definition_of(cls: type[Any]) -> Definition:
     found: Definition | None = cls.__dict__.get(_ATTRIBUTE)
     if found is None:

@@ -25,18 +25,25 @@ from proreus.net.client.transport import RequestHeaders
 from proreus.net.client.transport_error import ConnectionLost, NotPermitted, ProtocolError
 from proreus.net.client.websocket import ClientWebSocket
 from proreus.net.http1.connection import HttpConnection
-from proreus.net.http1.messages import Answer, Chunks, Head, Pieces, Request, Response
+from proreus.net.http1.messages import Answer, Chunks, Handler, Head, Pieces, Request, Response
 from proreus.net.http1.server import HttpServer
 
 _HTTP_1_0 = (1, 0)  # its streams have no chunks: what is written is the body
 
 
 class InProcessHttp:
-    """Implements ``transport.Transport`` over the handler of ``server``, which need not listen."""
+    """Implements ``transport.Transport`` over the handler of ``server``, which need not listen.
+    ``handler``: another than the server's own."""
 
-    def __init__(self, server: HttpServer, permit: Callable[[], bool] | None = None) -> None:
+    def __init__(
+        self,
+        server: HttpServer,
+        permit: Callable[[], bool] | None = None,
+        handler: Handler | None = None,
+    ) -> None:
         self._server = server
         self._permit = permit
+        self._handler = handler
         self._streams: set[_Stream] = set()
         self._is_closed = False
 
@@ -93,14 +100,18 @@ class InProcessHttp:
             raise ConnectionLost(url, "the client is closed")
         if self._permit is not None and method != "GET" and not self._permit():
             raise NotPermitted(url, "this client must not write any more")
-        return _Connection(self._server, asyncio.get_running_loop())
+        handler = self._handler or self._server.handler
+        return _Connection(self._server, asyncio.get_running_loop(), handler)
 
 
 class _Connection(HttpConnection):
     """Carries one request; its transport keeps what a stream writes."""
 
-    def __init__(self, server: HttpServer, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, server: HttpServer, loop: asyncio.AbstractEventLoop, handler: Handler
+    ) -> None:
         super().__init__(server, loop)
+        self._handler = handler
         self.written = _Written()
         self.transport = self.written
         self._serving: asyncio.Task[Answer] | None = None
@@ -125,7 +136,7 @@ class _Connection(HttpConnection):
         return self._serving
 
     async def _answered(self, request: Request) -> Answer:
-        return await self.server.handler(request)
+        return await self._handler(request)
 
     def leave(self) -> None:
         """The client is gone."""

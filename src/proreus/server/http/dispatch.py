@@ -14,7 +14,7 @@ from proreus.net.http1.messages import Answer, Response
 from proreus.server.aggregation.remote import Remote
 from proreus.server.http.documents import Documents
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.handlers import subresources
+from proreus.server.http.handlers import event_stream, subresources
 from proreus.server.http.handlers.aggregated import hand_through
 from proreus.server.http.handlers.answers import compressed, is_large
 from proreus.server.http.handlers.component_statuses import get_status, list_statuses
@@ -86,6 +86,8 @@ class Dispatch:
         if isinstance(route, PageNotFound):
             return exchange.text(404, "404 page not found\n")
         accept = exchange.headers.get("Accept", "")
+        if exchange.verb == "watch" and event_stream.is_asked(accept):
+            accept = event_stream.adopt(exchange)
         if accept and not route.resource.custom:
             _check_media(exchange, route, accept)
         if route.resource.deprecation_warning:

@@ -42,6 +42,7 @@ class Exchange:
         "deadline",
         "flow_headers",
         "headers",
+        "is_event_stream",
         "is_long_running",
         "is_read",
         "method",
@@ -72,6 +73,7 @@ class Exchange:
         self.audit: AuditEvent | None = None  # None: the request is not recorded
         self.deadline: Deadline | None = None
         self._query: Query | None = None
+        self.is_event_stream = False  # a watch that is answered as Server-Sent Events
         self.verb = self._verb()
         # Not bound by the deadline, nor by the limits on requests in progress.
         self.is_long_running = self.verb == "watch" or (
@@ -83,6 +85,11 @@ class Exchange:
         if self._query is None:
             self._query = parse_query(self.request.raw_query)
         return self._query
+
+    def resume_after(self, version: str) -> None:
+        """A watch goes on after this resource version, whatever its query says."""
+        query = {key: values for key, values in self.query.items() if key != "sendInitialEvents"}
+        self._query = {**query, "resourceVersion": [version]}
 
     def warn(self, text: str) -> None:
         if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:

@@ -11,10 +11,12 @@ from collections.abc import Collection as CollectionOf
 from typing import TYPE_CHECKING, assert_never
 
 from proreus.api.wire.options import ListOptions
-from proreus.net.http1.messages import Answer, ChunkedStream, Response, Streamed, chunk_of
+from proreus.net.http1.messages import Answer, Response, Streamed, chunk_of
 from proreus.net.tls.senders import Senders
 from proreus.net.websocket import handshake
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers.chunk_sink import ChunkSink
+from proreus.server.http.handlers.event_stream import MEDIA, EventSink
 from proreus.server.http.negotiation import Form, Media, StreamMedia, stream_media
 from proreus.server.http.representation import Representation
 from proreus.server.http.router import ResourceRoute
@@ -30,43 +32,6 @@ if TYPE_CHECKING:
 
 _ABANDONED_BYTES = 1024 * 1024
 _MANY = 8  # sinks of one burst; fewer are written to one after another
-
-
-class ChunkSink:
-    """Bursts as chunks; the stream is set right after the watch was accepted.
-
-    ``transport``: where their bytes can go without asking the stream, if they can.
-    """
-
-    __slots__ = ("_ended", "_stream", "transport")
-
-    def __init__(self) -> None:
-        self.transport: asyncio.Transport | None = None
-        self._stream: ChunkedStream | None = None
-        self._ended = False
-
-    def begin(self, stream: ChunkedStream) -> None:
-        self._stream = stream
-        self.transport = stream.transport if stream.is_chunked else None
-
-    def write(self, burst: Burst) -> None:
-        stream = self._stream
-        assert stream is not None, "nothing is written before the watch has begun"
-        if stream.is_chunked:
-            stream.write_chunk(burst.encoded(chunk_of))
-        else:
-            stream.write(b"".join(burst.data))
-
-    @property
-    def buffered(self) -> int:
-        if self.transport is not None:
-            return self.transport.get_write_buffer_size()
-        return self._stream.buffered if self._stream else 0
-
-    def close(self) -> None:
-        if self._stream is not None and not self._ended:
-            self._ended = True
-            self._stream.end()
 
 
 class NoEventSink(ChunkSink):
@@ -160,7 +125,7 @@ async def watch(
     if representation.refusal is not None:
         raise representation.refusal
     media = stream_media(representation.choice)
-    content = ("Content-Type", _content_type(media))
+    content = ("Content-Type", MEDIA if exchange.is_event_stream else _content_type(media))
     if exchange.method == "HEAD":
         return Response(200, exchange.head(content=content))
     collection, opened = services.collection(route.resource), services.open_watches.open
@@ -171,7 +136,7 @@ async def watch(
         exchange.seat.leave()
         with opened(exchange, collection, selection, subscriber, services.clock.monotonic()):
             return await _over_websocket(exchange, subscriber, messages)
-    sink = NoEventSink() if representation.choice.form is Form.METADATA_LIST else ChunkSink()
+    sink = _sink(exchange, representation)
     receiver = services.wrap_sink(exchange, sink)
     subscriber = await _begin(collection, query, representation.frames, receiver)
     exchange.seat.leave()
@@ -189,6 +154,12 @@ async def watch(
     finally:
         subscriber.close()
     return Streamed()
+
+
+def _sink(exchange: Exchange, representation: Representation) -> ChunkSink:
+    if representation.choice.form is Form.METADATA_LIST:
+        return NoEventSink()
+    return EventSink() if exchange.is_event_stream else ChunkSink()
 
 
 async def _begin(
