@@ -30,7 +30,7 @@ from tests.documentation.diagrams import mistakes_in
 from tests.documentation.session import session
 
 RUN = {"console", "sh", "python", "yaml"}
-READ = {"mermaid", "json", "text"}
+READ = {"mermaid", "json", "text", "js"}
 # Why a block may stand there unexecuted, and how many do for that reason.
 NOT_RUN = {
     "installs packages from the network": 1,
@@ -166,3 +166,12 @@ def test_json_can_be_read() -> None:
     for block in ALL:
         if block.language == "json":
             json.loads(block.text)
+
+
+def test_a_script_is_part_of_an_example() -> None:
+    """Whose page a browser runs in ``tests/examples``."""
+    examples = [path.read_text() for path in (ROOT / "examples").rglob("*.js")]
+    scripts = [block for block in ALL if block.language == "js"]
+
+    assert scripts
+    assert [one.place for one in scripts if not any(one.text in text for text in examples)] == []
