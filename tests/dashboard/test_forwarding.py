@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 
 import aiohttp
 import pytest
@@ -126,6 +127,22 @@ async def test_a_watch_over_a_websocket_goes_through(admin: Browser, client: Cli
         event = json.decode(await socket.receive_str())
 
     assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "first")
+
+
+async def test_a_token_among_the_protocols_of_a_websocket_is_not_handed_on(
+    browser: Browser, server: RunningServer, client: Client
+) -> None:
+    accounts = client.core_v1.serviceaccounts("default")
+    await accounts.create({"metadata": {"name": "visitor"}})
+    await browser.log_in((await request_token(accounts, "visitor", {}))["status"]["token"])
+    admins = base64.urlsafe_b64encode(server.token.encode()).decode().rstrip("=")
+    protocol = f"base64url.bearer.authorization.k8s.io.{admins}"
+
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        async with browser.websocket(f"{CONFIG_MAPS}?watch=1", protocol):
+            pass
+
+    assert refused.value.status == 403
 
 
 async def test_a_websocket_of_another_site_is_refused(admin: Browser) -> None:

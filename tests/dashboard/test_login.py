@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
+import aiohttp
 import pytest
 
 from proreus.client import Client
 from proreus.client.service_account_tokens import request_token
 from proreus.dashboard.login_codes import LASTS_S
-from proreus.dashboard.sessions import IDLE_S
+from proreus.dashboard.sessions import IDLE_S, LONGEST_S
 from proreus.testing.server import RunningServer, running_server
 from proreus.testing.virtual_clock import VirtualClock
 from tests.dashboard.browser import Browser, browsing
@@ -141,6 +143,23 @@ async def test_a_link_and_an_unused_session_end_with_time() -> None:
 
         assert (await browser.ask("GET", "/session")).status == 401
         assert (await browser.ask("GET", "/api/api/v1/pods")).status == 401
+
+
+async def test_a_session_ends_after_its_longest_time_with_the_watch_that_it_has_open() -> None:
+    clock = VirtualClock()
+    async with running_server() as server, browsing(server, clock) as browser:
+        await browser.log_in(server.token)
+        watch = "/api/api/v1/namespaces?watch=1"
+        async with asyncio.timeout(60), browser.stream(watch) as answer:
+            await answer.content.readline()
+
+            await clock.advance(LONGEST_S - IDLE_S)
+            assert (await browser.ask("GET", "/session")).status == 200
+            await clock.advance(IDLE_S)
+
+            with pytest.raises(aiohttp.ClientPayloadError):
+                await answer.content.read()
+            assert (await browser.ask("GET", "/session")).status == 401
 
 
 async def test_who_logs_out_is_out(browser: Browser, server: RunningServer) -> None:

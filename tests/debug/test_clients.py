@@ -73,7 +73,7 @@ async def test_a_controller_reports_its_queue_its_reconciles_and_their_writes(
         "patch", "configmaps", "default/one",
     )  # fmt: skip
     assert write["revision"] > int(made.resource_version)
-    labels = f'{{client="labels",name="{controller.name}"}}'
+    labels = f'{{client="labels",name="{controller.name}",user="kubernetes-admin"}}'
     assert f"proreus_client_workqueue_depth{labels} " in metrics
     assert f"proreus_client_reconciles_total{labels}" in metrics
 

@@ -123,6 +123,7 @@ class Operator:
         leader_election: LeaderElection | None = LeaderElection(),  # noqa: B008  # immutable
         address: str = ":8080",
         grace_s: float = 30.0,
+        reports_activity: bool = False,
     ) -> None:
         self._client = client
         self._loop = client._loop
@@ -137,6 +138,7 @@ class Operator:
                 leader_election=leader_election,
                 address=address,
                 grace_s=grace_s,
+                reports_activity=reports_activity,
             )
         )
 

@@ -25,6 +25,7 @@ from proreus.api.status import (
     Unauthorized,
 )
 from proreus.api.wire import json
+from proreus.api.wire.channels import BEARER_PROTOCOL
 from proreus.client import ClientConfig, TlsSettings
 from proreus.client.credentials import Credential, TlsIdentity
 from proreus.dashboard.policy import DATA_HEADERS
@@ -47,6 +48,7 @@ from proreus.net.http1.messages import (
     Response,
     Streamed,
 )
+from proreus.net.websocket.handshake import offered_protocols
 
 if TYPE_CHECKING:
     from proreus.net.client.http_client import Headers, HttpClient
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 _USER_AGENT = "proreus-dashboard/1"  # and so the field manager of what is written
 _PASSED = (
     "Accept", "Accept-Language", "Content-Type", "If-Match", "If-None-Match", "Origin",
-    "Sec-WebSocket-Key", "Sec-WebSocket-Version", "Sec-WebSocket-Protocol",
+    "Sec-WebSocket-Key", "Sec-WebSocket-Version",
 )  # fmt: skip
 # Answers have these of ours, or not at all: extensions of a WebSocket were not asked for.
 _OWN_ANSWER = OF_CONNECTION | {"content-length", "date", "set-cookie"}
@@ -155,6 +157,10 @@ class ApiServerLink:
     ) -> Answer:
         from proreus.net.client.upgrade import UpgradeRequest, ask_upgrade
 
+        # A token among the protocols would name another user than the session's.
+        offered = [one for one in offered_protocols(request) if not one.startswith(BEARER_PROTOCOL)]
+        if offered:
+            headers["Sec-WebSocket-Protocol"] = ", ".join(offered)
         sent = {
             **headers,
             "Host": self._host.partition("://")[2],

@@ -100,4 +100,10 @@ def read_report(
     informers, controllers = report.get("informers"), report.get("controllers")
     if not isinstance(informers, list) or not isinstance(controllers, list):
         raise BadRequest("informers, controllers: must be lists")
+    try:
+        json.encode([[[[report]]]])  # deeper than it will be shown
+    except json.JSONEncodeError as error:
+        raise BadRequest(
+            "a report must not be nested deeply, nor have numbers of any size"
+        ) from error
     return ClientReport(user, user_agent, identity, informers, controllers, now_s, now)

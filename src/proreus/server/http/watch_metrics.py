@@ -20,7 +20,7 @@ from proreus.server.storage.interface import Storage
 from proreus.server.watch_cache.phase import Live
 
 _RESOURCE = ("group", "resource")
-_CLIENT = ("client", "name")
+_CLIENT = ("user", "client", "name")
 LabelValues = tuple[str, ...]
 
 
@@ -88,12 +88,12 @@ def _of_clients(reports: Iterable[ClientReport]) -> Iterator[Metric]:
     lag_s: dict[LabelValues, float] = {}
     for report in reports:
         for controller in _named(report.controllers):
-            labels = (report.identity, controller["name"])
+            labels = (report.user, report.identity, controller["name"])
             depth[labels] = _number(controller, "queueDepth")
             reconciles[labels] = _number(controller, "reconciles")
             failures[labels] = _number(controller, "failures")
         for informer in _named(report.informers):
-            labels = (report.identity, informer["name"])
+            labels = (report.user, report.identity, informer["name"])
             queued[labels] = _number(informer, "queueLength")
             lag_s[labels] = _number(informer, "lagSeconds")
     yield _gauge("proreus_client_workqueue_depth", "Keys that wait.", _CLIENT, depth)

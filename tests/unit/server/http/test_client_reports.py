@@ -78,6 +78,13 @@ def test_the_number_of_clients_is_bounded() -> None:
         (b'{"identity": "one", "informers": {}, "controllers": []}', BadRequest),
         (b'{"identity": "one"}', BadRequest),
         (b" " * (REPORT_BYTES_MAX + 1), TooLarge),
+        (
+            b'{"identity": "one", "informers": '
+            + b"[" * 300
+            + b"]" * 300
+            + b', "controllers": []}',
+            BadRequest,
+        ),
         (json.encode({"identity": "x" * 300, "informers": [], "controllers": []}), BadRequest),
     ],
 )
