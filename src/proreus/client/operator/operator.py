@@ -48,6 +48,7 @@ from proreus.client.custom_resources import definition_of, parse, register
 from proreus.client.event_recorder import EventRecorder
 from proreus.client.failure_reminder import FailureReminder
 from proreus.client.informer import (
+    ReflectorConfig,
     SharedInformer,
     SharedInformerFactory,
     drop_managed_fields,
@@ -63,6 +64,9 @@ from proreus.net.client.transport_error import TransportError
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+# A process that starts must not act on the past: an API server that is behind would have it make
+# again what is there already.
+_NEWEST_FIRST = ReflectorConfig(begins_newest=True)
 
 
 def _own_place() -> str:
@@ -209,6 +213,7 @@ class Operator:
                 client,
                 namespace=self._namespace,
                 transform=drop_managed_fields,
+                config=_NEWEST_FIRST,
                 clock=self._clock,
             ) as informers:
                 for one in self._registrations:

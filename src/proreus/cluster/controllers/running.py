@@ -12,7 +12,7 @@ from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import supervise
 from proreus.client.client import Client
-from proreus.client.informer import SharedInformerFactory, drop_managed_fields
+from proreus.client.informer import ReflectorConfig, SharedInformerFactory, drop_managed_fields
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.controllers.autoscaler import autoscaler_controller
 from proreus.cluster.controllers.certificates import (
@@ -52,6 +52,10 @@ from proreus.cluster.controllers.storage_protection import (
 from proreus.cluster.leader_election import Candidacy, run_as_leader
 
 log = logging.getLogger(__name__)
+
+# A process that starts must not act on the past: an API server that is behind would have it make
+# again what is there already.
+_NEWEST_FIRST = ReflectorConfig(begins_newest=True)
 
 LEASE_NAME = "proreus-controllers"
 
@@ -113,7 +117,9 @@ async def _run_all(
 ) -> None:
     async with (
         AccountClients(client, clock) as accounts,
-        SharedInformerFactory(client, clock=clock, transform=drop_managed_fields) as informers,
+        SharedInformerFactory(
+            client, clock=clock, transform=drop_managed_fields, config=_NEWEST_FIRST
+        ) as informers,
         asyncio.TaskGroup() as parts,
     ):
         for name, build in controllers.items():

@@ -1,6 +1,8 @@
 """``@explore``: a test of a controller, run again for everything that can go wrong in it.
 
-    @explore(given=crds, invariants=[never_two_primaries])
+    from proreus.testing.explore import World, explore
+
+    @explore()
     async def test_database(world: World) -> None:
         world.run(operator)
         await world.client.resource("databases.example.com")("default").create(DATABASE)

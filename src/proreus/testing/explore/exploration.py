@@ -95,9 +95,12 @@ class Exploration:
         insides = Insides(parts.caches, parts.http, parts.instruments.memory)
         self._rewinding = Rewinding(insides, clocks)
 
+    async def mark(self) -> None:
+        """The present state is where every run begins."""
+        await self._rewinding.mark()
+
     async def report(self, only: str = "", *, undisturbed: bool = False) -> Report:
         """``only``: the name of one plan; empty: all. ``undisturbed``: of none."""
-        await self._rewinding.mark()
         if undisturbed:
             _check(await self.run(Plan(())))
             return Report()
@@ -166,11 +169,13 @@ class Exploration:
 
     def _chosen(self, plans: Sequence[Plan]) -> list[Plan]:
         settings = self._settings
-        chosen = list(plans)
+        chosen, chance = list(plans), random.Random(settings.seed)
         if settings.faults_at_once > 1:
-            chance = random.Random(settings.seed)
             chosen += combined(plans, settings.faults_at_once, settings.combinations, chance)
-        return chosen[: settings.plans_max]
+        if settings.plans_max is None or settings.plans_max >= len(chosen):
+            return chosen
+        places = sorted(chance.sample(range(len(chosen)), settings.plans_max))
+        return [chosen[place] for place in places]
 
     async def _try(self, plan: Plan, learned: Learned, report: Report) -> None:
         found = await self._finding(plan, learned)
@@ -203,7 +208,9 @@ async def exploring(
         # What is there by now stays: looking through it again and again takes a tenth of the time.
         gc.freeze()
         try:
-            yield Exploration(server, (clock, seldom), test, settings)
+            exploration = Exploration(server, (clock, seldom), test, settings)
+            await exploration.mark()
+            yield exploration
         finally:
             gc.unfreeze()
 

@@ -16,7 +16,7 @@ from proreus.testing.explore.points import EventPoint, WritePoint
 class WriteFailure(StrEnum):
     """How a write is answered."""
 
-    CONFLICT = "conflict"  # 409: it was not done
+    CONFLICT = "conflict"  # 409: somebody else has changed the object
     ERROR = "internal error"  # 500: it was not done
     LOST = "answer lost"  # the connection breaks: it was done
 

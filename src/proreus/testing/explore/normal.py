@@ -23,8 +23,10 @@ _DROPPED_METADATA = frozenset(
     {"resourceVersion", "uid", "creationTimestamp", "managedFields", "generation", "selfLink"}
     | {"name", "generateName"}
 )
+TOUCHED = "explore.proreus.io/changed"  # an annotation by which an exploration changes objects
 _DROPPED = frozenset(
-    {"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"}
+    {TOUCHED, "resourceVersion"}
+    | {"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"}
     | {"podIP", "podIPs", "hostIP", "hostIPs", "containerID"}
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
@@ -117,11 +119,12 @@ def _normal_object(obj: Json, names: _Names, generated: re.Pattern[str] | None) 
         if isinstance(value, str):
             return text(value)
         if isinstance(value, Mapping):
-            return {
+            kept = {
                 text(str(key)): visit(inner, str(key))
                 for key, inner in value.items()
-                if key not in _DROPPED and inner not in (None, {}, [])
+                if key not in _DROPPED
             }
+            return {key: inner for key, inner in kept.items() if inner not in (None, {}, [])}
         if isinstance(value, list):
             items = [visit(inner, name) for inner in value]
             if name == "conditions":

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
-from proreus.api.status import ApiError, Conflict, InternalError, Invalid
+from proreus.api.status import ApiError, InternalError, Invalid
 from proreus.api.wire import json
 from proreus.net.client.http_client import Headers, HttpResponse
 from proreus.net.client.transport import AnswerStream, RequestHeaders, Transport
 from proreus.net.client.transport_error import ConnectionLost, ProtocolError
 from proreus.net.client.websocket import ClientWebSocket
 from proreus.testing.explore.faults import Crash, Fail, LeaderChange, Stale, WriteFailure
+from proreus.testing.explore.normal import TOUCHED
 from proreus.testing.explore.perturbed_watch import PerturbedWatch
 from proreus.testing.explore.points import AskedFor, WritePoint, asked
 from proreus.testing.explore.seam import Incarnation, Seam
@@ -88,7 +89,7 @@ class PerturbedTransport:
             case LeaderChange():
                 seam.acts.change_leader(me)
             case Fail(failure=WriteFailure.CONFLICT):
-                return self._refused(write, body, Conflict("the object has been modified"))
+                await self._change_before(what, url, headers)
             case Fail(failure=WriteFailure.ERROR):
                 return self._refused(write, body, InternalError("an error on the server"))
             case _:
@@ -107,6 +108,15 @@ class PerturbedTransport:
                 pass
         await me.wait_running()
         return answer
+
+    async def _change_before(self, what: AskedFor, url: str, headers: RequestHeaders) -> None:
+        """As another client would: so there is an event of it, as with every real conflict."""
+        target = what.path._replace(subresource="", rest=())
+        touched = {"metadata": {"annotations": {TOUCHED: str(self._seam.clock.now())}}}
+        parts = urlsplit(url)
+        as_patch = {**headers, "Content-Type": "application/merge-patch+json"}
+        place = f"{parts.scheme}://{parts.netloc}{target}"
+        await self._inner.request("PATCH", place, as_patch, json.encode(touched))
 
     def _refused(self, write: WritePoint, body: bytes | None, error: ApiError) -> HttpResponse:
         seam = self._seam

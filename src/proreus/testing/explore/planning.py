@@ -26,7 +26,6 @@ from proreus.testing.explore.trace import Entry, Saw, Settled, Trace, Wrote
 
 LEASES = "leases.coordination.k8s.io"
 SIDE_ISSUES = frozenset({LEASES, "events", "events.events.k8s.io"})
-_GUARDED_BY_VERSION = frozenset({"update"})
 
 
 def plans_for(trace: Trace, who: str) -> list[Plan]:
@@ -73,7 +72,7 @@ def _at_write(wrote: Wrote, *, has_lease: bool) -> Iterator[Fault]:
     write = wrote.write
     yield Crash(write, is_after=False)
     yield Crash(write, is_after=True)
-    if wrote.is_guarded or write.verb in _GUARDED_BY_VERSION:
+    if wrote.is_guarded and write.verb in ("update", "patch"):
         yield Fail(write, WriteFailure.CONFLICT)
     yield Fail(write, WriteFailure.ERROR)
     yield Fail(write, WriteFailure.LOST)

@@ -13,6 +13,7 @@ class Settings:
     """Durations are of virtual time.
 
     ``ignore``: resources whose end state does not count, beside Leases and Events.
+    ``plans_max``: of more plans so many are chosen, by ``seed``; None: all are run.
     ``faults_at_once``: beside all single faults, ``combinations`` plans of so many, chosen by
     ``seed``. ``findings_max``: after so many it stops.
     """

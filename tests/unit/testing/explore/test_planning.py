@@ -15,7 +15,8 @@ POD = "default/a"
 
 
 def wrote(verb: str, *, status: int = 200, resource: str = "pods", version: str = "") -> Wrote:
-    return Wrote(0, ME, WritePoint(verb, resource, POD), status, version)
+    is_guarded = verb == "update"
+    return Wrote(0, ME, WritePoint(verb, resource, POD), status, version, is_guarded=is_guarded)
 
 
 def saw(type_: str, nth: int = 1, version: str = "1", stream: int = 1) -> Saw:
