@@ -81,7 +81,8 @@ class Page:
         )
         return await self.tab.evaluate(script)
 
-    async def photograph(self, name: str) -> None:
+    async def photograph(self, name: str, scheme: Literal["light", "dark"] = "light") -> None:
         if os.environ.get("DASHBOARD_SCREENSHOTS"):
             _IMAGES.mkdir(exist_ok=True)
+            await self.tab.emulate_media(color_scheme=scheme)
             await self.tab.screenshot(path=_IMAGES / f"{name}.png")

@@ -132,6 +132,7 @@ async def test_ten_thousand_pods_are_a_list_of_visible_rows(context: BrowserCont
         assert await at.page.tab.locator(".row").count() < 100
         await at.page.tab.keyboard.press("End")
         await at.page.row("many-09999").wait_for()
+        await at.page.photograph("dashboard-table", "dark")
         await at.page.tab.get_by_label("Filter").fill("many-0777")
         await at.page.sees("10 of 10,000 objects", ".bar")
         await pods.delete("many-07771")

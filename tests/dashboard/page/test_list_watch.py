@@ -36,6 +36,17 @@ async def test_a_change_is_followed_from_its_write_to_the_watchers(
     await page.sees(f"Revision {revision}: ingested", ".stop")
     watcher = page.tab.locator(".stop tr", has_text="proreus-dashboard").filter(has_text="✓")
     await watcher.filter(has_text="live").first.wait_for()
+
+
+async def test_our_own_clients_say_what_they_made_of_it(page: Page, client: Client) -> None:
+    await client.apps_v1.deployments("default").create(deployment("acted-upon", 1))
+
+    await page.visit("route?group=apps&resource=deployments&namespace=default&name=acted-upon")
+
+    card = page.tab.locator(".card", has_text="proreus-controllers").filter(has_text="reporting")
+    await card.filter(has_text="reflector watching at").wait_for()
+    row = card.locator("tr", has_text="default/acted-upon").filter(has_text="update deployments")
+    await row.first.wait_for()
     await page.photograph("dashboard-route")
 
 

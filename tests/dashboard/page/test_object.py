@@ -97,6 +97,8 @@ async def test_a_terminal_runs_a_shell(page: Page, client: Client) -> None:
     await client.core_v1.pods("default").wait_for("entered", "condition=Ready", timeout_s=60)
 
     await page.visit("object/core/v1/pods/default/entered?tab=terminal")
+    await type_in_terminal(page, r"PS1='$ '; printf '\033[2J\033[3J\033[H'")
+    await page.tab.locator(".screen-line", has_text=re.compile(r"^\$ *$")).wait_for()
     await type_in_terminal(page, "echo $((6 * 7)) is the answer")
 
     await page.sees("42 is the answer", ".screen-line")

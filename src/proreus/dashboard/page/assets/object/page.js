@@ -3,7 +3,7 @@
 
 import { may } from "../api/access.js";
 import { findKind } from "../api/discovery.js";
-import { kindHref, objectHref } from "../api/paths.js";
+import { href, kindHref, objectHref } from "../api/paths.js";
 import { h, replace, setText } from "../dom/element.js";
 import { eventList } from "../views/events.js";
 import { showHistory } from "../views/object_history.js";
@@ -56,6 +56,8 @@ export async function showObject({ root, place, signal }) {
   const offered = await Promise.all(TABS.map(async (tab) => (!tab.isOffered || (await tab.isOffered(subject)) ? [tab] : [])));
   const entries = offered.flat();
 
+  const of = { group: kind.group, resource: kind.resource, namespace, name };
+  const route = (await may({ verb: "get", path: "/debug/listwatch/route" })) && h("a", { class: "quiet-link", href: href(["route"], of) }, "Its route");
   const gone = h("span", { class: "state", hidden: true });
   const problem = h("p", { class: "empty", role: "alert", hidden: true });
   const tabs = h("div", { class: "tabs", role: "tablist" });
@@ -66,7 +68,7 @@ export async function showObject({ root, place, signal }) {
         h("div", { class: "crumb" }, h("a", { href: kindHref(kind) }, kind.kind), namespace && ` in ${namespace}`),
         h("h1", {}, name, gone)),
       h("span", { class: "grow" }),
-      h("a", { class: "quiet-link", href: `#/route?${new URLSearchParams({ group: kind.group, resource: kind.resource, namespace, name })}` }, "Its route"),
+      route,
       actionButtons(subject)),
     tabs, problem, body);
 

@@ -7,9 +7,10 @@ import { exactTime } from "../text/format.js";
 /** @typedef {{group: string, version: string, resource: string, ready?: boolean, objects: number, revision: number, oldestRevision: number, windowEvents: number, windowCapacity: number, watchers: number, secondsSinceEvent: number | null}} CacheFacts */
 /** @typedef {{id: string, group: string, resource: string, namespace: string, labelSelector: string, fieldSelector: string, user: string, userAgent: string, phase: string, position: number, behindEvents: number, bufferedFrames: number, bufferedBytes: number, openSeconds: number, eventsSent: number}} WatcherFacts */
 /** @typedef {{revision: number, type: string, namespace: string, name: string, manager: string | null, committedAt: string | null, ingestedAt: string, deliveredAt: string | null}} ChangeFacts */
-/** @typedef {{resource: string, namespace?: string, synced: boolean, resourceVersion: string, queueLength: number, objects: number, handlers: {name: string, behind: number}[]}} InformerFacts */
-/** @typedef {{verb: string, resource: string, name: string, revision?: number | string}} WriteFacts */
-/** @typedef {{name: string, queueDepth: number, delayed: number, active: number, reconciles: number, failures: number, lastReconcile?: {key: string, seconds: number, result: string, writes: WriteFacts[]} | null}} ControllerFacts */
+/** @typedef {{name: string, resource: string, phase: string, synced: boolean, resourceVersion: string, queueLength: number, lagSeconds: number, objects: number, handlers: {name: string, behind: number}[]}} InformerFacts */
+/** @typedef {{verb: string, resource: string, name: string, revision: number | null}} WriteFacts */
+/** @typedef {{key: string, seconds: number, result: string, writes: WriteFacts[]}} ReconcileFacts */
+/** @typedef {{name: string, resource: string, queueDepth: number, delayed: number, active: number, reconciles: number, failures: number, lastReconcile: ReconcileFacts | null, lastWriting: ReconcileFacts | null}} ControllerFacts */
 /** @typedef {{identity: string, userAgent: string, updatedAt: string, informers: InformerFacts[], controllers: ControllerFacts[]}} ClientFacts */
 /** @typedef {{revision: number, cache: CacheFacts | null, watchers: WatcherFacts[], changes: ChangeFacts[], clients: ClientFacts[]}} RouteFacts */
 /** @typedef {{group: string, resource: string, namespace: string, name: string}} Subject */
@@ -44,9 +45,24 @@ export async function readRoute(of, signal) {
   };
 }
 
-/** What of a client concerns the resource: informers of it, and controllers. @param {ClientFacts} client @param {string} resource */
-export function informersOf(client, resource) {
-  return client.informers.filter((one) => one.resource.split(/[./]/, 1)[0] === resource || one.resource.endsWith(`/${resource}`));
+/** @param {ClientFacts} client @param {Subject} of */
+export function informersOf(client, { group, resource }) {
+  const name = group ? `${resource}.${group}` : resource;
+  return client.informers.filter((one) => one.resource === name);
+}
+
+/** The controllers that are handed what these informers see. @param {ClientFacts} client @param {InformerFacts[]} informers */
+export function controllersOf(client, informers) {
+  const names = new Set(informers.flatMap((one) => one.handlers.map((handler) => handler.name.replace(/^controller /, ""))));
+  return client.controllers.filter((one) => names.has(one.name));
+}
+
+/** How far handlers are, each name once. @param {InformerFacts} informer @returns {Map<string, number>} */
+export function handlersOf({ handlers }) {
+  /** @type {Map<string, number>} */
+  const behind = new Map();
+  for (const one of handlers) behind.set(one.name, (behind.get(one.name) ?? 0) + one.behind);
+  return behind;
 }
 
 /** How long a change took from stop to stop, in milliseconds. @param {ChangeFacts} change */

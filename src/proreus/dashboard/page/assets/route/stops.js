@@ -4,7 +4,7 @@
 import { h } from "../dom/element.js";
 import { plainTable } from "../object/summary.js";
 import { bytes, counted, duration } from "../text/format.js";
-import { cacheTone, informersOf, isSilent, legTone, legsOf, queueTone, watcherTone } from "./facts.js";
+import { cacheTone, controllersOf, handlersOf, informersOf, isSilent, legTone, legsOf, queueTone, watcherTone } from "./facts.js";
 
 /** @typedef {import("./facts.js").ChangeFacts} ChangeFacts */
 /** @typedef {import("./facts.js").Tone} Tone */
@@ -87,39 +87,48 @@ function shortAgent(agent) {
   return agent.split(" ", 1)[0].slice(0, 60) || "unknown";
 }
 
-/** @param {import("./facts.js").ClientFacts[]} clients @param {string} resource @param {ChangeFacts | null} chosen */
-export function clientStop(clients, resource, chosen) {
+/** @param {import("./facts.js").ClientFacts[]} clients @param {import("./facts.js").Subject} of @param {ChangeFacts | null} chosen */
+export function clientStop(clients, of, chosen) {
   const cards = clients.flatMap((client) => {
-    const informers = informersOf(client, resource);
+    const informers = informersOf(client, of);
     return informers.length ? [clientCard(client, informers, chosen)] : [];
   });
-  return stop("4", "Clients", "reflector → delta queue → handlers → work queue → reconcile", "",
-    cards.length ? h("div", { class: "clients" }, ...cards) : h("p", { class: "faint" }, "No client of ours that follows this resource has reported."));
+  return stop("4", "Clients", "reflector → delta queue → handlers → work queue → reconcile → writes", "",
+    cards.length ? h("div", { class: "clients" }, ...cards) : h("p", { class: "faint" }, "No client that follows this resource has reported yet."));
 }
 
 /** @param {import("./facts.js").ClientFacts} client @param {import("./facts.js").InformerFacts[]} informers @param {ChangeFacts | null} chosen */
 function clientCard(client, informers, chosen) {
   const silent = isSilent(client, Date.now());
+  const controllers = controllersOf(client, informers);
   return h("div", { class: "card" },
-    h("header", {}, h("h2", {}, client.identity), state(silent ? "bad" : "good", silent ? "silent" : "reporting")),
-    ...informers.map((one) => {
-      const hasIt = chosen !== null && Number(one.resourceVersion) >= chosen.revision;
-      return h("div", { class: "inline-facts" },
-        state(one.synced ? "good" : "wait", `reflector at ${one.resourceVersion || "?"}${hasIt ? " ✓" : ""}`),
-        state(queueTone(one.queueLength), `${one.queueLength} deltas queued`),
-        ...one.handlers.map((handler) => state(queueTone(handler.behind), `${handler.name}: ${handler.behind} behind`)),
-        h("span", { class: "faint" }, counted(one.objects, "object")));
-    }),
-    ...client.controllers.map(controllerRow));
+    h("header", {}, h("h2", {}, client.userAgent, h("span", { class: "faint" }, `  ${client.identity}`)), state(silent ? "bad" : "good", silent ? "silent" : "reporting")),
+    ...informers.map((one) => informerLine(one, chosen)),
+    controllers.length > 0 && plainTable(["Controller", "Queued", "Later", "At work", "Reconciles", "Failures", "Last that wrote"], controllers.map(controllerRow)));
+}
+
+/** @param {import("./facts.js").InformerFacts} informer @param {ChangeFacts | null} chosen */
+function informerLine(informer, chosen) {
+  const hasIt = chosen !== null && Number(informer.resourceVersion) >= chosen.revision;
+  const handlers = handlersOf(informer);
+  const behind = [...handlers.values()].reduce((sum, one) => sum + one, 0);
+  const slowest = [...handlers].sort((one, other) => other[1] - one[1])[0];
+  const said = behind && slowest ? `${slowest[0]} is ${slowest[1]} behind` : counted(handlers.size, "handler");
+  return h("div", { class: "inline-facts" },
+    state(informer.synced ? "good" : "wait", `reflector ${informer.phase} at ${informer.resourceVersion || "?"}${hasIt ? " ✓" : ""}`), "→",
+    state(queueTone(informer.queueLength), informer.queueLength ? `${counted(informer.queueLength, "delta")}, ${duration(informer.lagSeconds * 1000)} old` : "no delta queued"), "→",
+    h("span", { class: "state", "data-tone": queueTone(behind), title: [...handlers.keys()].join("\n") }, said),
+    h("span", { class: "faint" }, `${informer.name}, ${counted(informer.objects, "object")}`));
 }
 
 /** @param {import("./facts.js").ControllerFacts} controller */
 function controllerRow(controller) {
-  const last = controller.lastReconcile;
-  return h("div", { class: "controller" },
-    h("div", { class: "inline-facts" }, h("strong", {}, controller.name),
-      state(queueTone(controller.queueDepth), `${controller.queueDepth} queued`), h("span", {}, `${controller.delayed} later`), h("span", {}, `${controller.active} at work`),
-      h("span", { class: "faint" }, `${controller.reconciles} reconciles`), controller.failures > 0 && state("bad", counted(controller.failures, "failure"))),
-    last && h("div", { class: "inline-facts faint" }, h("span", {}, `last: ${last.key}`), h("span", {}, duration(last.seconds * 1000)), h("span", {}, last.result),
-      ...last.writes.map((write) => h("span", { class: "chip" }, `${write.verb} ${write.resource} ${write.name}${write.revision ? ` → ${write.revision}` : ""}`))));
+  const last = controller.lastWriting;
+  const writes = last?.writes.map((one) =>
+    h("span", { class: "chip" }, `${one.verb} ${one.resource} ${one.name}${one.revision ? ` → ${one.revision}` : ""}`)) ?? [];
+  return h("tr", {}, h("td", {}, controller.name),
+    h("td", {}, state(queueTone(controller.queueDepth), String(controller.queueDepth))), h("td", {}, String(controller.delayed)), h("td", {}, String(controller.active)),
+    h("td", {}, String(controller.reconciles)),
+    h("td", { class: "leg", "data-tone": controller.failures ? "bad" : "good" }, String(controller.failures)),
+    h("td", {}, last ? h("span", { class: "chips" }, `${last.key} in ${duration(last.seconds * 1000)} `, ...writes) : "–"));
 }

@@ -66,17 +66,23 @@ export async function showNodes({ root, signal }) {
     setText(count, `${counted(nodes.size, "node")} · ${counted(pods.size, "pod")}${waiting ? ` · ${waiting} not placed yet` : ""}`);
   }, signal);
 
-  replace(root, h("header", { class: "bar" }, h("h1", {}, "Nodes"), count), grid);
-  keep("/api/v1/nodes", readNode, nodes, draw, signal);
-  keep("/api/v1/pods", readPod, pods, draw, signal);
+  const problem = h("p", { class: "empty", role: "alert", hidden: true });
+  const refused = (/** @type {string} */ why) => {
+    problem.hidden = false;
+    setText(problem, why);
+  };
+  replace(root, h("header", { class: "bar" }, h("h1", {}, "Nodes"), count), problem, grid);
+  keep("/api/v1/nodes", readNode, nodes, draw, refused, signal);
+  keep("/api/v1/pods", readPod, pods, draw, refused, signal);
   every(5_000, signal, draw);
 }
 
 /**
  * @template {{uid: string}} T
- * @param {string} path @param {(object: any) => T} read @param {Map<string, T>} into @param {() => void} draw @param {AbortSignal} signal
+ * @param {string} path @param {(object: any) => T} read @param {Map<string, T>} into @param {() => void} draw
+ * @param {(why: string) => void} refused @param {AbortSignal} signal
  */
-function keep(path, read, into, draw, signal) {
+function keep(path, read, into, draw, refused, signal) {
   void followLive({
     path, read, signal,
     replace: (items) => {
@@ -89,7 +95,7 @@ function keep(path, read, into, draw, signal) {
       else into.set(item.uid, item);
       draw();
     },
-    state: (state) => state.phase === "refused" && draw(),
+    state: (state) => state.phase === "refused" && refused(state.why),
   });
 }
 

@@ -11,15 +11,23 @@ import { age } from "../text/format.js";
 
 /** @typedef {{revision: number, type: string, time: string | null, manager: string | null, object: import("../types.js").KubeObject | null}} Version */
 
+/** @typedef {{revision: number, isWhole: boolean}} Choice What the user looks at; revision 0 is the newest, whichever that is. */
+
 /** @param {HTMLElement} panel @param {import("../object/subject.js").Subject} subject @param {AbortSignal} signal */
 export async function showHistory(panel, subject, signal) {
   const { kind, namespace, name } = subject;
   const { group, version, resource } = kind;
+  /** @type {Choice} */
+  const choice = { revision: 0, isWhole: false };
+  let newest = -1;
   const read = async () => {
     try {
       const query = { group, version, resource, namespace, name };
       const { versions } = await requestJson("/debug/history/object", { query, signal });
-      if (!signal.aborted) drawHistory(panel, versions);
+      const last = versions.at(-1)?.revision ?? 0;
+      if (signal.aborted || last === newest) return;
+      newest = last;
+      drawHistory(panel, versions, choice);
     } catch (error) {
       if (!signal.aborted) replace(panel, h("p", { class: "empty", role: "alert" }, messageOf(error)));
     }
@@ -28,24 +36,25 @@ export async function showHistory(panel, subject, signal) {
   subject.onChange(signal, settled(300, () => void read()));
 }
 
-/** @param {HTMLElement} panel @param {Version[]} versions the oldest first */
-function drawHistory(panel, versions) {
+/** @param {HTMLElement} panel @param {Version[]} versions the oldest first @param {Choice} choice */
+function drawHistory(panel, versions, choice) {
   if (!versions.length) {
     replace(panel, h("p", { class: "empty" }, "The store has no revision of it any more."));
     return;
   }
   const content = h("div", { class: "version" });
-  let isWhole = false;
-  let chosen = versions.length - 1;
+  const known = versions.findIndex(({ revision }) => revision === choice.revision);
+  let chosen = known < 0 ? versions.length - 1 : known;
   const show = (/** @type {number} */ index) => {
     chosen = index;
+    choice.revision = index === versions.length - 1 ? 0 : versions[index].revision;
     const { object } = versions[index];
-    replace(content, isWhole && object ? yamlView(object) : diffView(versions[index - 1]?.object ?? null, object));
+    replace(content, choice.isWhole && object ? yamlView(object) : diffView(versions[index - 1]?.object ?? null, object));
     [...list.children].forEach((row, at) => row.setAttribute("aria-selected", String(at === versions.length - 1 - index)));
   };
-  const whole = h("button", { class: "quiet", "aria-pressed": "false", onclick: () => {
-    isWhole = !isWhole;
-    whole.setAttribute("aria-pressed", String(isWhole));
+  const whole = h("button", { class: "quiet", "aria-pressed": String(choice.isWhole), onclick: () => {
+    choice.isWhole = !choice.isWhole;
+    whole.setAttribute("aria-pressed", String(choice.isWhole));
     show(chosen);
   } }, "Whole object");
   const list = h("div", { class: "versions", role: "listbox", tabindex: 0, "aria-label": "Revisions" },

@@ -27,7 +27,7 @@ export async function showRoute({ root, place, signal }) {
   const namespace = h("input", { type: "text", placeholder: "Namespace", "aria-label": "Of namespace", value: asked("namespace"), spellcheck: "false" });
   const name = h("input", { type: "text", placeholder: "Name", "aria-label": "Name", "data-filter": true, value: asked("name"), spellcheck: "false" });
   const pause = h("button", { class: "quiet", "aria-pressed": "false", onclick: () => pause.setAttribute("aria-pressed", String(!isPaused())) }, "Pause");
-  const touch = h("button", { title: "Writes an annotation to the object named here", onclick: () => void write() }, "Send a change");
+  const touch = h("button", { hidden: true, title: "Writes an annotation to the object named here", onclick: () => void write() }, "Send a change");
   const problem = h("p", { class: "empty", role: "alert", hidden: true });
   const stops = h("div", { class: "stops" });
   const isPaused = () => pause.getAttribute("aria-pressed") === "true";
@@ -38,12 +38,12 @@ export async function showRoute({ root, place, signal }) {
     return { group, resource, namespace: namespace.value.trim(), name: name.value.trim() };
   };
   const write = async () => {
-    const { group, resource, namespace: inside, name: of_ } = of();
+    const { group, resource, namespace: inside, name: named } = of();
     const found = kindOf(group, resource);
-    if (!found || !of_) return notify("Name an object first: the change is an annotation of it.", "bad");
+    if (!found) return;
     const annotations = { "proreus.dev/dashboard-sent": new Date().toISOString() };
     try {
-      const written = await requestJson(objectPath(found, inside, of_), {
+      const written = await requestJson(objectPath(found, inside, named), {
         method: "PATCH", body: JSON.stringify({ metadata: { annotations } }), contentType: "application/merge-patch+json",
       });
       followed = Number(written.metadata.resourceVersion);
@@ -63,7 +63,7 @@ export async function showRoute({ root, place, signal }) {
       const choose = (/** @type {number} */ revision) => ((followed = revision), void read());
       problem.hidden = true;
       replace(stops, changeStop(facts.changes, chosen, choose), cacheStop(facts, chosen),
-        watcherStop(facts.watchers, chosen), clientStop(facts.clients, of().resource, chosen));
+        watcherStop(facts.watchers, chosen), clientStop(facts.clients, of(), chosen));
     } catch (error) {
       if (signal.aborted) return;
       problem.hidden = false;
@@ -72,8 +72,14 @@ export async function showRoute({ root, place, signal }) {
       isReading = false;
     }
   };
+  const offerTouch = async () => {
+    const { group, resource, namespace: inside, name: named } = of();
+    const found = kindOf(group, resource);
+    touch.hidden = !found || !named || !(await may({ verb: "patch", kind: found, namespace: inside, name: named }));
+  };
   const changed = settled(250, () => {
     followed = 0;
+    void offerTouch();
     history.replaceState(null, "", href(["route"], of()));
     void read();
   });
@@ -81,6 +87,7 @@ export async function showRoute({ root, place, signal }) {
   replace(root,
     h("header", { class: "bar" }, h("h1", {}, "Route of an event"), kind, namespace, name, h("span", { class: "grow" }), touch, pause),
     problem, stops);
+  void offerTouch();
   every(EVERY_MS, signal, () => !isPaused() && void read());
   await read();
 }

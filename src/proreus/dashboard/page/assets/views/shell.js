@@ -1,7 +1,7 @@
 // @ts-check
 /** What surrounds every view: where one can go, the namespace, the connection, the user. */
 
-import { listable } from "../api/access.js";
+import { listable, may } from "../api/access.js";
 import { connectionState, followLive, whenConnectionChanges } from "../api/connection.js";
 import { isListed, kindOf, readKinds } from "../api/discovery.js";
 import { retryNow } from "../api/follow.js";
@@ -16,12 +16,13 @@ import { chooseNamespace, currentNamespace, whenNamespaceChanges } from "./scope
 
 /** @typedef {import("../types.js").Kind} Kind */
 
+/** @type {{href: string, label: string, keys: string, path?: string}[]} A view with a path is for those who may get it. */
 const VIEWS = [
   { href: "#/workloads", label: "Workloads", keys: "g w" },
   { href: "#/nodes", label: "Nodes", keys: "g n" },
   { href: "#/events", label: "Events", keys: "g e" },
-  { href: "#/route", label: "Route of an event", keys: "g r" },
-  { href: "#/time", label: "Time travel", keys: "g t" },
+  { href: "#/route", label: "Route of an event", keys: "g r", path: "/debug/listwatch/route" },
+  { href: "#/time", label: "Time travel", keys: "g t", path: "/debug/history" },
 ];
 // Listed first, as these are what most people look for.
 const USUAL = ["pods", "deployments", "statefulsets", "daemonsets", "jobs", "services", "configmaps", "secrets", "namespaces"];
@@ -45,7 +46,7 @@ export function showShell(app, signal) {
     h("div", { class: "shell" },
       h("nav", { class: "side", "aria-label": "Views" },
         h("a", { class: "brand", href: "#/workloads" }, h("span", { class: "mark" }), "proreus"),
-        ...VIEWS.map(({ href, label }) => h("a", { class: "place", href }, label)),
+        ...VIEWS.map(viewLink),
         search, kinds),
       h("div", { class: "main" },
         h("header", { class: "top" }, namespacePicker(signal), h("span", { class: "grow" }),
@@ -79,6 +80,13 @@ export function showShell(app, signal) {
     hasShortcuts = true;
   }
   return view;
+}
+
+/** @param {{href: string, label: string, path?: string}} view */
+function viewLink({ href, label, path }) {
+  const link = h("a", { class: "place", href, hidden: path !== undefined }, label);
+  if (path) void may({ verb: "get", path }).then((isAllowed) => (link.hidden = !isAllowed));
+  return link;
 }
 
 /** @param {HTMLElement} place @param {string} wanted */

@@ -31,7 +31,8 @@ export async function showWorkloads({ root, signal }) {
     list.show(rows);
     drawNumbers(numbers, forest);
     empty.hidden = forest.members.size > 0 || !isListed;
-    setText(empty, "Nothing runs here yet. Try: kubectl create deployment web --image=any --replicas=3");
+    setText(empty, followed ? "Nothing runs here yet. Try: kubectl create deployment web --image=any --replicas=3"
+      : "You may not list workloads in all namespaces: choose one at the top.");
   }, signal);
   replace(root,
     h("header", { class: "bar" }, h("h1", {}, "Workloads"), numbers, h("span", { class: "grow" }), filter, old),
@@ -39,13 +40,16 @@ export async function showWorkloads({ root, signal }) {
 
   let left = WORKLOADS.length;
   let isListed = false;
+  let followed = 0;
   for (const one of WORKLOADS) {
     const kind = await findKind(one.group, one.resource);
     const isAllowed = kind && (await may({ verb: "list", kind, namespace }));
     if (!isAllowed) {
       isListed = --left === 0 || isListed;
+      draw();
       continue;
     }
+    followed++;
     void followLive({
       path: collectionPath(kind, namespace),
       read: (object) => readMember(one, object),
