@@ -48,7 +48,7 @@ async function go() {
   visit = new AbortController();
   const { signal } = visit;
   const place = placeOf(location.hash || "#/workloads");
-  const root = h("div", { class: `visit ${place.path[0]}` });
+  const root = h("div", { class: `visit visit-${place.path[0]}` });
   replace(view, root);
   document.title = `${place.path.slice(-1)[0] || "workloads"} · proreus`;
   try {
