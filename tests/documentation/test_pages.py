@@ -41,6 +41,7 @@ NOT_RUN = {
 # Shown on a page, but run by another page, an example or a test, which is named.
 RUN_ELSEWHERE = re.compile(r"(?P<place>(?:docs|examples|tests)/\S+) does")
 RUN_ELSEWHERE_COUNT = 12
+EXAMPLES = ROOT / "examples"
 DRAWING = "drawing"
 PARSERS: dict[str, Callable[[bytes], object]] = {
     "AuthenticationConfiguration": parse_config,
@@ -160,6 +161,14 @@ def _is_used(block: Block) -> bool:
 )
 def test_a_diagram_can_be_drawn(block: Block) -> None:
     assert not mistakes_in(block.text)
+
+
+def test_javascript_is_quoted_from_an_example() -> None:
+    """Browsers run the examples (tests/examples); a page shows some lines of them."""
+    scripts = [path.read_text() for kind in ("*.js", "*.html") for path in EXAMPLES.rglob(kind)]
+    for block in ALL:
+        if block.language == "js":
+            assert any(block.text.strip() in script for script in scripts), block.place
 
 
 def test_json_can_be_read() -> None:
