@@ -15,7 +15,7 @@ from proreus.server.http.handlers.writing import read_write, write_options
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry import metadata
-from proreus.server.registry.subresources.binding import BINDING, bind
+from proreus.server.registry.subresources.binding import BINDING, Bind
 from proreus.server.registry.subresources.eviction import EVICTION, Ambiguous, evict
 from proreus.server.registry.subresources.scale import SCALE, rescaling, scale_of
 from proreus.server.registry.verbs.patch import PatchedObject
@@ -63,7 +63,7 @@ async def create_binding(services: Services, exchange: Exchange, route: Resource
     if route.name and write.name != route.name:
         raise BadRequest("name in URL does not match name in Binding object")
     metadata.check_namespace(binding, route.namespace)
-    await bind(write, binding)
+    await Bind(write, binding).commit()
     return status_answer(exchange, _DONE, 201)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error
@@ -17,34 +18,41 @@ from proreus.server.registry.admission import CREATE
 from proreus.server.registry.failures import translate_errors
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StoredValue
-from proreus.server.storage.resource_store import Preconditions
+from proreus.server.storage.resource_store import Outcome, Preconditions
 
 BINDING = GroupVersionKind("", "v1", "Binding")
 _BINDING = GroupResource("", "pods/binding")
 
 
-async def bind(write: Write, binding: JsonObject) -> None:
-    """Raises NotFound, Conflict, PlainError for a target that is no node."""
-    collection, name = write.collection, write.name
-    attributes = write.attributes(CREATE, binding, None, kind=BINDING)
-    await write.admission.mutate(attributes)
-    if errors := _violations(binding):
-        raise PlainError(field_error.join(errors))
-    await write.admission.validate(attributes)
-    meta = metadata.ensure(binding)
-    preconditions = Preconditions(meta.get("uid") or None, meta.get("resourceVersion") or None)
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """One binding of a pod; ``write`` is to the pod."""
 
-    async def attempt(current: StoredValue | None) -> bytes:
+    write: Write
+    binding: JsonObject
+
+    async def commit(self) -> Outcome:
+        """Raises NotFound, Conflict, PlainError for a target that is no node."""
+        write, collection = self.write, self.write.collection
+        attributes = write.attributes(CREATE, self.binding, None, kind=BINDING)
+        await write.admission.mutate(attributes)
+        if errors := _violations(self.binding):
+            raise PlainError(field_error.join(errors))
+        await write.admission.validate(attributes)
+        meta = metadata.ensure(self.binding)
+        preconditions = Preconditions(meta.get("uid") or None, meta.get("resourceVersion") or None)
+        key = collection.key(write.namespace, write.name)
+        with translate_errors(collection.resource.group_resource, write.name, "update"):
+            return await collection.store.guaranteed_update(
+                key, self.next, preconditions=preconditions, dry_run=write.dry_run
+            )
+
+    async def next(self, current: StoredValue | None) -> bytes:
+        """The pod with its node."""
         assert current is not None, "a missing key is an error before"
-        pod = collection.decode(current)
-        _assign(pod, binding, write.now)
+        pod = self.write.collection.decode(current)
+        _assign(pod, self.binding, self.write.now)
         return splice.stored_from_object(pod)
-
-    key = collection.key(write.namespace, name)
-    with translate_errors(collection.resource.group_resource, name, "update"):
-        await collection.store.guaranteed_update(
-            key, attempt, preconditions=preconditions, dry_run=write.dry_run
-        )
 
 
 def _assign(pod: JsonObject, binding: JsonObject, now: float) -> None:

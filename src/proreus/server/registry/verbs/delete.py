@@ -114,15 +114,11 @@ class Delete:
     async def _remove(self, marked: StoredValue) -> StoredValue:
         """``marked``: our own last write; another delete may remove the object before us."""
         version = str(marked.revision) if self.options.resource_version is not None else None
-
-        async def validate(found: StoredValue) -> None:
-            await self._admit(self.write.collection.decode(found))
-
         with suppress(KeyNotFound):
             return await self.write.collection.store.delete(
                 marked.key,
                 preconditions=Preconditions(self.options.uid, version),
-                validate=validate,
+                validate=self._admit_stored,
             )
         return marked
 
@@ -140,6 +136,9 @@ class Delete:
         self._check_preconditions(meta)
         await self._admit(obj)
         return Removal(splice.stored_from_object(obj))
+
+    async def _admit_stored(self, found: StoredValue) -> None:
+        await self._admit(self.write.collection.decode(found))
 
     async def _admit(self, obj: JsonObject) -> None:
         attributes = self.write.attributes(DELETE, None, obj, options=self.options)
