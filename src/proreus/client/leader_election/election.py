@@ -41,6 +41,7 @@ from proreus.net.client.transport_error import TransportError
 log = logging.getLogger(__name__)
 
 _JITTER = 1.2  # a candidate waits between one and 2.2 retry periods
+_AFTER_END_S = 0.001  # of a lease: sums of floats are off by less
 
 
 class LeadershipLost(Exception):
@@ -146,7 +147,8 @@ class LeaderElector:
 
     async def _acquire(self) -> None:
         """There is no deadline: to wait is what a candidate is for. A lease that is released is
-        tried for at once; one that runs out is noticed by trying now and then."""
+        tried for at once, and one that is no longer renewed when it runs out; beside that it is
+        tried for now and then."""
         if not await self._try():
             released = Gate()
             async with background(self._watch(released)):
@@ -157,6 +159,9 @@ class LeaderElector:
 
     async def _pause(self, released: Gate) -> None:
         pause_s = self._timing.retry_period_s * (1 + self._random.random() * _JITTER)
+        if (seen := self._observed) is not None and self._must_respect(seen):
+            runs_out_s = seen.at + seen.record.duration_s - self._clock.monotonic()
+            pause_s = min(pause_s, runs_out_s + _AFTER_END_S)
         with contextlib.suppress(TimeoutError):
             async with deadline(self._clock, pause_s):
                 await released.wait_open()
@@ -164,8 +169,10 @@ class LeaderElector:
 
     async def _watch(self, released: Gate) -> None:
         try:
-            async for _ in self._lock.releases():
-                released.open()
+            async for lease in self._lock.changes():
+                # Seen when it is renewed, it is known when it runs out.
+                if lease is None or not self._observe(lease).record.holder:
+                    released.open()
         except ApiError as refused:
             # It is still tried for, as without a watch.
             log.info("lease not watched: lease=%r failure=%r", self._lock, refused)

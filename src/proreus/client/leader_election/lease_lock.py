@@ -107,11 +107,11 @@ class LeaseLock:
         content["spec"] = {**(content.get("spec") or {}), **record.spec()}
         return await self._leases.replace(content)
 
-    async def releases(self) -> AsyncIterator[None]:
-        """Each time the Lease is without a holder. Raises ApiError if it may not be watched."""
+    async def changes(self) -> AsyncIterator[KubeObject | None]:
+        """Each state of the Lease, None once it is deleted. Raises ApiError if it may not be
+        watched."""
         async for event in self._leases.events(name=self.name):
-            if event.type == DELETED or not LeaseRecord.of(event.object).holder:
-                yield
+            yield None if event.type == DELETED else event.object
 
     def __repr__(self) -> str:
         return f"<LeaseLock {self.namespace}/{self.name}>"

@@ -141,7 +141,8 @@ class ReadVerbs(Generic[Object]):
             field_selector = f"{field_selector},{own}" if field_selector else own
             scope.require_namespace()
         selected = ResourceListWatch(scope, label_selector, field_selector)
-        return EventStream(selected, name or scope.label, since=since, clock=scope.rest.clock)
+        label = f"{scope.label} {name}".rstrip()
+        return EventStream(selected, label, since=since, clock=scope.rest.clock)
 
     def list_watch(
         self, *, label_selector: str = "", field_selector: str = ""

@@ -208,6 +208,23 @@ async def test_a_released_lease_is_taken_without_waiting_for_it_to_run_out(
         assert second.heard[-2:] == ["", "two"]
 
 
+@pytest.mark.parametrize("lived_s", [20.0, 21.3, 23.9, 30.1])
+async def test_after_a_crash_another_leads_no_later_than_the_lease_lasts(
+    leases: MemoryLeases, clock: VirtualClock, lived_s: float
+) -> None:
+    first = Candidate(leases, clock, "one", release=False)
+    second = Candidate(leases, clock, "two")
+    async with standing(first) as leading, standing(second):
+        await clock.advance(lived_s)
+        leading.cancel()
+        await clock.settle()
+        held_by = leases.record.holder
+        await clock.advance(15.01)
+
+        assert (held_by, leases.record.holder) == ("one", "two")
+        assert second.elector.is_leader
+
+
 async def test_a_candidate_that_may_not_watch_the_lease_tries_now_and_then(
     leases: MemoryLeases, clock: VirtualClock
 ) -> None:
