@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
+from tests.chromium import IS_MISSING, WHY_SKIPPED, chromium
 from tests.ports import reserved_port
 
 NOTES = Path(__file__).parents[2] / "examples" / "notes"
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
 _PATIENCE_MS = 60_000
 
-pytestmark = pytest.mark.skipif(
-    shutil.which(CHROMIUM) is None, reason=f"{CHROMIUM} is not installed (Debian: chromium)"
-)
+pytestmark = pytest.mark.skipif(IS_MISSING, reason=WHY_SKIPPED)
 
 
 @contextmanager
@@ -55,14 +48,6 @@ def _answers(url: str) -> bool:
         return httpx.get(url, timeout=60).status_code == 200
     except httpx.TransportError:
         return False
-
-
-@asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        await browser.close()
 
 
 async def signed_in(browser: Browser, url: str, name: str) -> Page:

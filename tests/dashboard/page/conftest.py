@@ -5,24 +5,18 @@ The loop lasts as long as the browser, so every test here names it: ``pytestmark
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Browser, BrowserContext
 
 from proreus.client import Client
 from proreus.client.config.loading import load_config
+from tests.chromium import IS_MISSING, WHY_SKIPPED, chromium
 from tests.dashboard.page.seen import Page, open_context
 from tests.running_server import RunningServer, running_server
-
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -40,14 +34,12 @@ async def client(cluster: RunningServer) -> AsyncIterator[Client]:
         yield made
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def chromium() -> AsyncIterator[Browser]:
-    if shutil.which(CHROMIUM) is None:
-        pytest.skip(f"{CHROMIUM} is not installed: the dashboard's page is not tested")
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+@pytest_asyncio.fixture(scope="session", loop_scope="session", name="chromium")
+async def running_chromium() -> AsyncIterator[Browser]:
+    if IS_MISSING:
+        pytest.skip(WHY_SKIPPED)
+    async with chromium() as browser:
         yield browser
-        await browser.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -40,6 +40,7 @@ let view = app;
 function enter() {
   inside = new AbortController();
   view = showShell(app, inside.signal);
+  whenNamespaceChanges(inside.signal, () => void go());
   void go();
 }
 
@@ -76,7 +77,6 @@ async function start() {
   applyTheme();
   listenToKeys(goUp);
   whenSessionEnds(leave);
-  whenNamespaceChanges(() => void go());
   window.addEventListener("hashchange", () => !inside.signal.aborted && void go());
   try {
     if (await readSession()) enter();

@@ -10,9 +10,10 @@ const states = new Map();
 /** @type {Set<() => void>} */
 const listeners = new Set();
 
-/** @param {() => void} listener */
-export function whenConnectionChanges(listener) {
+/** @param {AbortSignal} signal @param {() => void} listener */
+export function whenConnectionChanges(signal, listener) {
   listeners.add(listener);
+  signal.addEventListener("abort", () => listeners.delete(listener));
 }
 
 /** The worst state of all. @returns {FollowState} */

@@ -19,7 +19,8 @@ export function chooseNamespace(chosen) {
   for (const listener of listeners) listener();
 }
 
-/** @param {() => void} listener */
-export function whenNamespaceChanges(listener) {
+/** @param {AbortSignal} signal @param {() => void} listener */
+export function whenNamespaceChanges(signal, listener) {
   listeners.add(listener);
+  signal.addEventListener("abort", () => listeners.delete(listener));
 }

@@ -59,7 +59,7 @@ export function showShell(app, signal) {
     drawKinds(kinds, search.value);
   };
   void readOffered();
-  whenNamespaceChanges(() => void readOffered());
+  whenNamespaceChanges(signal, () => void readOffered());
   every(30_000, signal, () => void readOffered());
   const markPlace = () => {
     for (const link of app.querySelectorAll("nav a")) {
@@ -170,7 +170,7 @@ function connectionPill(banner, signal) {
       notify("Connected again; everything that happened meanwhile has been caught up.");
     }
   };
-  whenConnectionChanges(draw);
+  whenConnectionChanges(signal, draw);
   every(1_000, signal, draw);
   draw();
   return pill;

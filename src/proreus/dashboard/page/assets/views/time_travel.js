@@ -79,10 +79,11 @@ class Traveller {
   async look() {
     try {
       const { oldestRevision, revision } = await readSpan(this.signal);
+      const isNews = this.slider.max !== String(revision);
       if (this.isNow) this.revision = revision;
       this.slider.min = this.number.min = String(oldestRevision);
       this.slider.max = this.number.max = String(revision);
-      if (this.scene) this.marks = await readMarks(this.scene.kinds, this.namespace, this.signal);
+      if (this.scene && isNews) this.marks = await readMarks(this.scene.kinds, this.namespace, this.signal);
       this.#say();
     } catch (error) {
       if (!this.signal.aborted) setText(this.what, messageOf(error));
