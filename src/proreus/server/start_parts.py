@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -19,24 +19,25 @@ from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart, Worked
 from proreus.api.status import ApiError
 from proreus.server.aggregation.building import Aggregation
-from proreus.server.allocation.repair import AddressRepair
+from proreus.server.allocation.repair import AddressRepair, default_ranges
 from proreus.server.allocation.service_addresses import ServiceAddresses
 from proreus.server.allocation.service_ranges import ServiceRanges
 from proreus.server.authn.extension_servers import publish_trust
-from proreus.server.authz.rbac.bootstrap import ensure_policy
+from proreus.server.authz.rbac.bootstrap import bootstrap_roles
 from proreus.server.config import ServerConfig
 from proreus.server.fairness.fairness import Fairness
 from proreus.server.fairness.following import follow_flow_control
-from proreus.server.fairness.maintenance import FlowControlObjects
+from proreus.server.fairness.maintenance import FlowControlObjects, flow_control_objects
 from proreus.server.http.health import Check
 from proreus.server.membership.advertised_address import advertised_address
 from proreus.server.membership.identity_lease import ExpiredLeases, IdentityLease
 from proreus.server.membership.kubernetes_service import KubernetesService
 from proreus.server.membership.live_servers import LiveServers, OnlyServer
 from proreus.server.registry.collections import Collections
+from proreus.server.registry.server_objects import ObjectSet
 from proreus.server.storage.interface import StorageError
 from proreus.server.storage.resource_stores import ResourceStores
-from proreus.server.system_objects import SystemObjects
+from proreus.server.system_objects import SystemNamespaces, system_objects
 
 _log = structlog.get_logger(__name__)
 _GROUP = "admissionregistration.k8s.io"
@@ -57,9 +58,7 @@ _FLOW_CONTROL = tuple(
 )
 _DEFINITIONS = (("apiextensions.k8s.io", "v1", "customresourcedefinitions"),)
 _API_SERVICES = (("apiregistration.k8s.io", "v1", "apiservices"),)
-_TRUST, _TOKENS = "trust", "token tracking"
-_ROLES, _PRIORITIES = "roles", "priority classes"
-_API_SERVICES_MADE = "API services"
+_TRUST, _SYSTEM, _ROLES, _API_SERVICES_MADE = "trust", "system objects", "roles", "API services"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,6 @@ class StartParts:
         self._trust = trust
         self._has_rbac = has_rbac
         self._made: set[str] = set()  # what ``make_objects`` has done
-        self._system = SystemObjects(collections, clock)
         self._repair = AddressRepair(collections, clock)
         ranges = ServiceRanges(self._repair.note_range_lost)
         ranges.follow(collections.named("networking.k8s.io", "v1", "servicecidrs").cache)
@@ -131,7 +129,9 @@ class StartParts:
         follow_flow_control(fairness, collections, self._flow_control.note_change)
         self._fairness = self._supervised("fairness", _at_work(fairness.run))
         self._levels = self._supervised("flow control objects", _at_work(self._flow_control.run))
-        self._namespaces = self._supervised("system namespaces", self._system.run)
+        self._namespaces = self._supervised(
+            "system namespaces", SystemNamespaces(collections, clock).run
+        )
         self._published = self._supervised("service kubernetes", self._service.run)
         self._renewed = self._supervised("identity lease", self._lease.run)
         self._expired = self._supervised("expired leases", ExpiredLeases(collections, clock).run)
@@ -139,9 +139,9 @@ class StartParts:
 
     async def make_objects(self) -> None:
         """Raises ApiError, StorageError."""
-        await self._system.make()
-        self._made |= {_TOKENS, _PRIORITIES}
-        await self._repair.ensure_range()
+        for name, objects in self._object_sets():
+            await objects.ensure(self._collections, self._clock.now())
+            self._made.add(name)
         for publish in (self._service.publish, self._lease.renew):
             try:
                 await publish()
@@ -150,12 +150,15 @@ class StartParts:
                 _log.warning("this server is not published yet", why=str(why))
         await publish_trust(self._collections, self._clock, self._trust)
         self._made.add(_TRUST)
+
+    def _object_sets(self) -> Iterator[tuple[str, ObjectSet]]:
+        """In order: what is in a namespace comes after it."""
+        yield _SYSTEM, system_objects(self._clock.now())
+        yield "service ranges", default_ranges()
         if self._has_rbac:
-            await ensure_policy(self._collections, self._clock)
-            self._made.add(_ROLES)
-        await self._flow_control.ensure()
-        await self._aggregation.local.ensure_built_in()
-        self._made.add(_API_SERVICES_MADE)
+            yield _ROLES, bootstrap_roles()
+        yield "flow control", flow_control_objects()
+        yield _API_SERVICES_MADE, self._aggregation.local.built_in()
 
     async def run(self) -> None:
         """For ever, once the caches are ready."""
@@ -206,10 +209,10 @@ class StartParts:
             "start-kube-apiserver-identity-lease-controller": of(self._renewed),
             "start-kube-apiserver-identity-lease-garbage-collector": of(self._expired),
             "storage-readiness": storage,
-            "start-legacy-token-tracking-controller": self._done(_TOKENS),
+            "start-legacy-token-tracking-controller": self._done(_SYSTEM),
             "start-service-ip-repair-controllers": repaired,
             "rbac/bootstrap-roles": self._done(_ROLES),
-            "scheduling/bootstrap-system-priority-classes": self._done(_PRIORITIES),
+            "scheduling/bootstrap-system-priority-classes": self._done(_SYSTEM),
             "priority-and-fairness-config-producer": of(self._levels),
             "bootstrap-controller": published,
             "start-kubernetes-service-cidr-controller": repaired,

@@ -13,7 +13,7 @@ from proreus.api.json_types import JsonObject
 from proreus.api.values.timestamp import format_time
 from proreus.server.kinds.parts.pod_template.scheduling import SYSTEM_PRIORITIES
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.server_objects import ServerObject, ensure_objects, keep
+from proreus.server.registry.server_objects import ObjectSet, ServerObject, ensure_objects, keep
 
 _NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 _LOOK_S = 60.0
@@ -28,17 +28,16 @@ _DESCRIPTIONS = {
 }
 
 
-class SystemObjects:
+def system_objects(now: float) -> ObjectSet:
+    wanted = (*_namespaces(), *_priority_classes(), _token_tracking(now))
+    return ObjectSet(wanted, keep)
+
+
+class SystemNamespaces:
     def __init__(self, collections: Collections, clock: Clock) -> None:
         self._collections = collections
         self._namespaces = collections.named("", "v1", "namespaces").cache
         self._clock = clock
-
-    async def make(self) -> None:
-        """Raises StorageError."""
-        now = self._clock.now()
-        wanted = (*_namespaces(), *_priority_classes(), _token_tracking(now))
-        await ensure_objects(self._collections, wanted, now, keep)
 
     async def run(self, worked: Worked) -> None:
         """For ever."""

@@ -32,7 +32,7 @@ from proreus.server.aggregation.api_service import (
 )
 from proreus.server.discovery.priorities import CUSTOM, REGISTRATION_GROUP, own_priority
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.server_objects import ServerObject, ensure_object, ensure_objects
+from proreus.server.registry.server_objects import ObjectSet, ServerObject, ensure_object
 from proreus.server.registry.verbs.delete import Delete
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StorageError
@@ -46,7 +46,7 @@ _UNREADABLE = "definition is unreadable and has no API service"
 
 
 class LocalApiServices:
-    """``ensure_built_in`` before the caches are filled, ``run`` beside requests."""
+    """``built_in`` is made before the caches are filled, ``run`` is beside requests."""
 
     def __init__(
         self, collections: Collections, built_in: Iterable[GroupVersion], clock: Clock
@@ -64,12 +64,12 @@ class LocalApiServices:
             CacheFollower(self._forget_all, self._defined, self._undefined, _UNREADABLE)
         )
 
-    async def ensure_built_in(self) -> None:
-        wanted = [
+    def built_in(self) -> ObjectSet:
+        wanted = (
             ServerObject.of("apiservices", local_object(one, own_priority(one), AT_START))
             for one in self._built_in
-        ]
-        await ensure_objects(self._collections, wanted, self._clock.now(), reconciled)
+        )
+        return ObjectSet(tuple(wanted), reconciled)
 
     def note(self, service: ApiService) -> None:
         """To be called when an API service was written."""

@@ -23,7 +23,7 @@ from proreus.server.allocation.claim_records import ALLOCATOR, MANAGED_BY, NETWO
 from proreus.server.allocation.claims import Claims, Taken
 from proreus.server.allocation.service_ranges import DEFAULT, SERVICE_NETWORK
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.server_objects import CREATED, ServerObject, ensure_object, keep
+from proreus.server.registry.server_objects import CREATED, ObjectSet, ServerObject, keep
 from proreus.server.storage.interface import StoredValue
 from proreus.server.watch_cache.cache_follower import CacheFollower
 from proreus.server.watch_cache.object import CachedObject
@@ -53,10 +53,6 @@ class AddressRepair:
     def note_range_lost(self) -> None:
         self._wake.set()
 
-    async def ensure_range(self) -> None:
-        """The range that every cluster has."""
-        await ensure_object(self._collections, _default_range(), self._clock.now(), keep)
-
     async def run(self, claims: Claims, worked: Worked) -> None:
         """For ever; ``worked`` is called when everything has been compared. Raises StorageError."""
         while True:
@@ -67,7 +63,7 @@ class AddressRepair:
                     while True:
                         await self._wake.wait()
                         self._wake.clear()
-                        await self.ensure_range()
+                        await default_ranges().ensure(self._collections, self._clock.now())
                         await self._restore(claims)
 
     def _removed(self, found: CachedObject) -> None:
@@ -95,7 +91,7 @@ class AddressRepair:
                 _log.warning("claimed a cluster address again", address=address, service=owner)
 
     async def _compare(self, claims: Claims) -> None:
-        await self.ensure_range()
+        await default_ranges().ensure(self._collections, self._clock.now())
         had = {
             service.fields.get("spec.clusterIP") or "": service.key
             for service in self._services.peek_all() or ()
@@ -114,6 +110,11 @@ class AddressRepair:
         stored = StoredValue(found.key, splice.stored_from_item(found.item), found.revision)
         if await claims.release_if_orphaned(stored):
             _log.warning("released a cluster address that no service has", address=found.name)
+
+
+def default_ranges() -> ObjectSet:
+    """The range that every cluster has."""
+    return ObjectSet((_default_range(),), keep)
 
 
 @cache

@@ -27,7 +27,7 @@ from proreus.server.kinds.parts.flow_control import (
     bootstrap_objects,
 )
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.server_objects import CREATED, ServerObject, ensure_objects
+from proreus.server.registry.server_objects import CREATED, ObjectSet, ServerObject, ensure_objects
 from proreus.server.registry.verbs.update import replacing
 from proreus.server.registry.write import Write
 from proreus.server.storage.interface import StorageError
@@ -51,11 +51,6 @@ class FlowControlObjects:
 
     def note_change(self) -> None:
         self._changed.set()
-
-    async def ensure(self) -> None:
-        """With the status that schemas begin with, so that a new server's first events are its
-        users'."""
-        await ensure_objects(self._collections, _expected(), self._clock.now(), reconciled)
 
     async def run(self) -> None:
         while True:
@@ -95,6 +90,12 @@ class FlowControlObjects:
         resource = self._schemas.resource
         header = {"apiVersion": resource.api_version, "kind": resource.gvk.kind}
         return {**header, "metadata": kept, "spec": obj["spec"]}
+
+
+def flow_control_objects() -> ObjectSet:
+    """With the status that schemas begin with, so that a new server's first events are its
+    users'."""
+    return ObjectSet(_expected(), reconciled)
 
 
 @cache

@@ -87,6 +87,18 @@ def keep(existing: JsonObject, expected: JsonObject) -> None:
     """For objects that belong to their users once they are made."""
 
 
+@dataclass(frozen=True, slots=True)
+class ObjectSet:
+    """Objects that every cluster has, and what becomes of one that is not as it should be."""
+
+    objects: tuple[ServerObject, ...]
+    reconcile: Reconcile
+
+    async def ensure(self, collections: Collections, now: float) -> None:
+        """Raises StorageError."""
+        await ensure_objects(collections, self.objects, now, self.reconcile)
+
+
 async def ensure_objects(
     collections: Collections, wanted: Iterable[ServerObject], now: float, reconcile: Reconcile
 ) -> None:

@@ -8,13 +8,11 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from proreus.aio.clock import Clock
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
 from proreus.server.authz.rbac.following import GROUP
 from proreus.server.authz.rbac.reconciliation import AUTO_UPDATE, reconciled
-from proreus.server.registry.collections import Collections
-from proreus.server.registry.server_objects import ServerObject, ensure_objects
+from proreus.server.registry.server_objects import ObjectSet, ServerObject
 
 _FILE = "bootstrap_policy.jsonl"
 
@@ -39,5 +37,5 @@ def _parsed(line: bytes) -> ServerObject:
     return ServerObject.of(f"{obj['kind'].lower()}s", obj)
 
 
-async def ensure_policy(collections: Collections, clock: Clock) -> None:
-    await ensure_objects(collections, bootstrap_policy(), clock.now(), reconciled)
+def bootstrap_roles() -> ObjectSet:
+    return ObjectSet(bootstrap_policy(), reconciled)
