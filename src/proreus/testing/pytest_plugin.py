@@ -11,14 +11,16 @@ Fixtures, none of which costs anything until a test asks for it:
 
 ``@pytest.mark.proreus(clock="virtual", controllers=["deployment"], scheduler=False, nodes=2)`` says
 which server and which parts a test wants. ``proreus_manifests`` in pytest's configuration names
-files and folders that are loaded once per session.
+files and folders that are loaded once per session. ``--proreus-record=FOLDER`` keeps a record of
+each test (``records``); that of a test that failed is kept in any case, and named in its report.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterator
+import re
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 _MARK = "proreus"
 _MANIFESTS = "proreus_manifests"
+_RECORD = "--proreus-record"
+_FAILED = pytest.StashKey[bool]()
 _OPTIONS = ("clock", "controllers", "scheduler", "nodes", "manifests")
 
 
@@ -80,12 +84,43 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         _MANIFESTS, "manifests that every test of proreus' server finds there", type="paths"
     )
+    parser.getgroup("proreus").addoption(
+        _RECORD,
+        nargs="?",
+        const=".proreus-records",
+        metavar="FOLDER",
+        help="keep a record of each test with a server of proreus, for proreus replay",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", f"{_MARK}({', '.join(_OPTIONS)}): which server and which parts a test wants"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        item.stash[_FAILED] = True
+    return report
+
+
+def _keep_record(request: pytest.FixtureRequest, server: BlockingServer, since: int) -> None:
+    """If it was asked for, or the test has failed."""
+    test = request.node
+    folder = request.config.getoption(_RECORD)
+    if folder is None:
+        if not test.stash.get(_FAILED, False):
+            return
+        factory: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
+        folder = factory.getbasetemp() / "proreus-records"
+    path = Path(folder) / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', test.nodeid)}.proreus"
+    server.keep(path, since=since, title=test.nodeid)
+    test.add_report_section("teardown", "proreus", f"record kept: proreus replay {path}")
 
 
 def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -126,9 +161,11 @@ def proreus_blocking_server(
     server = _proreus_sessions.server(_Kind(has_tls, options.get("clock") == "virtual"))
     with server.fork():
         server.requests.clear()
+        since = server.revision
         if "manifests" in options:
             server.load(options["manifests"])
         yield server
+        _keep_record(request, server, since)
 
 
 @pytest.fixture

@@ -153,6 +153,17 @@ class BlockingServer(_OnThread):
         """What happens in the body of the ``with`` is undone at its end."""
         return self._thread.held(self._server.fork())
 
+    @property
+    def revision(self) -> int:
+        """Of the last write."""
+        return self._thread.call(self._server.api.parts.storage.current_revision())
+
+    def keep(self, path: Path, *, since: int = 0, title: str = "") -> None:
+        """The record of what happened after revision ``since``: see ``records``."""
+        from proreus.testing.records import keep
+
+        self._thread.call(keep(self._server, path, since=since, title=title))
+
     def running(self, operator: Operator) -> AbstractContextManager[Operator]:
         return self._thread.held(self._server.running(operator))
 
