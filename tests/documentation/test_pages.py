@@ -40,7 +40,7 @@ NOT_RUN = {
 }
 # Shown on a page, but run by another page, an example or a test, which is named.
 RUN_ELSEWHERE = re.compile(r"(?P<place>(?:docs|examples|tests)/\S+) does")
-RUN_ELSEWHERE_COUNT = 12
+RUN_ELSEWHERE_COUNT = 21
 EXAMPLES = ROOT / "examples"
 DRAWING = "drawing"
 PARSERS: dict[str, Callable[[bytes], object]] = {

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from proreus.testing.threaded import BlockingServer, SharedServer
 
 _MARK = "proreus"
+_USER_AGENT = "test"  # so that what a test asks can be told from what its program does
 _MANIFESTS = "proreus_manifests"
 _RECORD = "--proreus-record"
 _FAILED = pytest.StashKey[bool]()
@@ -176,7 +177,7 @@ def proreus_server(proreus_blocking_server: BlockingServer) -> SharedServer:
 
 @pytest.fixture
 def proreus_blocking_client(proreus_blocking_server: BlockingServer) -> Iterator[BlockingClient]:
-    with proreus_blocking_server.blocking_client() as client:
+    with proreus_blocking_server.blocking_client(user_agent=_USER_AGENT) as client:
         yield client
 
 
@@ -187,7 +188,7 @@ def proreus_client(request: pytest.FixtureRequest, proreus_server: SharedServer)
     test = request.node
     if not inspect.iscoroutinefunction(test.obj):
         raise pytest.UsageError("proreus_client is for async tests: take proreus_blocking_client")
-    client = proreus_server.client()
+    client = proreus_server.client(user_agent=_USER_AGENT)
     test.obj = _closing(test.obj, client)
     return client
 

@@ -245,6 +245,12 @@ class SharedServer(_OnThread):
         await self._there(self._server.start())
 
     @asynccontextmanager
+    async def fork(self) -> AsyncIterator[None]:
+        """What happens in the body is undone at its end."""
+        with self._thread.held(self._server.fork()):
+            yield
+
+    @asynccontextmanager
     async def running(self, operator: Operator) -> AsyncIterator[Operator]:
         """An operator beside the body, on the server's thread and clock."""
         with self._thread.held(self._server.running(operator)) as bound:

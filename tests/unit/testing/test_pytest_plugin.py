@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import subprocess
 import sys
@@ -11,26 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.testing.pytest_process import run_pytest
+
 ROOT = Path(__file__).parents[3]
 _PLUGIN = "proreus.testing.pytest_plugin"
 _DEADLINE_S = 120  # of a run that hangs
-
-
-def _run(folder: Path, *arguments: str, without: tuple[str, ...] = ()) -> str:
-    registered = importlib.metadata.entry_points(group="pytest11", name="proreus")
-    given = [] if registered else ["-p", _PLUGIN]
-    given += [part for name in ("randomly", *without) for part in ("-p", f"no:{name}")]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "--rootdir", str(folder), *given, *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=_DEADLINE_S,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 _PLAIN = """
@@ -67,13 +51,13 @@ def test_a_cluster_on_a_virtual_clock(proreus_blocking_cluster, proreus_blocking
 def test_plain_tests_share_a_server_and_see_nothing_of_each_other(tmp_path: Path) -> None:
     (tmp_path / "test_plain.py").write_text(_PLAIN)
 
-    assert "5 passed" in _run(tmp_path, without=("asyncio", "anyio"))
+    assert "5 passed" in run_pytest(tmp_path, without=("asyncio", "anyio"))
 
 
 def test_parallel_processes_have_a_server_each(tmp_path: Path) -> None:
     (tmp_path / "test_plain.py").write_text(_PLAIN)
 
-    assert "5 passed" in _run(tmp_path, "-n", "2")
+    assert "5 passed" in run_pytest(tmp_path, "-n", "2")
 
 
 _ASYNC = """
@@ -128,7 +112,7 @@ def test_async_tests_of_each_runner_share_a_server(tmp_path: Path, runner: str) 
             "import pytest\n\n@pytest.fixture\ndef anyio_backend():\n    return 'asyncio'\n"
         )
 
-    assert "5 passed" in _run(tmp_path, *options, without=without)
+    assert "5 passed" in run_pytest(tmp_path, *options, without=without)
 
 
 def test_manifests_and_session_fixtures_are_there_in_every_test(tmp_path: Path) -> None:
@@ -156,7 +140,7 @@ def test_all_are_there(proreus_blocking_client, number):
 """)
     ini = ["-o", f"proreus_manifests={tmp_path / 'manifests'}"]
 
-    assert "2 passed" in _run(tmp_path, *ini)
+    assert "2 passed" in run_pytest(tmp_path, *ini)
 
 
 def test_other_clients_get_a_kubeconfig(tmp_path: Path) -> None:
@@ -173,7 +157,7 @@ def test_official(proreus_kubeconfig, proreus_blocking_client):
     assert maps.get("a").name == "a"
 """)
 
-    assert "1 passed" in _run(tmp_path)
+    assert "1 passed" in run_pytest(tmp_path)
 
 
 def test_the_plugin_costs_nothing_where_it_is_not_used() -> None:
