@@ -15,6 +15,7 @@ import pytest
 from proreus.client import (
     Conflict,
     Invalid,
+    InvalidRequest,
     PrinterColumn,
     Rule,
     SchemaError,
@@ -103,6 +104,26 @@ async def test_values_go_to_the_server_and_come_back() -> None:
     assert made.value.spec == ProxySpec([Port(80)], labels={"a": "b"})
     assert [one.value.status for one in found] == [ProxyStatus("Up")]
     assert [one.value.spec.ports for one in found] == [[Port(81)]]
+
+
+async def test_values_are_of_one_namespace_or_of_all_and_a_write_must_say_which() -> None:
+    async with running_server() as server, server.client() as client:
+        await register(client, Proxy)
+        proxies = Typed(client, Proxy)
+        await proxies.in_namespace("kube-public").create("a", Proxy(ProxySpec([Port(80)])))
+        everywhere = proxies.in_all_namespaces()
+        found = await everywhere.list()
+        with pytest.raises(InvalidRequest, match="all namespaces"):
+            await everywhere.create("b", Proxy(ProxySpec([Port(80)])))
+        async with SharedInformerFactory(client) as informers:
+            informer = everywhere.informer(informers)
+            informers.start()
+            await informers.wait_for_cache_sync()
+            cached = informer.get("a", "kube-public")
+
+        assert await proxies.list() == []
+    assert [one.object.namespace for one in found] == ["kube-public"]
+    assert cached.value.spec.ports == [Port(80)]
 
 
 async def test_informers_have_values_too() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import copy
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
@@ -28,6 +29,17 @@ class Typed(Generic[T]):
     def __init__(self, client: Client, cls: type[T], namespace: str = "") -> None:
         self._loop = client._loop
         self._typed = custom_resources.Typed(client._client, cls, namespace)
+
+    def in_namespace(self, namespace: str) -> Typed[T]:
+        return self._with(self._typed.in_namespace(namespace))
+
+    def in_all_namespaces(self) -> Typed[T]:
+        return self._with(self._typed.in_all_namespaces())
+
+    def _with(self, typed: custom_resources.Typed[T]) -> Typed[T]:
+        made = copy.copy(self)
+        made._typed = typed
+        return made
 
     def create(self, name: str, value: T) -> Stored[T]:
         return self._loop.call(self._typed.create(name, value))

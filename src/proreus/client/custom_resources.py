@@ -24,6 +24,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -223,15 +224,27 @@ class Stored(Generic[T]):
 
 
 class Typed(Generic[T]):
-    """The objects of a class in one namespace; ``raw`` has every verb there is. ``namespace`` "" is
-    the context's."""
+    """The objects of a class in one namespace, or in all; ``raw`` has every verb there is.
+    ``namespace`` "" is the context's."""
 
     def __init__(self, client: Client, cls: type[T], namespace: str = "") -> None:
         self._cls = cls
         self._definition = definition_of(cls)
-        self._namespace = namespace
         found = client.resource(self._definition.resource)
         self.raw: ResourceClient = found.in_namespace(namespace) if namespace else found
+
+    def in_namespace(self, namespace: str) -> Typed[T]:
+        """The same in one namespace."""
+        return self._with(self.raw.in_namespace(namespace))
+
+    def in_all_namespaces(self) -> Typed[T]:
+        """The same everywhere: to list, and for informers. A write must name its namespace."""
+        return self._with(self.raw.in_all_namespaces())
+
+    def _with(self, raw: ResourceClient) -> Typed[T]:
+        made = copy.copy(self)
+        made.raw = raw
+        return made
 
     async def create(self, name: str, value: T) -> Stored[T]:
         return self.of(await self.raw.create(self._object(name, value)))
@@ -272,13 +285,10 @@ class Typed(Generic[T]):
         return Stored(parse(self._cls, obj), obj)
 
     def _object(self, name: str, value: T) -> JsonObject:
-        metadata = {"name": name}
-        if self._namespace:
-            metadata["namespace"] = self._namespace
         return {
             "apiVersion": self._definition.api_version,
             "kind": self._definition.kind,
-            "metadata": metadata,
+            "metadata": {"name": name},
             **to_wire(value),
         }
 

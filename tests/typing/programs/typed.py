@@ -143,6 +143,7 @@ async def of_ones_own_kind(client: Client, informers: SharedInformerFactory) -> 
     made = await sites.create("a", Site(SiteSpec(replicas=2)))
     assert_type(made, Stored[Site])
     assert_type(made.value.spec.replicas, int)
+    assert_type(await sites.in_all_namespaces().list(), list[Stored[Site]])
     informer = sites.informer(informers)
     informer.add_handler(on_add=site_came)
     assert_type(informer.get("a", "default").value, Site)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import proreus.blocking
 import proreus.client
 
 
@@ -28,6 +29,14 @@ def test_the_reference_has_every_public_name_once_and_no_other() -> None:
     page = (Path(__file__).parents[3] / "docs" / "client.md").read_text()
 
     assert sorted(re.findall(r"^- `(\w+)`: ", page, re.M)) == sorted(proreus.client.__all__)
+
+
+def test_the_reference_has_every_name_of_the_blocking_client() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "client.md").read_text()
+    listed = re.findall(r"^- `blocking\.(\w+)`: ", page, re.M)
+
+    assert sorted(listed) == sorted(proreus.blocking.__all__)
+    assert all(hasattr(proreus.blocking, name) for name in listed)
 
 
 def test_other_names_are_not_there() -> None:
