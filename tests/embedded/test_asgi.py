@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from proreus.embedded import Action, Caller, Store, everyone
-from tests.embedded.kinds import Note
+from tests.embedded.kinds import Note, Task
 from tests.embedded.serving import served
 
 NOTES = "/apis/app.local/v1/notes"
@@ -198,3 +198,61 @@ async def test_a_body_that_is_too_large_is_refused() -> None:
         answer = await client.post(NOTES, content=b"x" * (4 * 1024 * 1024))
 
     assert answer.status_code == 413
+
+
+async def test_a_reader_that_falls_behind_is_cut_off_and_misses_nothing_afterwards() -> None:
+    """As on a socket: what waits for it is bounded."""
+    async with Store(kinds=[Task]) as store, asyncio.timeout(60):
+        tasks, app = store.of(Task), store.asgi(authenticate=everyone)
+        sent: list[MutableMapping[str, Any]] = []
+        may_go_on, is_stuck, has_ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            sent.append(message)
+            if message.get("body"):
+                is_stuck.set()
+                await may_go_on.wait()
+            elif message["type"] == "http.response.body":
+                has_ended.set()
+
+        path = "/apis/app.local/v1/tasks"
+        serving = asyncio.create_task(app(watch_scope(path), Quiet().receive, send))
+        await tasks.create("first", Task(title="x"))
+        await is_stuck.wait()
+        cache = store.engine.collections.named("app.local", "v1", "tasks").cache
+        written = 0
+        while cache.subscribers:
+            await tasks.create(f"large-{written}", Task(title="x" * 1_000_000))
+            written += 1
+        may_go_on.set()
+        await has_ended.wait()
+        await serving
+
+        last = json.loads(sent[1]["body"].splitlines()[0])["object"]["metadata"]["resourceVersion"]
+        async with tasks.watch(since=last) as changes:
+            missed = [(await anext(changes)).name for _ in range(written)]
+
+    assert missed == [f"large-{number}" for number in range(written)]
+
+
+class Quiet:
+    """A client that says nothing after its request."""
+
+    def __init__(self) -> None:
+        self._has_asked = False
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        if self._has_asked:
+            await asyncio.Event().wait()
+        self._has_asked = True
+        return {"type": "http.request", "body": b""}
+
+
+def watch_scope(path: str) -> MutableMapping[str, Any]:
+    return {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": b"watch=1",
+        "headers": [],
+    }

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -23,6 +23,7 @@ from proreus.embedded.access import Authenticate, Authorize, Caller, Origins
 from proreus.embedded.handling import refused, requests_of
 from proreus.net.client.in_process import InProcessHttp
 from proreus.net.client.transport import AnswerStream
+from proreus.net.client.transport_error import ConnectionLost
 from proreus.server.http.body import BODY_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ Send = Callable[[Message], Awaitable[None]]
 _SAFE_IN_PATHS = "/:@!$&'()*+,;=~"
 _OF_CONNECTIONS = ("connection", "date", "content-length", "transfer-encoding")  # the server's own
 _CLOSED_FOR_STATUS = 4000  # codes from here on are an application's own
+_TRY_AGAIN = 1012  # a watch has a longest time; the browser's side begins anew
 _REASON_MAX = 120  # bytes that fit into a closing message
 
 
@@ -105,7 +107,7 @@ class AsgiApplication:
                 await send({"type": "websocket.close", "code": code, "reason": reason})
                 return
             if await _either(_messages(answer, send), _left(receive, "websocket.disconnect")):
-                await send({"type": "websocket.close", "code": 1000})
+                await send({"type": "websocket.close", "code": _TRY_AGAIN})
 
     # ---- Lifespan
 
@@ -171,15 +173,22 @@ async def _start(send: Send, status: int, headers: list[tuple[str, str]]) -> Non
 
 
 async def _pump(answer: AnswerStream, send: Send) -> None:
-    while piece := await answer.next_chunk():
+    async for piece in _until_broken(answer):
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
+
+
+async def _until_broken(answer: AnswerStream) -> AsyncIterator[bytes]:
+    """A watcher that falls behind is broken off; it resumes from what it saw last."""
+    with suppress(ConnectionLost):
+        while piece := await answer.next_chunk():
+            yield piece
 
 
 async def _messages(answer: AnswerStream, send: Send) -> None:
     """A frame is a line."""
     rest = b""
-    while piece := await answer.next_chunk():
+    async for piece in _until_broken(answer):
         *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
             await send({"type": "websocket.send", "text": line.decode()})

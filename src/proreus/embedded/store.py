@@ -17,11 +17,13 @@ It is an API server's storage, watch cache and registry, asked without HTTP, wit
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from proreus.aio.clock import Clock, SystemClock
@@ -175,9 +177,18 @@ class Store:
             self._running = starting.pop_all()
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._client = self._engine = None
-        await self._running.aclose()
+        if isinstance(error, asyncio.CancelledError):
+            await self._running.__aexit__(kind, error, trace)
+        else:
+            # Given to the task groups inside, the body's own failure would come out wrapped.
+            await self._running.aclose()
 
     @property
     def is_open(self) -> bool:
