@@ -40,7 +40,7 @@ NOT_RUN = {
 }
 # Shown on a page, but run by another page, an example or a test, which is named.
 RUN_ELSEWHERE = re.compile(r"(?P<place>(?:docs|examples|tests)/\S+) does")
-RUN_ELSEWHERE_COUNT = 21
+NEEDED = {"kubectl": "kubernetes-client", "curl": "curl"}
 EXAMPLES = ROOT / "examples"
 DRAWING = "drawing"
 PARSERS: dict[str, Callable[[bytes], object]] = {
@@ -81,8 +81,10 @@ def test_what_a_page_shows_happens(
     page: str, tmp_path: Path, assumed: Callable[[str], Path]
 ) -> None:
     blocks = [block for block in BLOCKS[page] if not block.is_skipped]
-    if any("kubectl" in block.text for block in blocks) and not shutil.which("kubectl"):
-        pytest.skip("kubectl is not installed (Debian: kubernetes-client)")
+    text = "".join(block.text for block in blocks)
+    for program, package in NEEDED.items():
+        if f"{program} " in text and not shutil.which(program):
+            pytest.skip(f"{program} is not installed (Debian: {package})")
 
     with session(tmp_path) as reader:
         if server := assumed_server(PAGES[page].read_text()):
