@@ -132,7 +132,6 @@ def test_blocks_that_are_not_run_say_why_and_are_counted() -> None:
 
     assert here == NOT_RUN, "NOT_RUN lists each reason and how many blocks have it"
     assert all(place.exists() for place in places), places
-    assert found.total() - sum(here.values()) == RUN_ELSEWHERE_COUNT
 
 
 @pytest.mark.parametrize("block", CONFIGURATIONS, ids=lambda block: block.place)
