@@ -19,7 +19,7 @@ import pytest
 from tests.documentation.blocks import DOCS, ROOT, blocks_of
 
 # Packages whose public names the reference has, each under ``:::``.
-PUBLIC = ("proreus.client", "proreus.blocking", "proreus.embedded")
+PUBLIC = ("proreus.client", "proreus.blocking", "proreus.testing", "proreus.embedded")
 MERMAID = ROOT / "build" / "mermaid" / "mermaid.min.js"
 
 
