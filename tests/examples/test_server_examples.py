@@ -53,7 +53,7 @@ def test_watching_pods_prints_each_change(tmp_path: Path) -> None:
 
 def test_the_program_in_the_readme_runs(tmp_path: Path) -> None:
     readme = (EXAMPLES.parent / "README.md").read_text()
-    (program,) = re.findall(r"```python\n(.*?)```", readme, re.S)
+    (_, program) = re.findall(r"```python\n(.*?)```", readme, re.S)  # the first is a test
     with running_server(tmp_path, *WITHOUT_ACCOUNTS) as server:
         subprocess.run(
             ["kubectl", "run", "web", "--image=nginx", "--labels=app=web"],
