@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+
 from playwright.async_api import Browser, BrowserContext
 
 from proreus.client import Client
@@ -26,6 +29,26 @@ async def test_a_token_logs_in_and_a_wrong_one_is_refused_in_words(
 
     assert await page.tab.locator(".who").inner_text() == "kubernetes-admin"
     assert await page.tab.evaluate("document.cookie") == ""
+
+
+async def test_the_link_that_proreus_dashboard_prints_logs_in_once(
+    context: BrowserContext, cluster: RunningServer
+) -> None:
+    command = [sys.executable, "-m", "proreus.cli.main", "dashboard"]
+    asked = await asyncio.create_subprocess_exec(
+        *command, "--kubeconfig", str(cluster.kubeconfig), stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await asked.communicate()
+    [link] = [word for word in printed.decode().split() if "code=" in word]
+    tab = await context.new_page()
+
+    await tab.goto(link)
+    await tab.locator(".who", has_text="kubernetes-admin").wait_for()
+
+    assert tab.url.split("#", 1)[0] == f"{cluster.url}/dashboard/"
+    await context.clear_cookies()
+    await tab.goto(link)
+    await tab.get_by_role("heading", name="This link is used up").wait_for()
 
 
 async def test_logging_out_ends_what_the_page_shows(page: Page) -> None:
