@@ -1,10 +1,11 @@
 // @ts-check
 /**
  * Objects as they own each other: a forest by owner references, flattened to the rows that are
- * unfolded. Reading an object keeps only what a row shows.
+ * unfolded. Reading an object keeps only what a row shows. A change costs a place among its siblings;
+ * nothing is sorted anew.
  */
 
-import { compareCells, matcher } from "../text/ordered_rows.js";
+import { OrderedRows, compareCells, matcher } from "../text/ordered_rows.js";
 
 /** @typedef {import("../types.js").KubeObject} KubeObject */
 
@@ -106,8 +107,8 @@ export class Forest {
   constructor() {
     /** @type {Map<string, Member>} */
     this.members = new Map();
-    /** @type {Map<string, Set<string>>} */
-    this.children = new Map();
+    /** @type {Map<string, OrderedRows<Member>>} By the owner's uid, whether that is here or not; "" for none. */
+    this.owned = new Map();
     /** @type {Map<string, boolean>} What the user unfolded or folded. */
     this.chosen = new Map();
   }
@@ -123,22 +124,21 @@ export class Forest {
   /** @param {Member} member */
   set(member) {
     const old = this.members.get(member.uid);
-    if (old && old.owner !== member.owner) this.children.get(old.owner)?.delete(member.uid);
+    if (old && old.owner !== member.owner) this.remove(member.uid);
     this.members.set(member.uid, member);
-    if (!member.owner) return;
-    const siblings = this.children.get(member.owner);
-    if (siblings) siblings.add(member.uid);
-    else this.children.set(member.owner, new Set([member.uid]));
+    const siblings = this.owned.get(member.owner) ?? new OrderedRows(byName);
+    siblings.set(member);
+    this.owned.set(member.owner, siblings);
   }
 
   /** @param {string} uid */
   remove(uid) {
     const old = this.members.get(uid);
+    if (!old) return;
     this.members.delete(uid);
-    if (!old?.owner) return;
-    const siblings = this.children.get(old.owner);
-    siblings?.delete(uid);
-    if (siblings?.size === 0) this.children.delete(old.owner);
+    const siblings = this.owned.get(old.owner);
+    siblings?.remove(uid);
+    if (siblings?.all.size === 0) this.owned.delete(old.owner);
   }
 
   /** @param {Member} member */
@@ -148,7 +148,7 @@ export class Forest {
 
   /** @param {string} uid */
   #isOpen(uid) {
-    return this.chosen.get(uid) ?? (this.children.get(uid)?.size ?? 0) < FOLDED_FROM;
+    return this.chosen.get(uid) ?? (this.owned.get(uid)?.all.size ?? 0) < FOLDED_FROM;
   }
 
   /** @param {{namespace: string, filter: string, hasOld: boolean}} what @returns {TreeRow[]} */
@@ -162,17 +162,20 @@ export class Forest {
       (hasOld || one.kind !== "ReplicaSet" || one.ready !== "0/0" || !one.owner);
     /** @param {Member} member @param {number} depth */
     const add = (member, depth) => {
-      const members = [...(this.children.get(member.uid) ?? [])].flatMap((uid) => this.members.get(uid) ?? []).filter(visible);
+      const children = this.owned.get(member.uid)?.flush().filter(visible) ?? [];
       const isOpen = wanted !== null || this.#isOpen(member.uid);
-      rows.push({ member, depth, children: members.length, isOpen });
-      if (isOpen) for (const child of members.sort(byName)) add(child, depth + 1);
+      rows.push({ member, depth, children: children.length, isOpen });
+      if (isOpen) for (const child of children) add(child, depth + 1);
     };
-    for (const root of this.#roots().filter(visible).sort(byName)) add(root, 0);
+    for (const root of this.#roots()) if (visible(root)) add(root, 0);
     return rows;
   }
 
+  /** Those without an owner, and those whose owner is not here: of a custom kind, or just deleted. */
   #roots() {
-    return [...this.members.values()].filter((one) => !one.owner || !this.members.has(one.owner));
+    const free = this.owned.get("")?.flush() ?? [];
+    const orphans = [...this.owned].flatMap(([owner, members]) => (owner === "" || this.members.has(owner) ? [] : members.flush()));
+    return orphans.length ? [...free, ...orphans].sort(byName) : free;
   }
 
   /** @param {(member: Member) => boolean} accepts */
