@@ -121,3 +121,63 @@ async def test_a_terminal_shows_what_programs_send(page: Page, sent: str, shown:
 )  # fmt: skip
 async def test_ages_are_written_as_kubectl_writes_them(page: Page, seconds: int, said: str) -> None:
     assert await page.module("text/format.js", f"m.age(0, {seconds * 1000})") == said
+
+
+async def test_rows_that_change_stay_in_order_without_being_sorted_again(page: Page) -> None:
+    script = """async () => {
+        const { OrderedRows, compareCells } = await import('./assets/text/ordered_rows.js');
+        const compare = (a, b) => compareCells(a.key, b.key) || compareCells(a.uid, b.uid);
+        const rows = new OrderedRows(compare);
+        let seed = 7;
+        const random = below => (seed = (seed * 48271) % 2147483647) % below;
+        for (let turn = 0; turn < 300; turn++) {
+            for (let change = random(5); change >= 0; change--) {
+                const uid = `u${random(40)}`;
+                if (random(4) === 0) rows.remove(uid);
+                else rows.set({ uid, key: random(20) });
+            }
+            if (random(30) === 0) rows.filterBy(row => row.key % 2 === turn % 2);
+            const found = rows.flush().map(row => row.uid).join();
+            const sorted = [...rows.all.values()].filter(rows.accepts).sort(compare);
+            if (found !== sorted.map(row => row.uid).join()) return `turn ${turn}: ${found}`;
+        }
+        return 'in order';
+    }"""
+
+    assert await page.tab.evaluate(script) == "in order"
+
+
+async def test_an_owner_that_comes_late_gets_what_it_owns(page: Page) -> None:
+    script = """async () => {
+        const { Forest } = await import('./assets/views/ownership.js');
+        const forest = new Forest();
+        const member = (uid, kind, owner = '') => ({
+            uid, kind, owner, name: uid, namespace: 'default', group: '', resource: kind,
+            ownedBy: '', ready: '1/1', status: '', info: '', created: '',
+        });
+        const drawn = () => forest.rows({ namespace: '', filter: '', hasOld: true })
+            .map(row => '-'.repeat(row.depth) + row.member.uid).join(' ');
+        const seen = [];
+        forest.set(member('pod-b', 'Pod', 'set'));
+        forest.set(member('pod-a', 'Pod', 'set'));
+        forest.set(member('alone', 'Pod'));
+        seen.push(drawn());
+        forest.set(member('set', 'ReplicaSet', 'deployment'));
+        seen.push(drawn());
+        forest.set(member('deployment', 'Deployment'));
+        seen.push(drawn());
+        forest.remove('set');
+        seen.push(drawn());
+        forest.set(member('pod-a', 'Pod'));
+        forest.remove('pod-b');
+        seen.push(drawn());
+        return seen;
+    }"""
+
+    assert await page.tab.evaluate(script) == [
+        "alone pod-a pod-b",
+        "set -pod-a -pod-b alone",
+        "deployment -set --pod-a --pod-b alone",
+        "deployment alone pod-a pod-b",
+        "deployment alone pod-a",
+    ]
