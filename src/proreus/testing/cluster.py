@@ -41,7 +41,7 @@ async def running_cluster(
 ) -> AsyncIterator[RunningServer]:
     """A server with the parts beside it. ``nodes``: simulated ones; 0: no kubelet."""
     async with (
-        running_server(config, clock) as server,
+        running_server(config, clock, seldom_rounds=True) as server,
         cluster_parts(server, controllers=controllers, scheduler=scheduler, nodes=nodes),
     ):
         yield server

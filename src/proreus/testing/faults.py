@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from proreus.aio.clock import Clock
 from proreus.api.status import ApiError, Expired, InternalError, TooManyRequests
 from proreus.net.http1.messages import Answer, Pieces, Response
 from proreus.testing.interception import (
@@ -99,6 +100,10 @@ class FaultVerbs:
     def api(self) -> ApiServer:
         raise AttributeError("part of a RunningServer, which has it")
 
+    @property
+    def clock(self) -> Clock:
+        raise AttributeError("part of a RunningServer, which has it")
+
     def fail(
         self,
         verb: str,
@@ -132,7 +137,7 @@ class FaultVerbs:
         """Requests wait so long, on the server's clock, before they are looked at."""
 
         async def wait(proceed: Proceed) -> Answer:
-            await self.api.clock.sleep(seconds(duration))
+            await self.clock.sleep(seconds(duration))
             return await proceed()
 
         return self._struck(verb, resource, times, scope, wait)

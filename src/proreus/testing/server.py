@@ -34,7 +34,7 @@ from proreus.testing.manifests import Manifests, apply_manifests
 from proreus.testing.quiet import HORIZON, TIMEOUT_S, settle, settle_outside
 from proreus.testing.requests import Requests
 from proreus.testing.tcp_proxy import TcpProxy
-from proreus.testing.virtual_clock import VirtualClock
+from proreus.testing.virtual_clock import SeldomRounds, VirtualClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ class RunningServer(Clients, FaultVerbs):
     """A server that runs. ``Clients``: how to reach it. ``FaultVerbs``: what may go wrong. Here:
     how to bring it back to an earlier state, and how to wait until nothing happens."""
 
-    def __init__(self, keeper: Keeper, interception: Interception) -> None:
+    def __init__(self, keeper: Keeper, interception: Interception, clock: Clock) -> None:
         self._keeper = keeper
+        self._clock = clock
         self._interception = interception
         super().__init__(keeper.api.token)
 
@@ -61,6 +62,10 @@ class RunningServer(Clients, FaultVerbs):
     def api(self) -> ApiServer:
         """The server itself; another one after a restart."""
         return self._keeper.api
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     @property
     def interception(self) -> Interception:
@@ -207,11 +212,13 @@ async def running_server(
     clock: Clock | None = None,
     *,
     in_memory: bool = False,
+    seldom_rounds: bool = False,
 ) -> AsyncIterator[RunningServer]:
     """Without a configuration: in memory, plain HTTP, on a free loopback port.
 
     For kubectl and other programs it needs TLS: ``ServerConfig(data_dir=folder, tls=True,
     kubeconfig=folder / "kubeconfig")``. ``in_memory``: the folder is for keys alone.
+    ``seldom_rounds``: hours of a virtual clock cost little, see ``virtual_clock.SeldomRounds``.
     """
     config, clock = config or ServerConfig(), clock or SystemClock()
     async with AsyncExitStack() as opened:
@@ -219,6 +226,9 @@ async def running_server(
         if in_memory or (not config.etcd and config.data_dir is None):
             memory = await opened.enter_async_context(MemoryStorage.open(clock))
         interception = Interception(clock, memory)
-        keeper = Keeper(config, clock, interception.instruments())
+        of_server: Clock = clock
+        if seldom_rounds and isinstance(clock, VirtualClock):
+            of_server = SeldomRounds(clock)
+        keeper = Keeper(config, of_server, interception.instruments())
         await opened.enter_async_context(keeper.running())
-        yield RunningServer(keeper, interception)
+        yield RunningServer(keeper, interception, clock)

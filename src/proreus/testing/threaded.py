@@ -284,7 +284,8 @@ def blocking_server(
     """A server on a thread of its own, for tests without an event loop (``unittest`` as well)."""
     thread = LoopThread("proreus test server")
     try:
-        with thread.held(running_server(config, clock(), in_memory=in_memory)) as server:
+        running = running_server(config, clock(), in_memory=in_memory, seldom_rounds=True)
+        with thread.held(running) as server:
             yield BlockingServer(server, thread)
     finally:
         thread.close()

@@ -19,6 +19,7 @@ from proreus.api.values.duration import parse_duration
 from proreus.testing.loop_rest import LoopRest
 
 _START_S = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+_ROUND_MIN_S, _ROUND_MAX_S, _ROUND_S = 5.0, 60.0, 600.0
 
 
 class VirtualTimer:
@@ -113,6 +114,23 @@ class VirtualClock:
 
     def __repr__(self) -> str:
         return f"<VirtualClock at {self._elapsed_s:g} s, {self.timer_count} timers>"
+
+
+class SeldomRounds:
+    """The virtual clock of a server whose own rounds come seldom: the renewal of its lease, its
+    shares of seats, its look for idle connections. They ``sleep`` between two, no test depends on
+    them, and hours of a quiet server are made of nothing else. What it promises to clients
+    (timeouts, bookmarks) is timed by ``call_later``."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.now = clock.now
+        self.monotonic = clock.monotonic
+        self.call_later = clock.call_later
+        self._clock = clock
+
+    async def sleep(self, delay_s: float) -> None:
+        is_round = _ROUND_MIN_S <= delay_s <= _ROUND_MAX_S
+        await self._clock.sleep(_ROUND_S if is_round else delay_s)
 
 
 def seconds(duration: float | str) -> float:
