@@ -228,6 +228,7 @@ class Interception:
             path=exchange.path,
             query=request.raw_query,
             user_agent=exchange.user_agent(),
+            is_long_running=exchange.is_long_running,
             revision_before=self._revision(),
         )
         if isinstance(target, ApiPath):

@@ -7,7 +7,8 @@ Fixtures, none of which costs anything until a test asks for it:
 - ``proreus_client``, ``proreus_blocking_client``: the administrator's;
 - ``proreus_kubeconfig``: a path, for programs and other clients; the server has TLS then;
 - ``proreus_cluster``, ``proreus_blocking_cluster``: with controllers, scheduler and kubelet;
-- ``proreus_session_server``: shared by all tests; what it holds before a test, every test has.
+- ``proreus_session_manifests``: to be overridden; paths or objects that every test finds;
+- ``proreus_session_server``: the server of tests without TLS and on the system's clock.
 
 ``@pytest.mark.proreus(clock="virtual", controllers=["deployment"], scheduler=False, nodes=2)`` says
 which server and which parts a test wants. ``proreus_manifests`` in pytest's configuration names
@@ -30,6 +31,7 @@ import pytest
 if TYPE_CHECKING:
     from proreus.blocking import Client as BlockingClient
     from proreus.client import Client
+    from proreus.testing.manifests import Manifests
     from proreus.testing.threaded import BlockingServer, SharedServer
 
 _MARK = "proreus"
@@ -50,7 +52,7 @@ class _Kind(NamedTuple):
 class SessionServers:
     """The servers of one test process, started when first asked for."""
 
-    def __init__(self, folder: Path, manifests: list[Path]) -> None:
+    def __init__(self, folder: Path, manifests: list[Manifests]) -> None:
         self._folder = folder
         self._manifests = manifests
         self._servers: dict[_Kind, BlockingServer] = {}
@@ -134,11 +136,21 @@ def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
+def proreus_session_manifests() -> list[Manifests]:
+    """What every test finds: override it in a ``conftest.py``. Paths or objects."""
+    return []
+
+
+@pytest.fixture(scope="session")
 def _proreus_sessions(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    proreus_session_manifests: list[Manifests],
 ) -> Iterator[SessionServers]:
-    given = request.config.getini(_MANIFESTS)
-    sessions = SessionServers(tmp_path_factory.mktemp("proreus"), [Path(path) for path in given])
+    given: list[Manifests] = [Path(path) for path in request.config.getini(_MANIFESTS)]
+    sessions = SessionServers(
+        tmp_path_factory.mktemp("proreus"), [*given, *proreus_session_manifests]
+    )
     try:
         yield sessions
     finally:
@@ -147,8 +159,8 @@ def _proreus_sessions(
 
 @pytest.fixture(scope="session")
 def proreus_session_server(_proreus_sessions: SessionServers) -> BlockingServer:
-    """The server that plain tests share: what a session's fixture puts there, every test finds.
-    Without TLS, on the system's clock."""
+    """The server of tests without ``proreus_kubeconfig`` and on the system's clock: what a fixture
+    of the session does there, each of them finds."""
     return _proreus_sessions.server(_Kind(has_tls=False, is_virtual=False))
 
 

@@ -19,6 +19,7 @@ from proreus.testing.virtual_clock import VirtualClock, seconds
 HORIZON = "1s"
 TIMEOUT_S = 30.0
 _TASKS_SHOWN = 20
+_OTHERS_S = 1.0  # within which another process sends the rest of a request
 
 Describe = Callable[[], Iterable[str]]
 
@@ -69,6 +70,18 @@ async def settle_outside(
         await clock.sleep(min(quiet_s, since_s + quiet_s - now_s) / 4)
         if (found := signs_of_life()) != seen:
             seen, since_s = found, clock.monotonic()
+
+
+async def none_in_flight(describe: Describe) -> None:
+    """A request that is in flight while all is at rest waits for a timer beyond the horizon, or for
+    ever; unless it comes from another process, which may be about to send the rest of it. Raises
+    StillBusy."""
+    clock, waited_s = SystemClock(), 0.0
+    while held := list(describe()):
+        if waited_s >= _OTHERS_S:
+            raise StillBusy("\n  ".join(["requests are in flight, and nothing moves them", *held]))
+        await clock.sleep(_OTHERS_S / 20)
+        waited_s += _OTHERS_S / 20
 
 
 async def _rest_in_real_time(rest: LoopRest, clock: Clock, horizon_s: float) -> None:

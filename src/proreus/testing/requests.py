@@ -44,6 +44,7 @@ class RecordedRequest:
     user: str = ""
     status: int = 0
     is_over: bool = False
+    is_long_running: bool = False  # a watch, a log, a stream
     revision_before: int = 0
     revision_after: int = 0
     events_sent: int = 0  # of a watch
@@ -163,8 +164,8 @@ class Requests:
 
     @property
     def in_flight(self) -> list[RecordedRequest]:
-        """Begun and not answered, watches aside."""
-        return [asked for asked in self if asked.is_in_flight and asked.verb != "watch"]
+        """Begun and not answered, watches and streams aside."""
+        return [asked for asked in self if asked.is_in_flight and not asked.is_long_running]
 
     @property
     def newest(self) -> int:

@@ -31,7 +31,7 @@ from proreus.testing.interception import EventHook, Interception, RequestHook, S
 from proreus.testing.keeper import Keeper
 from proreus.testing.loop_rest import LoopRest
 from proreus.testing.manifests import Manifests, apply_manifests
-from proreus.testing.quiet import HORIZON, TIMEOUT_S, settle, settle_outside
+from proreus.testing.quiet import HORIZON, TIMEOUT_S, none_in_flight, settle, settle_outside
 from proreus.testing.requests import Requests
 from proreus.testing.tcp_proxy import TcpProxy
 from proreus.testing.virtual_clock import SeldomRounds, VirtualClock
@@ -157,6 +157,7 @@ class RunningServer(Clients, FaultVerbs):
         )
         if quiet_for:
             await settle_outside(self._signs_of_life, quiet_for, timeout_s, self._describe_requests)
+        await none_in_flight(self._describe_requests)
 
     async def advance(self, duration: float | str) -> None:
         """Move the virtual clock on, for all who share it."""

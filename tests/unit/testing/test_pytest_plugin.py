@@ -124,10 +124,15 @@ def test_manifests_and_session_fixtures_are_there_in_every_test(tmp_path: Path) 
     (tmp_path / "conftest.py").write_text("""
 import pytest
 
+BODY = {"apiVersion": "v1", "kind": "ConfigMap"}
+
+@pytest.fixture(scope="session")
+def proreus_session_manifests():
+    return [{**BODY, "metadata": {"name": "three", "namespace": "default"}}]
+
 @pytest.fixture(scope="session", autouse=True)
-def three(proreus_session_server):
-    proreus_session_server.load({"apiVersion": "v1", "kind": "ConfigMap",
-                                 "metadata": {"name": "three", "namespace": "default"}})
+def four(proreus_session_server):
+    proreus_session_server.load({**BODY, "metadata": {"name": "four", "namespace": "default"}})
 """)
     (tmp_path / "test_them.py").write_text("""
 import pytest
@@ -135,12 +140,17 @@ import pytest
 @pytest.mark.parametrize("number", range(2))
 def test_all_are_there(proreus_blocking_client, number):
     maps = proreus_blocking_client.core_v1.configmaps("default")
-    assert {"one", "two", "three"} <= {found.name for found in maps.list()}
+    assert {"one", "two", "three", "four"} <= {found.name for found in maps.list()}
     maps.delete("one")
+
+@pytest.mark.proreus(clock="virtual")
+def test_on_another_clock_too(proreus_blocking_client):
+    maps = proreus_blocking_client.core_v1.configmaps("default")
+    assert {"one", "two", "three"} <= {found.name for found in maps.list()}
 """)
     ini = ["-o", f"proreus_manifests={tmp_path / 'manifests'}"]
 
-    assert "2 passed" in run_pytest(tmp_path, *ini)
+    assert "3 passed" in run_pytest(tmp_path, *ini)
 
 
 def test_other_clients_get_a_kubeconfig(tmp_path: Path) -> None:

@@ -117,3 +117,13 @@ async def test_who_never_rests_is_named() -> None:
 async def test_a_server_that_is_left_alone_is_at_rest() -> None:
     async with running_server() as server:
         await server.settle(horizon=0)
+
+
+async def test_a_request_that_waits_longer_than_the_horizon_is_named() -> None:
+    async with running_server(clock=VirtualClock()) as server, server.client() as client:
+        server.delay("list", "configmaps", "10s")
+        async with asyncio.TaskGroup() as both:
+            both.create_task(client.core_v1.configmaps("default").list())
+            with pytest.raises(StillBusy, match="GET /api/v1/namespaces/default/configmaps"):
+                await server.settle()
+            await server.settle(horizon="20s")
