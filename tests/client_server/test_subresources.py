@@ -28,10 +28,12 @@ async def test_status_and_scale_are_parts_of_their_own(client: Client) -> None:
 
 async def test_a_pod_is_bound_and_evicted(client: Client) -> None:
     pods = client.core_v1.pods(client.namespace)
-    await pods.create(pod("p"))
+    # Nobody else binds it or runs it, where a cluster has a scheduler and kubelets.
+    body = pod("p")
+    await pods.create({**body, "spec": {**body["spec"], "schedulerName": "nobody"}})
 
-    await pods.bind("p", "node-1")
-    assert (await pods.get("p")).spec.nodeName == "node-1"
+    await pods.bind("p", "nowhere")
+    assert (await pods.get("p")).spec.nodeName == "nowhere"
     await pods.evict("p")
     assert (await pods.get("p")).metadata.deletionTimestamp
     await pods.delete("p", grace_period_s=0)
