@@ -24,6 +24,7 @@ _COMMANDS: Mapping[str, str] = {
     "controllers": "Run the controllers against any API server.",
     "scheduler": "Run the scheduler against any API server.",
     "kubelet": "Run nodes against any API server.",
+    "explore": "Run a controller and a workload again for everything that can go wrong.",
     "replay": "Serve the record of a test's run, read-only, at any point in time.",
     "completion": "Print a script that completes commands in your shell.",
 }

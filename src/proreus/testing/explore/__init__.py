@@ -5,7 +5,7 @@ what can go wrong, ``planning`` where it is tried, ``normal`` what counts as the
 """
 
 from proreus.testing.explore.decorator import Explored, explore, run_exploration
-from proreus.testing.explore.exploration import Report, Unusable
+from proreus.testing.explore.outcome import Report, Unusable
 from proreus.testing.explore.settings import Settings
 from proreus.testing.explore.state import State, StateChange
 from proreus.testing.explore.story import Finding

@@ -20,7 +20,8 @@ import inspect
 import os
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
-from proreus.testing.explore.exploration import Given, Report, exploring
+from proreus.testing.explore.exploration import Given, exploring
+from proreus.testing.explore.outcome import Report
 from proreus.testing.explore.settings import Settings
 from proreus.testing.explore.state import Invariant
 from proreus.testing.explore.virtual_loop import VirtualLoop

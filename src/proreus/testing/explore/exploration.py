@@ -10,70 +10,38 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 from proreus.aio.tasks import background
-from proreus.api.json_types import JsonObject
 from proreus.client import Client
 from proreus.server.config import ServerConfig
 from proreus.server.insides import Insides
-from proreus.testing.explore.difference import differences
 from proreus.testing.explore.faults import Plan
 from proreus.testing.explore.history import RunHistory
-from proreus.testing.explore.normal import Chance, chance_in, normal
-from proreus.testing.explore.planning import among, combined, plans_for
+from proreus.testing.explore.normal import chance_in
+from proreus.testing.explore.outcome import (
+    Learned,
+    PlanRun,
+    Report,
+    Unusable,
+    check_undisturbed,
+    chosen,
+    finding_in,
+)
+from proreus.testing.explore.planning import among, plans_for
 from proreus.testing.explore.rewinding import Rewinding
 from proreus.testing.explore.settings import Settings
 from proreus.testing.explore.shrinking import shrunk
-from proreus.testing.explore.state import Key, violations
+from proreus.testing.explore.state import violations
 from proreus.testing.explore.stored_objects import StoredObjects
 from proreus.testing.explore.story import Finding
-from proreus.testing.explore.trace import Listed, Trace
+from proreus.testing.explore.trace import Listed
 from proreus.testing.explore.virtual_loop import LoopClock, ServerClock
 from proreus.testing.explore.world import Test, World
 from proreus.testing.server import RunningServer, running_server
 
 Given = Callable[[Client], Awaitable[object]]
-
-
-class Unusable(AssertionError):
-    """The test cannot be explored: it fails when nothing goes wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRun:
-    """What came of one run. ``failure``: what the test, or a program, raised."""
-
-    trace: Trace
-    end: tuple[JsonObject, ...]
-    gone: tuple[Key, ...]
-    broken: tuple[str, ...]
-    failure: BaseException | None
-
-
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What the undisturbed runs say: what to do, and what to expect."""
-
-    plans: tuple[Plan, ...]
-    expected: PlanRun
-    chance: Chance
-    list_urls: frozenset[str]
-
-
-@dataclass(slots=True)
-class Report:
-    """``planned`` many plans, of which ``run_count`` were run."""
-
-    planned: int = 0
-    run_count: int = 0
-    findings: list[Finding] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        found = f"{len(self.findings)} of them" if self.findings else "none of them"
-        return f"{self.run_count} of {self.planned} plans were run; {found} made a difference"
 
 
 class Exploration:
@@ -102,7 +70,7 @@ class Exploration:
     async def report(self, only: str = "", *, undisturbed: bool = False) -> Report:
         """``only``: the name of one plan; empty: all. ``undisturbed``: of none."""
         if undisturbed:
-            _check(await self.run(Plan(())))
+            check_undisturbed(await self.run(Plan(())))
             return Report()
         learned = await self.learn()
         report = Report(planned=len(learned.plans))
@@ -112,7 +80,7 @@ class Exploration:
                 raise Unusable(f"there is no plan {only!r} for this test; it made other writes")
             await self._try(plan, learned, report)
             return report
-        for plan in self._chosen(learned.plans):
+        for plan in chosen(learned.plans, self._settings):
             await self._try(plan, learned, report)
             if len(report.findings) >= self._settings.findings_max:
                 break
@@ -120,10 +88,10 @@ class Exploration:
 
     async def learn(self) -> Learned:
         first = await self.run(Plan(()))
-        _check(first)
+        check_undisturbed(first)
         urls = frozenset(one.url for one in first.trace.entries if isinstance(one, Listed))
         second = await self.run(Plan(()), urls)
-        _check(second)
+        check_undisturbed(second)
         programs = dict.fromkeys(one.who for one in second.trace.entries if hasattr(one, "who"))
         plans = [plan for who in programs for plan in plans_for(second.trace, who)]
         return Learned(tuple(plans), second, chance_in(first.end, second.end), urls)
@@ -154,28 +122,7 @@ class Exploration:
 
     def found(self, plan: Plan, run: PlanRun, learned: Learned) -> Finding | None:
         """Compare a run with what is expected."""
-        expected = learned.expected
-        diff = differences(normal(expected.end, learned.chance), normal(run.end, learned.chance))
-        diff += [f"- {kind} {key} is missing" for kind, key in set(run.gone) - set(expected.gone)]
-        diff += [
-            f"+ {kind} {key} is still there" for kind, key in set(expected.gone) - set(run.gone)
-        ]
-        broken = list(run.broken)
-        if run.failure is not None:
-            broken.append(f"{type(run.failure).__name__}: {run.failure}")
-        if not diff and not broken:
-            return None
-        return Finding(plan, tuple(broken), tuple(diff), run.trace)
-
-    def _chosen(self, plans: Sequence[Plan]) -> list[Plan]:
-        settings = self._settings
-        chosen, chance = list(plans), random.Random(settings.seed)
-        if settings.faults_at_once > 1:
-            chosen += combined(plans, settings.faults_at_once, settings.combinations, chance)
-        if settings.plans_max is None or settings.plans_max >= len(chosen):
-            return chosen
-        places = sorted(chance.sample(range(len(chosen)), settings.plans_max))
-        return [chosen[place] for place in places]
+        return finding_in(plan, run, learned)
 
     async def _try(self, plan: Plan, learned: Learned, report: Report) -> None:
         found = await self._finding(plan, learned)
@@ -213,13 +160,6 @@ async def exploring(
             yield exploration
         finally:
             gc.unfreeze()
-
-
-def _check(run: PlanRun) -> None:
-    if run.failure is not None:
-        raise Unusable(f"it fails when nothing goes wrong: {run.failure}") from run.failure
-    if run.broken:
-        raise Unusable(f"an invariant is broken when nothing goes wrong: {run.broken[0]}")
 
 
 async def _end_left(before: set[asyncio.Task[object]]) -> None:

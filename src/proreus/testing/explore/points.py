@@ -104,7 +104,7 @@ class Counted:
         if not path.name and method == "DELETE":
             verb, key = "deletecollection", f"{namespace}*"
         elif not path.name:
-            key = namespace + key_of({**_metadata(body), "namespace": ""})
+            key = namespace + (key_of({**_metadata(body), "namespace": ""}) or "*")
         else:
             full = namespace + path.name
             resource = what.resource.partition("/")[0]
