@@ -16,7 +16,6 @@ async def served(app: Any) -> AsyncIterator[str]:
     """``host:port``."""
     config = uvicorn.Config(app, log_level="warning", ws="websockets-sansio", lifespan="on")
     server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # of old versions
     listening = socket.create_server(("127.0.0.1", 0))
     task = asyncio.create_task(server.serve(sockets=[listening]))
     try:
