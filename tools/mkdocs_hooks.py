@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from pymdownx.superfences import fence_code_format, fence_div_format
+from pymdownx.superfences import fence_code_format
 
 log = logging.getLogger("mkdocs.plugins.proreus")
 ROOT = Path(__file__).parents[1]
@@ -32,7 +32,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     fence = {
         "name": "mermaid",
         "class": "mermaid" if is_rendered else "diagram",
-        "format": fence_code_format if is_rendered else fence_div_format,
+        "format": fence_code_format,
     }
     config.mdx_configs["pymdownx.superfences"] = {"custom_fences": [fence]}
     if is_rendered:
