@@ -1,8 +1,9 @@
 """A whole cluster in the test's process, of the parts the test asks for.
 
-    async with running_cluster(controllers=["deployment", "replicaset"], clock=clock) as cluster:
-        ...
-        await cluster.settle()
+    async def test_a_deployment(clock):
+        async with running_cluster(controllers=["deployment", "replicaset"], clock=clock) as server:
+            ...
+            await server.settle()
 
 All parts talk to the server over the wire, as they do in production, and share its clock: on a
 virtual one ``advance("3h")`` moves them all.

@@ -1,8 +1,9 @@
 """Faults as verbs: what goes wrong in clusters, said in a line.
 
-    server.fail("patch", "websites/status", Conflict, times=1)
-    server.fail("create", "pods", Timeout, applied=True)       # it happened; the answer was lost
-    server.freeze_watch("websites", user_agent="website-operator")
+    async def test_a_website_is_served(server):
+        server.fail("patch", "websites/status", Conflict, times=1)
+        server.fail("create", "pods", Timeout, applied=True)  # it happened; the answer was lost
+        server.freeze_watch("websites", user_agent="website-operator")
 
 Every verb takes whom it strikes: the verb or HTTP method, the resource, ``name``, ``namespace``,
 ``user_agent`` and ``user`` (``requests.Which``). Each returns a ``Fault``, which lasts until it has

@@ -1,8 +1,9 @@
 """A program in a process of its own beside a test, of any language: it gets a kubeconfig.
 
-    async with running_program("./controller.sh", kubeconfig=path) as program:
-        ...
-    print(program.output)
+    async def test_a_controller(path):
+        async with running_program("./controller.sh", kubeconfig=path) as program:
+            ...
+        print(program.output)
 
 It is ended with the test: by SIGTERM, and by SIGKILL if it does not end.
 """

@@ -1,7 +1,9 @@
 """What a server was asked, by whom, and what it answered: ``server.requests``.
 
-    server.requests.by("website-operator").of("patch", "websites/status").happened(times=1)
-    server.requests.of("delete", "persistentvolumeclaims").never_happened()
+    async def test_a_website_is_served(server):
+        ...
+        server.requests.by("website-operator").of("patch", "websites/status").happened(times=1)
+        server.requests.of("delete", "persistentvolumeclaims").never_happened()
 
 Each part narrows the requests down; ``happened`` and ``never_happened`` are assertions, whose
 failure shows the history. Between two of them ``len``, iteration and ``[-1]`` work as on a list.
