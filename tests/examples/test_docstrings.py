@@ -20,8 +20,10 @@ from prometheus_client import CollectorRegistry
 import proreus
 import proreus.client as api
 from proreus.client import Controller, LeaderElector, LeaseLock, SharedInformerFactory
+from proreus.client.activity_report import reported
 from proreus.client.controller.metrics import ControllerMetrics
 from proreus.client.typed_schema import rules
+from proreus.embedded import Store
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
 from proreus.testing.tcp_proxy import TcpProxy
@@ -88,6 +90,7 @@ async def surroundings(server: RunningServer) -> AsyncIterator[dict[str, Any]]:
             "Literal": Literal,
             "Port": Port,
             "REGISTRY": CollectorRegistry(),
+            "Store": Store,
             "TcpProxy": TcpProxy,
             "VirtualClock": VirtualClock,
             "client": client,
@@ -99,6 +102,7 @@ async def surroundings(server: RunningServer) -> AsyncIterator[dict[str, Any]]:
             "informer": informers.informer("pods"),
             "leases": leases,
             "pod": {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}},
+            "reported": reported,
             "rules": rules,
             "running_server": running_server,
             "server_port": int(server.url.rpartition(":")[2]),
@@ -115,6 +119,7 @@ async def test_an_example_in_a_docstring_runs(
     config = ServerConfig(data_dir=tmp_path, tls=True, kubeconfig=tmp_path / "kubeconfig")
     async with running_server(config) as server, surroundings(server) as names:
         monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+        monkeypatch.chdir(tmp_path)
         async with asyncio.timeout(60):
             if code.co_flags & inspect.CO_COROUTINE:
                 await eval(code, names)

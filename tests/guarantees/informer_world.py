@@ -197,7 +197,7 @@ class _Stream:
         """False when the watch has reached its timeout. A bookmark is due every minute."""
         clock = self.server.clock
         await wait_first(
-            self.server.wait_moved(self.after),
+            self.server.wait_moved(self.server.revision),  # all up to there was sent
             self.struck.wait(),
             clock.sleep(min(60, max(0.1, self.ends_at - clock.monotonic()))),
         )

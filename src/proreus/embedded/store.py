@@ -10,6 +10,7 @@
         await notes.create("first", Note("hello"))
         async for change in notes.watch():
             print(change.type, change.name, change.value)
+            break  # or go on for ever
 
 It is an API server's storage, watch cache and registry, asked without HTTP, with the guarantees of
 ``docs/guarantees.md``. ``asgi`` serves it to others.

@@ -92,7 +92,8 @@ async def staged(tmp_path: Path, clock: Clock) -> AsyncIterator[Stage]:
     pods: dict[tuple[str, str], KubeObject] = {}
     async with contextlib.AsyncExitStack() as parts:
         server = await parts.enter_async_context(running_server(config, clock))
-        client = await parts.enter_async_context(server.client())
+        # On real time: what is late in these tests is late at the server.
+        client = await parts.enter_async_context(server.client(clock=SystemClock()))
         tls = endpoint_context(server.config(), ["127.0.0.1"], folder=None, now=clock.now())
         assert tls is not None
         kubelet = KubeletServer(

@@ -75,11 +75,11 @@ class Deadline:
 
 
 class Deadlines:
-    """Made in the loop that its requests run in: finding the current task is cheaper with it."""
+    """``run`` is begun in the loop of its requests: finding the current task is cheaper with it."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._loop = asyncio.get_running_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._entries: dict[int, Deadline] = {}
         self._begun = Gate()
 
@@ -101,6 +101,7 @@ class Deadlines:
         return entry.is_over and entry.task.uncancel() == 0
 
     async def run(self) -> None:
+        self._loop = asyncio.get_running_loop()
         while True:
             if not self._entries:
                 self._begun.shut()
