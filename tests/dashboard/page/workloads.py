@@ -12,7 +12,9 @@ def config_map(name: str, data: dict[str, str] | None = None, **labels: str) -> 
 
 
 def pod(name: str, command: str = "sleep 3600") -> Manifest:
-    container = {"name": "main", "image": "any", "command": ["sh", "-c", command]}
+    # No start-up files of whoever runs the tests: a shell may wait in them for a lock.
+    home = {"name": "HOME", "value": "/"}
+    container = {"name": "main", "image": "any", "command": ["sh", "-c", command], "env": [home]}
     spec = {"containers": [container], "terminationGracePeriodSeconds": 0}
     return {"metadata": {"name": name}, "spec": spec}
 

@@ -36,7 +36,7 @@ POD_LIST = {
 @contextlib.asynccontextmanager
 async def against(*steps: Step) -> AsyncIterator[tuple[Client, ScriptedServer]]:
     async with ScriptedServer(list(steps) or [answer(200, POD)], repeats=True).running() as server:
-        config = ClientConfig(server.url, namespace="ctx", cache_dir=Path("/nonexistent"))
+        config = ClientConfig(server.url, namespace="ctx", cache_dir=Path("/dev/null"))
         async with Client(config, clock=HastyClock()) as client:
             yield client, server
 
