@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
+import itertools
 import os
 import signal
+import tempfile
 from collections.abc import AsyncIterator
 
 import hypothesis
@@ -73,6 +75,15 @@ async def _connections_closed(test: str) -> None:
                 await asyncio.sleep(0.01)
     except TimeoutError:
         pytest.fail(f"{test} left connections open: {is_open}")
+
+
+_discovery_folder = tempfile.TemporaryDirectory(prefix="proreus-discovery-")
+_tests_begun = itertools.count()
+
+
+def pytest_runtest_setup() -> None:
+    """No test finds what kubectl or a client knew of an earlier server at the same port."""
+    os.environ["KUBECACHEDIR"] = f"{_discovery_folder.name}/{next(_tests_begun)}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -42,7 +42,6 @@ async def client(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Client]:
-    monkeypatch.setenv("KUBECACHEDIR", str(tmp_path / "cache"))
     if own_server is None:
         async with client_of(given_kubeconfig) as connected:
             yield connected

@@ -55,7 +55,6 @@ async def test_teams_do_what_they_like_in_their_namespace_and_nothing_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KUBECACHEDIR", str(tmp_path))
     page = PAGE.read_text().partition("## Running it for several people")[2].partition("\n## ")[0]
     lines = [line for block in blocks_of("", page) for line in block.text.split("\n") if line]
     first = lines.index("export KUBECONFIG=data/kubeconfig")

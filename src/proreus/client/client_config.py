@@ -108,4 +108,5 @@ class ClientConfig:
     timeout_s: float | None = 60.0
     rate_limit: RateLimit | None = field(default_factory=RateLimit)
     cache_dir: Path | None = None  # of discovery; None: where kubectl keeps it
+    disk_cache: bool = True  # of discovery; False: another server may have had this address
     transport: TransportFactory | None = field(default=None, repr=False, compare=False)

@@ -123,7 +123,7 @@ async def run_component(
     """Until cancelled, whatever happens to the part or to the server. ``reports_activity``: to the
     server's debug pages, what its informers and controllers do."""
     # A part is trusted to know its own pace; the limit is for people's programs.
-    own = replace(config, rate_limit=None, user_agent=f"proreus-{part.name}")
+    own = replace(config, rate_limit=None, disk_cache=False, user_agent=f"proreus-{part.name}")
 
     async def run() -> None:
         from proreus.client import Client

@@ -170,6 +170,7 @@ class Store:
             config = ClientConfig(
                 _HOST,
                 rate_limit=None,
+                disk_cache=False,  # every store has this address
                 transport=lambda route: InProcessHttp(engine.http, route.permit),
             )
             client = Client(config, clock=self._clock)

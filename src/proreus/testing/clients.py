@@ -55,12 +55,14 @@ class Clients:
         """How a client reaches it, as the administrator or as whose token it is.
 
         Without a rate limit: what a test waits for is its own doing, and on a virtual clock that
-        the test does not advance a limit would hold back requests for ever.
+        the test does not advance a limit would hold back requests for ever. Without discovery on
+        disk: the server of an earlier test may have had this port, and other kinds.
         """
         tls, auth = TlsSettings(), AuthSettings(token=token or self.token, over_loopback_http=True)
         if (files := self.api.credentials.tls) is not None:
             tls = TlsSettings(ca_file=files.authority.certificate)
-        found = ClientConfig(host=self._url(through), tls=tls, auth=auth, rate_limit=None)
+        host = self._url(through)
+        found = ClientConfig(host=host, tls=tls, auth=auth, rate_limit=None, disk_cache=False)
         return replace(found, user_agent=user_agent) if user_agent else found
 
     def client(

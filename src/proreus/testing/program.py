@@ -76,10 +76,13 @@ async def running_program(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> AsyncIterator[RunningProgram]:
-    """``env``: beside the test's own environment, in which KUBECONFIG is ``kubeconfig``."""
-    environment = {**os.environ, **(env or {})}
+    """``env``: beside the test's own environment, in which KUBECONFIG is ``kubeconfig``. What it
+    caches of discovery is kept beside that file: other servers have had this port."""
+    environment = dict(os.environ)
     if kubeconfig is not None:
         environment["KUBECONFIG"] = str(kubeconfig)
+        environment["KUBECACHEDIR"] = str(kubeconfig.parent / "cache")
+    environment.update(env or {})
     process = await asyncio.create_subprocess_exec(
         *map(str, command),
         stdin=asyncio.subprocess.DEVNULL,

@@ -155,7 +155,7 @@ async def running_stage(names: Sequence[str], clock: Clock | None = None) -> Asy
 
 def connected(server: ApiServer) -> Client:
     auth = AuthSettings(token=server.token, over_loopback_http=True)
-    return Client(ClientConfig(host=server.url, auth=auth, rate_limit=None, cache_dir=None))
+    return Client(ClientConfig(host=server.url, auth=auth, rate_limit=None, disk_cache=False))
 
 
 def status_of(obj: KubeObject | None) -> Any:

@@ -38,7 +38,7 @@ def against(*steps: Step, host: str = "127.0.0.1") -> Iterator[blocking.Client]:
     try:
         with thread.held(serving()) as server:
             url = server.url.replace("127.0.0.1", host)
-            config = ClientConfig(url, cache_dir=Path("/dev/null"))
+            config = ClientConfig(url, disk_cache=False)
             with blocking.Client(config, retry=RetryPolicy(0)) as client:
                 yield client
     finally:

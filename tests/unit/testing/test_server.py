@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from proreus.client import NotFound
+from proreus.client import Client, NotFound
 from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.testing.server import running_server
 from proreus.testing.virtual_clock import VirtualClock
+from tests.custom.definitions import definition, untyped
 
 
 async def test_a_client_reaches_it() -> None:
@@ -45,6 +47,26 @@ async def test_a_second_start_on_the_same_folder_finds_all_data(tmp_path: Path) 
 
     assert found.name == "a"
     assert second.token == token
+
+
+async def test_a_client_does_not_ask_for_versions_that_an_earlier_server_at_this_port_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running_server() as server:
+        remembering = replace(server.config(), disk_cache=True, cache_dir=tmp_path)
+        async with Client(remembering) as client:
+            definitions = client.resource("customresourcedefinitions.apiextensions.k8s.io")
+            await definitions.create(definition(untyped("v1")))
+            await definitions.wait_for("widgets.example.com", "condition=Established")
+            await client.resource("widgets.example.com")("default").list()
+            await definitions.delete("widgets.example.com")
+            await definitions.wait_deleted("widgets.example.com")
+            await definitions.create(definition(untyped("v2")))
+            await definitions.wait_for("widgets.example.com", "condition=Established")
+
+        monkeypatch.setenv("KUBECACHEDIR", str(tmp_path))
+        async with server.client() as fresh:
+            await fresh.resource("widgets.example.com")("default").list()
 
 
 async def test_a_failure_in_the_body_comes_out_as_it_is() -> None:

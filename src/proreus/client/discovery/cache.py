@@ -45,8 +45,11 @@ class CachedDiscovery:
     def _disk(self) -> DiskCache | None:
         from proreus.client.discovery.disk_cache import DiskCache, cache_root
 
-        root = self._rest.config.cache_dir or cache_root(os.environ)
-        return DiskCache(root, self._rest.config.host, self._rest.clock) if root else None
+        config = self._rest.config
+        if not config.disk_cache:
+            return None
+        root = config.cache_dir or cache_root(os.environ)
+        return DiskCache(root, config.host, self._rest.clock) if root else None
 
     async def mapper(self) -> RestMapper:
         """The present one, from memory, disk or the server."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ POD_LIST = {
 @contextlib.asynccontextmanager
 async def against(*steps: Step) -> AsyncIterator[tuple[Client, ScriptedServer]]:
     async with ScriptedServer(list(steps) or [answer(200, POD)], repeats=True).running() as server:
-        config = ClientConfig(server.url, namespace="ctx", cache_dir=Path("/dev/null"))
+        config = ClientConfig(server.url, namespace="ctx", disk_cache=False)
         async with Client(config, clock=HastyClock()) as client:
             yield client, server
 
