@@ -56,6 +56,8 @@ class Method:
 
 RANGE = Method("/etcdserverpb.KV/Range", messages.RangeResponse, is_repeatable=True)
 TXN = Method("/etcdserverpb.KV/Txn", messages.TxnResponse, is_repeatable=False)
+# The same, of nothing but reads.
+READ_TXN = Method(TXN.path, TXN.answer, is_repeatable=True)
 PUT = Method("/etcdserverpb.KV/Put", messages.PutResponse, is_repeatable=True)
 COMPACT = Method("/etcdserverpb.KV/Compact", messages.CompactionResponse, is_repeatable=True)
 # A lease granted twice ends by itself.

@@ -13,12 +13,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from proreus.aio.clock import Clock
+from proreus.aio.tasks import beside
 from proreus.server.storage import keyspace
 from proreus.server.storage.etcd import compaction, messages, probe
 from proreus.server.storage.etcd.client import COMPACT, GRANT, PUT, RANGE, STATUS, TXN, EtcdClient
 from proreus.server.storage.etcd.config import EtcdConfig
 from proreus.server.storage.etcd.errors import RevisionCompacted, RevisionInFuture
 from proreus.server.storage.etcd.leases import EtcdLeases
+from proreus.server.storage.etcd.shared_reads import SharedReads
 from proreus.server.storage.etcd.watch import EtcdWatch, marker, open_watch, text
 from proreus.server.storage.health import Health, HealthRecord
 from proreus.server.storage.interface import (
@@ -49,6 +51,7 @@ class EtcdStorage:
         self._version = version
         self._root = client.config.root
         self._marker = marker(self._root).encode()
+        self._reads = SharedReads(client.call)
         self._leases = EtcdLeases(clock, self._grant)
         self._watches: set[EtcdWatch] = set()
         self._compacted = 0
@@ -64,7 +67,8 @@ class EtcdStorage:
             storage = cls(client, clock, status.version)
             # Who begins to read in the past must know how far back that goes.
             storage.learn_compacted(await compaction.agreed(client))
-            yield storage
+            async with beside(storage._reads.run(), name="etcd: reads", ended=lambda: None):
+                yield storage
 
     async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
         found = await self._put_if(self._checked(key), value, 0, ttl_s)
@@ -97,11 +101,12 @@ class EtcdStorage:
         raise RevisionConflict(key, expected, _first(key, found))
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
-        answer = await self._client.call(RANGE, messages.RangeRequest(key=self._checked(key)))
-        self._seen = answer.header.revision
+        newest = await self._reads.read(self._checked(key))
+        self._seen = newest.revision
         if at_least > self._seen:
             raise FutureRevision(at_least, self._seen)
-        return _first(key, answer)
+        kv = newest.kv
+        return None if kv is None else StoredValue(key, kv.value, kv.mod_revision)
 
     def is_newest(self, key: str, revision: int) -> bool:
         return False  # another server may have written since
@@ -135,9 +140,7 @@ class EtcdStorage:
         return int(answer.count)
 
     async def current_revision(self) -> int:
-        # A read of a key that is not there: answered after the member has caught up.
-        answer = await self._client.call(RANGE, messages.RangeRequest(key=b"\0", count_only=True))
-        self._seen = answer.header.revision
+        self._seen = await self._reads.revision()
         return self._seen
 
     @asynccontextmanager
