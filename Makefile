@@ -28,7 +28,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 
 bench: $(READY)
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(ARGS)
 
 # The documentation, as a site in build/docs. A warning, such as a link that leads nowhere, is an error.
 MKDOCS   = NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs

@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.report import CpuTimer, Row, pace_row
+from benchmarks.report import CpuTimer, Row
 from proreus.aio.tasks import background
 from proreus.client import Client, load_config
 from proreus.client.controller import Controller, Request
@@ -42,7 +42,7 @@ def run() -> list[Row]:
             server.terminate()
             server.communicate()
     question = "event, reconcile, apply, own event: client alone"
-    return [Row(question, cpu_s / ROUNDS * 1e3, "ms of CPU", 1.5), pace_row()]
+    return [Row(question, cpu_s / ROUNDS * 1e3, "ms of CPU", 1.5)]
 
 
 async def measure(kubeconfig: Path) -> float:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator
 
-from benchmarks.report import CpuTimer, Row, pace_row
+from benchmarks.report import CpuTimer, Row
 from proreus.api.object_list import ListDecoder
 from proreus.api.wire import json
 from proreus.api.wire.framing import decode_event
@@ -74,7 +74,7 @@ def event_line(number: int) -> bytes:
 
 def run() -> list[Row]:
     rows = [*_decoding(), *asyncio.run(_over_sockets())]
-    return [*rows, *_import_rows(), pace_row()]
+    return [*rows, *_import_rows()]
 
 
 def _decoding() -> list[Row]:

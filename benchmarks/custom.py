@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import well_known
-from benchmarks.definitions import definition
+from benchmarks._definitions import definition
 from benchmarks.report import CpuTimer, Row
 from proreus.client import Client
 from proreus.server.config import ServerConfig

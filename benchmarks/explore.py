@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from benchmarks.report import CpuTimer, Row, pace_row
+from benchmarks.report import CpuTimer, Row
 from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.client.operator import Operator, Reconciliation
@@ -98,4 +98,4 @@ def run() -> list[Row]:
         with asyncio.Runner(loop_factory=VirtualLoop) as runner:
             value = runner.run(plans_per_s(test))
         rows.append(Row(name, value, "per s of CPU", target, higher_is_better=True))
-    return [*rows, pace_row()]
+    return rows

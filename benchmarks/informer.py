@@ -18,7 +18,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
-from benchmarks.report import CpuTimer, Row, pace_row
+from benchmarks.report import CpuTimer, Row
 from proreus.api.object import KubeObject
 from proreus.api.object_list import ObjectList
 from proreus.api.wire import json
@@ -34,7 +34,7 @@ END = '{"k8s.io/initial-events-end":"true"}'
 
 
 def run() -> list[Row]:
-    return [*start_rows(), events_row(), growth_row(), *lister_rows(), workqueue_row(), pace_row()]
+    return [*start_rows(), events_row(), growth_row(), *lister_rows(), workqueue_row()]
 
 
 def pod(n: int, version: int) -> bytes:

@@ -349,8 +349,3 @@ _PODS = next(r for r in builtin_resources() if r.plural == "pods")
 def _read(item: bytes) -> SelectableAttributes:
     obj = json.decode(item)
     return SelectableAttributes(obj["metadata"].get("labels") or {}, _PODS.selectable.read(obj))
-
-
-if __name__ == "__main__":
-    for row in run():
-        print(f"{row.question:<80} {row.value:>10.3f} {row.unit} {row.verdict}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.definitions import definition
+from benchmarks._definitions import definition
 from proreus.server.schema.definitions import Definitions
 
 Schema = dict[str, Any]

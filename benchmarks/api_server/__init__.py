@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.api_server._load import Connection, Target, closed_loop, thrown_away
 from benchmarks.api_server._server import ServerProcess, running_server
-from benchmarks.report import Row, pace_row
+from benchmarks.report import Row
 from proreus.api.wire import json
 from proreus.cli.tuning import keep_small_buffers
 
@@ -53,7 +53,7 @@ def run() -> list[Row]:
             rows.append(Row("resident memory, idle", _idle_mb(server), "MB", 60))
             with asyncio.Runner(loop_factory=_fast_loop()) as runner:
                 rows += runner.run(_Questions(server).all())
-        return [*rows, pace_row()]
+        return rows
 
 
 def _idle_mb(server: ServerProcess) -> float:
