@@ -25,8 +25,8 @@ _TRY = (
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """A server that answers. ``nodes`` is 0 where none are run. ``pages``: what a browser may open,
-    by name."""
+    """A server that answers. ``nodes`` is 0 where none are run, ``workers`` where it is one
+    process. ``pages``: what a browser may open, by name."""
 
     program: str
     url: str
@@ -35,6 +35,7 @@ class Announcement:
     data_dir: Path | None = None
     nodes: int = 0
     runtime: str = ""
+    workers: int = 0
     pages: tuple[tuple[str, str], ...] = ()
 
 
@@ -79,6 +80,8 @@ def _facts(ready: Announcement) -> list[tuple[str, str]]:
     facts = []
     if ready.nodes:
         facts += [("nodes", str(ready.nodes)), ("runtime", ready.runtime)]
+    if ready.workers:
+        facts.append(("workers", str(ready.workers)))
     if ready.data_dir is not None:
         facts.append(("data", str(ready.data_dir.absolute())))
     return [*facts, *ready.pages]

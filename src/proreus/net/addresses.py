@@ -13,3 +13,9 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def local_address(bound: str, port: int) -> str:
+    """Where clients on this machine reach a server that is bound there, as ``host:port``."""
+    host = "127.0.0.1" if bound in ("0.0.0.0", "::") else bound
+    return f"{f'[{host}]' if ':' in host else host}:{port}"

@@ -22,6 +22,15 @@ class ConfigInvalid(ValueError):
     """The configuration is invalid; the message is one sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One of the processes that together are one server: they share port, certificates, identity
+    and store. ``run_id`` is that of all of them."""
+
+    number: int
+    run_id: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerConfig:
     """The defaults are those of a test: in memory, on a free loopback port, plain HTTP, and pods
@@ -53,6 +62,7 @@ class ServerConfig:
     authorization_webhook: WebhookFlags | None = None  # of the mode Webhook
     authorization_config: Path | None = None  # says which authorizers there are instead
     proxy_client: PairFiles | None = None  # towards aggregated servers; None: one of its own
+    worker: Worker | None = None  # None: a server of one process
     has_threads: bool = True  # False: all work is done on the loop, for tests on virtual time
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from proreus.server.authn.building import (
     build_authentication,
 )
 from proreus.server.authn.options import AuthenticationInvalid
+from proreus.server.authn.service_account_keys import ServiceAccountKeys
 from proreus.server.authz.configuration import AuthorizationOptions
 from proreus.server.authz.modes import AccessControl, open_access_control
 from proreus.server.config import ConfigInvalid, ServerConfig
@@ -155,6 +156,20 @@ def make_credentials(config: ServerConfig, now: float) -> AdminCredentials:
             tls_folder(config.data_dir), hosts, admin=ADMIN, groups=(MASTERS,), now=now
         )
     return AdminCredentials(admin_token(config.data_dir), files)
+
+
+async def make_shared_files(config: ServerConfig, clock: Clock) -> AdminCredentials:
+    """What is in the data folder and a server makes when it first needs it, made now: processes
+    that share the folder would make it at once, each another. Raises NotPrivate, UnusableFiles,
+    ConfigInvalid."""
+    if config.data_dir is not None:
+        wanted = config.authentication.service_accounts
+        own = service_accounts_key(config.data_dir)
+        try:
+            await ServiceAccountKeys(own, wanted.signing_key_file).signing()
+        except AuthenticationInvalid as error:
+            raise ConfigInvalid(str(error)) from error
+    return make_credentials(config, clock.now())
 
 
 def make_authentication(

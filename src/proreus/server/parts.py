@@ -16,6 +16,7 @@ from functools import cached_property
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
+from proreus.net.addresses import local_address
 from proreus.net.http1.server import HttpServer
 from proreus.net.tls.contexts import server_context
 from proreus.net.tls.senders import Senders
@@ -315,6 +316,7 @@ class Parts:
             self._tls(),
             config.shutdown_grace_s,
             self.offload.turns,
+            shares_port=config.worker is not None,
         )
 
     def _tls(self) -> ssl.SSLContext | None:
@@ -325,7 +327,4 @@ class Parts:
 
     def address(self) -> str:
         """Where clients on this machine reach the server, as ``host:port``."""
-        host = self.config.bind_address
-        if host in ("0.0.0.0", "::"):
-            host = "127.0.0.1"
-        return f"{f'[{host}]' if ':' in host else host}:{self.http.port}"
+        return local_address(self.config.bind_address, self.http.port)

@@ -34,6 +34,7 @@ from proreus.server.membership.identity_lease import ExpiredLeases, IdentityLeas
 from proreus.server.membership.kubernetes_service import KubernetesService
 from proreus.server.membership.live_servers import LiveServers, OnlyServer
 from proreus.server.registry.collections import Collections
+from proreus.server.registry.metadata import new_uid
 from proreus.server.registry.server_objects import ObjectSet
 from proreus.server.storage.interface import StorageError
 from proreus.server.storage.resource_stores import ResourceStores
@@ -64,12 +65,14 @@ _TRUST, _SYSTEM, _ROLES, _API_SERVICES_MADE = "trust", "system objects", "roles"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reachability:
     """Where this server is: ``address`` is for others, "" if there is none; ``port`` is known once
-    it is bound. ``is_alone``: no other server can have the same store open."""
+    it is bound. ``is_alone``: no other server can have the same store open. ``run_id``: of this run
+    of the server, all its workers included."""
 
     address: str
     bound: str
     port: Callable[[], int]
     is_alone: bool
+    run_id: str
 
     @classmethod
     def of(cls, config: ServerConfig, port: Callable[[], int]) -> Reachability:
@@ -78,6 +81,7 @@ class Reachability:
             bound=config.bind_address,
             port=port,
             is_alone=not config.etcd,
+            run_id=config.worker.run_id if config.worker is not None else new_uid(),
         )
 
     def of_others(self) -> str:
@@ -123,7 +127,7 @@ class StartParts:
         )
         self._service = KubernetesService(collections, servers, clock, where.port)
         self._lease = IdentityLease(
-            collections, clock, socket.gethostname(), where.of_others, where.own
+            collections, clock, socket.gethostname(), where.of_others, where.own, where.run_id
         )
         self._flow_control = FlowControlObjects(collections, fairness, clock)
         follow_flow_control(fairness, collections, self._flow_control.note_change)

@@ -177,6 +177,30 @@ def test_a_port_that_is_taken_is_reported_in_one_line(tmp_path: Path, command: s
     assert (result.stdout, result.stderr) == ("", said)
 
 
+def test_workers_without_etcd_are_refused_in_one_sentence(tmp_path: Path) -> None:
+    flags = ["--data-dir", str(tmp_path), "--workers", "2"]
+
+    result = CliRunner().invoke(main, ["server", *flags])
+
+    assert result.exit_code == 2
+    said = "--workers needs --etcd: a SQLite file has one process, which is its only writer"
+    assert said in " ".join(result.output.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_that_cannot_start_are_reported_in_one_line(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "proreus.cli.main", "server", "--data-dir", str(tmp_path)]
+        + ["--port", "0", "--workers", "2", "--etcd", "ftp://127.0.0.1:1"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+    assert result.returncode == 1
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert result.stderr.startswith("Error: ")
+
+
 def test_help_names_every_flag() -> None:
     text = CliRunner().invoke(main, ["server", "--help"]).output
 

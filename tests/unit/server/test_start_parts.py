@@ -25,7 +25,9 @@ from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.watch_cache.caches import WatchCaches
 from proreus.testing.virtual_clock import VirtualClock
 
-WHERE = Reachability(address="192.0.2.2", bound="127.0.0.1", port=lambda: 6443, is_alone=True)
+WHERE = Reachability(
+    address="192.0.2.2", bound="127.0.0.1", port=lambda: 6443, is_alone=True, run_id="run"
+)
 BY_OBJECTS = {
     "autoregister-completion",
     "poststarthook/start-cluster-authentication-info-controller",

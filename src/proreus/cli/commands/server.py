@@ -9,6 +9,7 @@ from proreus.cli.failures import reported_in_one_line
 from proreus.cli.logging import start_logging
 from proreus.cli.ready import Announcement, say_ready
 from proreus.cli.server_options import server_options
+from proreus.cli.workers.owner import serve_by_workers
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 
@@ -20,11 +21,19 @@ from proreus.server.config import ServerConfig
     help="No TLS, on loopback addresses only, for clients that send a token nevertheless: "
     "kubectl does not, so that no kubeconfig is written.",
 )  # fmt: skip
-def server(config: ServerConfig) -> None:
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True,
+    help="With --etcd: how many processes share the port, each with a core's worth.",
+)  # fmt: skip
+def server(config: ServerConfig, workers: int) -> None:
     """Run the API server alone."""
+    if workers > 1 and not config.etcd:
+        raise click.UsageError(
+            "--workers needs --etcd: a SQLite file has one process, which is its only writer"
+        )
     with reported_in_one_line(config):
         start_logging(config.data_dir)
-        run(serve(config))
+        run(serve(config) if workers == 1 else serve_by_workers(config, workers))
 
 
 async def serve(config: ServerConfig) -> None:

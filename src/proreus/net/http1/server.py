@@ -36,7 +36,8 @@ _BACKLOG = 1024
 class HttpServer:
     """Serves ``handler`` on one address; ``run`` holds it open.
 
-    ``port`` is the real one once bound or running. Large answers are sent in ``turns``. Leaving
+    ``port`` is the real one once bound or running; one that ``shares_port`` listens beside other
+    processes. Large answers are sent in ``turns``. Leaving
     ``run`` closes the listener, lets requests in progress finish for ``grace_s`` and then drops
     them.
     """
@@ -48,6 +49,7 @@ class HttpServer:
     tls: ssl.SSLContext | None = None
     grace_s: float = 2.0
     turns: Turns = field(default_factory=Turns)
+    shares_port: bool = False
     connections: set[HttpConnection] = field(default_factory=set, init=False)
     heads: Heads = field(default_factory=Heads, init=False)
     is_ending: bool = field(default=False, init=False)
@@ -58,7 +60,7 @@ class HttpServer:
 
     def bind(self) -> None:
         """Take the address before ``run``, which does so otherwise. Raises OSError."""
-        self._bound = bound_socket(self.host, self.port)
+        self._bound = bound_socket(self.host, self.port, is_shared=self.shares_port)
         self.port = self._bound.getsockname()[1]
 
     def unbind(self) -> None:

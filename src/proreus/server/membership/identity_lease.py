@@ -17,7 +17,6 @@ from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
 from proreus.server.registry.collection import UnreadableObject
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.metadata import new_uid
 from proreus.server.registry.verbs.create import Create
 from proreus.server.registry.verbs.delete import Delete
 from proreus.server.registry.verbs.update import replacing
@@ -72,7 +71,8 @@ def is_expired(lease: Json, now: float) -> bool:
 
 class IdentityLease:
     """Keeps this server's lease. ``address``: "host:port" at which others reach it, "" if they
-    cannot; ``bound`` is where it listens, for its name."""
+    cannot; ``bound`` is where it listens, for its name. Workers of one server have the same
+    ``run_id`` and keep one lease."""
 
     def __init__(
         self,
@@ -81,13 +81,14 @@ class IdentityLease:
         host_name: str,
         address: Callable[[], str],
         bound: Callable[[], str],
+        run_id: str,
     ) -> None:
         self._leases = collections.named("coordination.k8s.io", "v1", "leases")
         self._clock = clock
         self._host_name = host_name
         self._address = address
         self._bound = bound
-        self._run_id = new_uid()
+        self._run_id = run_id
         self._is_renewed = False
 
     async def renew(self) -> None:

@@ -1,0 +1,92 @@
+"""``python -m proreus.cli.workers.worker NUMBER``: one process of a server, as its owner starts it.
+
+It logs JSON lines to stderr, which the owner reads, and ends when it is asked to or when its owner
+is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import click
+import structlog
+
+from proreus.cli.event_loop import ending, run
+from proreus.cli.failures import reported_in_one_line
+from proreus.cli.logging import start_logging
+from proreus.cli.verbosity import verbose_option
+from proreus.cli.workers.messages import Answering, Failed, encoded_report, receive_config
+from proreus.server.app import ApiServer
+from proreus.server.config import ServerConfig
+
+_log = structlog.get_logger(__name__)
+
+
+@click.command(params=[verbose_option()])
+@click.argument("number", type=int)
+def worker(number: int) -> None:
+    """Started by ``proreus server --workers``, not by people."""
+    owner = socket.socket(fileno=sys.stdin.fileno())
+    config = receive_config(owner)
+    assert config.worker is not None and config.worker.number == number
+    start_logging()
+    try:
+        with reported_in_one_line(config):
+            run(serve(config, owner))
+    except click.ClickException as failure:
+        _tell(owner, encoded_report(Failed(failure.message)))
+        sys.exit(1)
+    except Exception as defect:
+        _log.exception("a worker failed by a defect")
+        _tell(owner, encoded_report(Failed(f"a defect of proreus, {defect!r}")))
+        sys.exit(1)
+
+
+async def serve(config: ServerConfig, owner: socket.socket) -> None:
+    asked = ending()
+    async with ApiServer(config):
+        _tell(owner, encoded_report(Answering()))
+        with _ended_with(owner, asked):
+            await asked.wait()
+
+
+@contextmanager
+def _ended_with(owner: socket.socket, asked: asyncio.Event) -> Iterator[None]:
+    """While it lasts, ``asked`` is set when the owner is gone."""
+    loop, line = asyncio.get_running_loop(), owner.fileno()
+
+    def look() -> None:
+        with suppress(BlockingIOError):
+            if not _received(owner):
+                loop.remove_reader(line)
+                asked.set()
+
+    owner.setblocking(False)
+    loop.add_reader(line, look)
+    try:
+        yield
+    finally:
+        loop.remove_reader(line)
+
+
+def _received(owner: socket.socket) -> bytes:
+    try:
+        return owner.recv(1)
+    except ConnectionError:
+        return b""
+
+
+def _tell(owner: socket.socket, line: bytes) -> None:
+    try:
+        owner.setblocking(True)
+        owner.sendall(line)
+    except OSError:
+        _log.warning("the owner of this worker is gone")
+
+
+if __name__ == "__main__":
+    worker()
