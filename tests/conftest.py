@@ -9,6 +9,7 @@ import inspect
 import itertools
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import AsyncIterator
 
@@ -26,6 +27,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# The suite starts proreus some hundred times: compiling it takes longer than most of what they do.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Thousands of tests and what they import live from their collection to the end: the garbage
 # collector would walk them over and over, for a fifth of the suite's time.
