@@ -42,7 +42,7 @@ class ClusterState:
         if known is None:
             return
         if known.pods:
-            known.allocatable = {}
+            known.leave()
         else:
             del self._nodes[name]
 
@@ -65,6 +65,16 @@ class ClusterState:
         self.withdraw_nomination(pod.uid)
         self._assumed.discard(pod.uid)
         self._place(pod, pod.node_name)
+
+    def confirm(self, uid: str, decided_on: str, node: str) -> bool:
+        """The server says that the pod is on ``node``, else as in its state ``decided_on``.
+        Whether that is what was assumed; if not, ``put_pod`` it."""
+        if uid not in self._assumed or self._node_of.get(uid) != node:
+            return False
+        if self._nodes[node].pods[uid].resource_version != decided_on:
+            return False
+        self._assumed.discard(uid)
+        return True
 
     def remove_pod(self, uid: str) -> bool:
         """Gone or finished. Says whether that freed anything."""

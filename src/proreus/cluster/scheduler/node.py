@@ -28,6 +28,7 @@ class NodeState:
         "requested",
         "spec",
         "taints",
+        "version",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
@@ -45,6 +46,7 @@ class NodeState:
         self.nonzero_requested: dict[str, int] = {}
         self.host_ports: list[HostPort] = []
         self._by_owner: dict[str, int] = {}
+        self.version = 0  # another one whenever a filter or score might say something else
 
     def update(self, node: KubeObject) -> None:
         """Take over what the node object says; pods stay."""
@@ -55,6 +57,12 @@ class NodeState:
         self.is_unschedulable = bool(self.spec.get("unschedulable"))
         status = content.get("status") or {}
         self.allocatable = resources.read(status.get("allocatable") or status.get("capacity"))
+        self.version += 1
+
+    def leave(self) -> None:
+        """The node object is gone; pods stay."""
+        self.allocatable = {}
+        self.version += 1
 
     @property
     def is_known(self) -> bool:
@@ -106,6 +114,7 @@ class NodeState:
         return self._by_owner.get(owner_uid, 0)
 
     def _count(self, pod: PodView, sign: int) -> None:
+        self.version += 1
         if pod.owner_uid:
             left = self._by_owner.get(pod.owner_uid, 0) + sign
             self._by_owner[pod.owner_uid] = left

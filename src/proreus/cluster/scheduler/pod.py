@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
-from proreus.cluster.pod_status import is_finished
 from proreus.cluster.scheduler import resources
 
-DEFAULT_SCHEDULER = "default-scheduler"
 _PROTOCOL, _ANY_ADDRESS = "TCP", "0.0.0.0"
 # What a container without requests counts for when nodes are compared (not when filtered).
 _SUPPOSED = {resources.CPU: 100, resources.MEMORY: 200 * 1024 * 1024}
@@ -46,6 +44,7 @@ class PodView:
     owner_uid: str
     is_deleting: bool = False  # being deleted: it still holds its room
     started: str = ""  # RFC 3339, as the kubelet says; empty if it has not
+    resource_version: str = ""  # of the state that was read
 
     @classmethod
     def read(cls, pod: KubeObject) -> PodView:
@@ -70,6 +69,7 @@ class PodView:
             owner_uid=owner,
             is_deleting=bool(content["metadata"].get("deletionTimestamp")),
             started=status.get("startTime") or "",
+            resource_version=pod.resource_version,
         )
 
     @property
@@ -102,17 +102,4 @@ def _host_ports(spec: Json) -> tuple[HostPort, ...]:
         for container in spec.get("containers") or ()
         for port in container.get("ports") or ()
         if port.get("hostPort")
-    )
-
-
-def wants_scheduling(pod: KubeObject, scheduler_name: str) -> bool:
-    """Whether a pod waits for this scheduler: not placed, not going, not held back by gates."""
-    spec = pod.spec
-    return bool(
-        spec is not None
-        and not spec.nodeName
-        and (spec.schedulerName or DEFAULT_SCHEDULER) == scheduler_name
-        and not pod.metadata.deletionTimestamp
-        and not spec.schedulingGates
-        and not is_finished(pod)
     )

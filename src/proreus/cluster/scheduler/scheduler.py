@@ -30,12 +30,12 @@ from proreus.client.informer import (
     drop_managed_fields,
 )
 from proreus.cluster.leader_election import Candidacy, run_as_leader
-from proreus.cluster.pod_status import is_finished
 from proreus.cluster.scheduler import binding
 from proreus.cluster.scheduler.cluster_state import ClusterState
 from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
 from proreus.cluster.scheduler.disruption_budget import DisruptionBudget
-from proreus.cluster.scheduler.pod import DEFAULT_SCHEDULER, PodView, wants_scheduling
+from proreus.cluster.scheduler.pod import PodView
+from proreus.cluster.scheduler.pod_outline import DEFAULT_SCHEDULER, PodOutline
 from proreus.cluster.scheduler.preemption import (
     NoPreemption,
     Preemption,
@@ -128,21 +128,33 @@ class Scheduler:
             if self._state.remove_pod(old.uid):
                 self._cluster_changed()
             old = None
-        if new is None or (old is not None and _is_irrelevant_update(old, new)):
+        if new is None:
             return
-        if is_finished(new):
+        outline = PodOutline(new)
+        before = PodOutline(old) if old is not None and old.labels == new.labels else None
+        if outline == before:
+            return  # a status
+        if outline.is_finished:
             self._queue.forget(new.key)
             if self._state.remove_pod(new.uid):
                 self._cluster_changed()
-        elif new.spec is not None and new.spec.nodeName:
+        elif node := outline.spec().nodeName:
             self._queue.forget(new.key)
-            self._state.put_pod(PodView.read(new))
+            is_as_decided = (
+                old is not None
+                and before is not None
+                and not outline.is_deleting
+                and outline.is_only_bound(before, node)
+                and self._state.confirm(new.uid, old.resource_version, node)
+            )
+            if not is_as_decided:
+                self._state.put_pod(PodView.read(new))
             self._cluster_changed()  # another pod's affinity may match it
-        elif wants_scheduling(new, self._name):
-            if old is None and new.status is not None and new.status.nominatedNodeName:
+        elif outline.wants_scheduling(self._name):
+            if old is None and outline.nominated_node:
                 # Nominated by an earlier run of the scheduler.
-                self._state.nominate(PodView.read(new), new.status.nominatedNodeName)
-            self._queue.add(new.key, new.spec.priority or 0, self._clock.monotonic())
+                self._state.nominate(PodView.read(new), outline.nominated_node)
+            self._queue.add(new.key, outline.spec().priority or 0, self._clock.monotonic())
             self._wake_up.open()
         else:
             self._queue.forget(new.key)
@@ -179,7 +191,7 @@ class Scheduler:
                         await self._wake_up.wait_open()
                 continue
             pod = pods.indexer.get(key)
-            if pod is None or not wants_scheduling(pod, self._name):
+            if pod is None or not PodOutline(pod).wants_scheduling(self._name):
                 self._queue.forget(key)
             elif self._state.is_placed(pod.uid):
                 # Bound by us, but the informer does not know yet: it will say so.
@@ -294,13 +306,3 @@ def _scheduling_fields(node: KubeObject) -> object:
     """What of a node matters here; heartbeats change none of it."""
     status = node.get("status") or {}
     return node.labels, node.get("spec"), status.get("allocatable"), status.get("capacity")
-
-
-def _is_irrelevant_update(old: KubeObject, new: KubeObject) -> bool:
-    """Whether an update, of a status say, leaves the pod where it was for a scheduler."""
-    return (
-        old.labels == new.labels
-        and is_finished(old) == is_finished(new)
-        and old.metadata.deletionTimestamp == new.metadata.deletionTimestamp
-        and old.get("spec") == new.get("spec")
-    )

@@ -64,3 +64,14 @@ def test_a_node_that_comes_back_still_has_its_pods() -> None:
     assert pods_by_node(state) == {"a": ["p"]}
     assert state.remove_pod("p")
     assert not state.remove_pod("p")
+
+
+def test_what_was_assumed_of_another_state_of_the_pod_is_not_confirmed() -> None:
+    state = ClusterState()
+    state.put_node(node("a"))
+    state.assume(replace(pod(), resource_version="7"), "a")
+
+    assert not state.confirm(pod().uid, "8", "a")  # it was changed before it was bound
+    assert not state.confirm(pod().uid, "7", "b")  # somebody else was faster
+    assert state.confirm(pod().uid, "7", "a")
+    assert not state.forget(pod().uid)  # what the server says stays

@@ -50,9 +50,29 @@ _CLUSTER_FILTERS: tuple[Callable[[PodView, Sequence[NodeState]], NodeFilter | No
 
 def filter_for(pod: PodView, nodes: Sequence[NodeState]) -> NodeFilter:
     """All filters that concern this pod as one."""
-    filters = [made for make in _FILTERS if (made := make(pod)) is not None]
-    filters += [made for make in _CLUSTER_FILTERS if (made := make(pod, nodes)) is not None]
+    return _first_refusal([*_node_filters(pod), *_cluster_filters(pod, nodes)])
 
+
+def node_filter_for(pod: PodView) -> NodeFilter:
+    """Those as one that look at nothing but the node."""
+    return _first_refusal(_node_filters(pod))
+
+
+def cluster_filter_for(pod: PodView, nodes: Sequence[NodeState]) -> NodeFilter | None:
+    """Those as one that depend on where other pods are; None if none concerns this pod."""
+    filters = _cluster_filters(pod, nodes)
+    return _first_refusal(filters) if filters else None
+
+
+def _node_filters(pod: PodView) -> list[NodeFilter]:
+    return [made for make in _FILTERS if (made := make(pod)) is not None]
+
+
+def _cluster_filters(pod: PodView, nodes: Sequence[NodeState]) -> list[NodeFilter]:
+    return [made for make in _CLUSTER_FILTERS if (made := make(pod, nodes)) is not None]
+
+
+def _first_refusal(filters: Sequence[NodeFilter]) -> NodeFilter:
     def refuse(node: NodeState) -> Refusal | None:
         for node_filter in filters:
             if (reason := node_filter(node)) is not None:

@@ -64,7 +64,7 @@ def node_filter(
 
 def _repelled(pod: PodView, nodes: Sequence[NodeState]) -> Iterable[tuple[str, str]]:
     """Topology keys and values where a pod runs that does not want this one near."""
-    for node in nodes:
+    for node in [node for node in nodes if node.repelling]:
         for other in node.repelling.values():
             for term in _terms(other, "podAntiAffinity"):
                 if term.topology_key in node.labels and term.matches(pod):

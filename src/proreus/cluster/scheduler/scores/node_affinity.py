@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from proreus.api.affinity import PREFERRED
 from proreus.cluster.scheduler import node_terms
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
-from proreus.cluster.scheduler.scores import normalize
 
 
-def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
+def node_score(pod: PodView) -> Callable[[NodeState], float] | None:
     affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
     preferred = [
         (term.get("weight") or 0, node_terms.match_term(term.get("preference") or {}))
@@ -19,6 +18,4 @@ def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
     ]
     if not preferred:
         return None
-    return normalize.ascending(
-        [float(sum(weight for weight, match in preferred if match(node))) for node in nodes]
-    )
+    return lambda node: float(sum(weight for weight, match in preferred if match(node)))

@@ -22,7 +22,7 @@ def score(
 ) -> Sequence[float] | None:
     liking: dict[tuple[str, str], int] = defaultdict(int)  # topology key and value → weight
     own = list(_preferences(pod)) if pod.is_preferring else []
-    for node in every:
+    for node in every if own else [node for node in every if node.preferring]:
         for other in node.pods.values() if own else ():
             for weight, key, matches in own:
                 if key in node.labels and matches(other):

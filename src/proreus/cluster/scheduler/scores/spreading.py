@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
-from proreus.cluster.scheduler.scores import normalize
 
 
-def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
-    if not pod.owner_uid:
-        return None
-    return normalize.descending([float(node.pods_of(pod.owner_uid)) for node in nodes])
+def node_score(pod: PodView) -> Callable[[NodeState], float] | None:
+    owner = pod.owner_uid
+    return (lambda node: float(node.pods_of(owner))) if owner else None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from proreus.cluster.scheduler.filters.taints import untolerated
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
-from proreus.cluster.scheduler.scores import normalize
+
+_SOFT = ("PreferNoSchedule",)
 
 
-def score(pod: PodView, nodes: Sequence[NodeState]) -> Sequence[float] | None:
-    if not any(node.taints for node in nodes):
-        return None
-    soft = ("PreferNoSchedule",)
-    return normalize.descending(
-        [float(len(list(untolerated(node.taints, pod.tolerations, soft)))) for node in nodes]
+def node_score(pod: PodView) -> Callable[[NodeState], float] | None:
+    tolerations = pod.tolerations
+    return lambda node: (
+        float(len(list(untolerated(node.taints, tolerations, _SOFT)))) if node.taints else 0.0
     )
