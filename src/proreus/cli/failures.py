@@ -26,9 +26,9 @@ _LISTENING = {
 
 
 @contextmanager
-def reported_in_one_line(config: ServerConfig) -> Iterator[None]:
+def reported_in_one_line(config: ServerConfig | None = None) -> Iterator[None]:
     """Failures of the machine, the storage or the set-up; defects keep their
-    traceback."""
+    traceback. ``config``: of the server that was to listen, if one was."""
     try:
         yield
     except Exception as failure:
@@ -45,12 +45,14 @@ def _only(failure: Exception) -> Exception:
     return failure
 
 
-def sentence(cause: _Reported, config: ServerConfig) -> str:
-    """Why a server of this configuration cannot run."""
+def sentence(cause: _Reported, config: ServerConfig | None) -> str:
+    """Why a server of this configuration cannot run, or a command without one."""
     if not isinstance(cause, OSError) or isinstance(cause, NotPrivate):
         return str(cause)
     if cause.filename is not None:
         return f"{os.fsdecode(cause.filename)}: {_reason(cause)}"
+    if config is None:
+        return _reason(cause)
     place = f"{config.bind_address}:{config.port}"
     if isinstance(cause, socket.gaierror):
         return f"{place} is not an address to listen at: {_reason(cause)}"

@@ -19,6 +19,8 @@ _COMMANDS: Mapping[str, str] = {
     "logs": "Print what a cluster or server has logged.",
     "kubeconfig": "Print or merge a kubeconfig: the administrator's, or one for --user.",
     "token": "Print a kubeconfig with a service account's token.",
+    "backup": "Save all objects in a file, while their server runs.",
+    "restore": "Make a store of a backup, in a data folder or in an etcd.",
     "reset": "Remove a data folder's objects and keys.",
     "server": "Run the API server alone.",
     "controllers": "Run the controllers against any API server.",

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
@@ -19,22 +21,28 @@ class NotPrivate(OSError):
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Replace a file by one that only its owner may read, never leaving half of it.
+    """Replace a file by one that only its owner may read, never leaving half of it."""
+    with replacing(path) as partial:
+        partial.write_bytes(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """An empty file beside ``path`` that only its owner may read; at the end of the block it is on
+    disk and takes the place of ``path``. If the block fails it is removed and nothing has changed.
 
     A symbolic link at ``path`` is replaced, not followed.
     """
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
-    descriptor = os.open(partial, _NEW, 0o600)
+    os.close(os.open(partial, _NEW, 0o600))
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # after a power cut an empty key would be worse than none
+        yield partial
+        _sync(partial)  # after a power cut an empty key would be worse than none
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    _sync(path.parent)
 
 
 def read_private(path: Path) -> bytes:
@@ -55,8 +63,8 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -89,6 +89,10 @@ class Scene:
         )
         return await self._server.enter_async_context(ApiServer(config))
 
+    def move_to(self, etcd: tuple[str, ...]) -> None:
+        """Where the next server has its objects; nowhere: in the data folder."""
+        self._etcd = etcd
+
     async def stop_server(self) -> None:
         await self._server.aclose()
 

@@ -62,6 +62,9 @@ PUT = Method("/etcdserverpb.KV/Put", messages.PutResponse, is_repeatable=True)
 COMPACT = Method("/etcdserverpb.KV/Compact", messages.CompactionResponse, is_repeatable=True)
 # A lease granted twice ends by itself.
 GRANT = Method("/etcdserverpb.Lease/LeaseGrant", messages.LeaseGrantResponse, is_repeatable=True)
+TIME_TO_LIVE = Method(
+    "/etcdserverpb.Lease/LeaseTimeToLive", messages.LeaseTimeToLiveResponse, is_repeatable=True
+)
 STATUS = Method("/etcdserverpb.Maintenance/Status", messages.StatusResponse, is_repeatable=True)
 LOGIN = Method("/etcdserverpb.Auth/Authenticate", messages.AuthenticateResponse, is_repeatable=True)
 _WATCH_PATH = "/etcdserverpb.Watch/Watch"

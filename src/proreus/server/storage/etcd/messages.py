@@ -33,6 +33,8 @@ _TABLE = {
     "compact_revision:5:int64 cancel_reason:6:string fragment:7:bool events:11:Event*",
     "LeaseGrantRequest": "TTL:1:int64 ID:2:int64",
     "LeaseGrantResponse": "header:1:ResponseHeader ID:2:int64 TTL:3:int64 error:4:string",
+    "LeaseTimeToLiveRequest": "ID:1:int64 keys:2:bool",
+    "LeaseTimeToLiveResponse": "header:1:ResponseHeader ID:2:int64 TTL:3:int64 grantedTTL:4:int64",
     "StatusRequest": "",
     "StatusResponse": "header:1:ResponseHeader version:2:string leader:4:uint64 errors:8:string*",
     "AuthenticateRequest": "name:1:string password:2:string",
@@ -47,6 +49,8 @@ PutRequest, PutResponse = _of("PutRequest"), _of("PutResponse")
 CompactionRequest, CompactionResponse = _of("CompactionRequest"), _of("CompactionResponse")
 WatchRequest, WatchResponse = _of("WatchRequest"), _of("WatchResponse")
 LeaseGrantRequest, LeaseGrantResponse = _of("LeaseGrantRequest"), _of("LeaseGrantResponse")
+LeaseTimeToLiveRequest = _of("LeaseTimeToLiveRequest")
+LeaseTimeToLiveResponse = _of("LeaseTimeToLiveResponse")
 StatusRequest, StatusResponse = _of("StatusRequest"), _of("StatusResponse")
 AuthenticateRequest = _of("AuthenticateRequest")
 AuthenticateResponse = _of("AuthenticateResponse")

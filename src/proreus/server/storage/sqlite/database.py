@@ -20,7 +20,9 @@ from proreus.server.storage.interface import DAMAGED, StorageCorrupt, StorageErr
 from proreus.server.storage.revision_index import RevisionIndex
 from proreus.server.storage.sqlite import checksums, errors, high_water_mark, statements
 from proreus.server.storage.sqlite.ballast import Ballast
+from proreus.server.storage.sqlite.file_format import check_format
 from proreus.server.storage.sqlite.files import OpenFiles
+from proreus.server.storage.sqlite.log_order import LogOrder
 from proreus.server.storage.sqlite.rows import FileContents, Row, Version
 
 _log = structlog.get_logger(__name__)
@@ -64,7 +66,7 @@ class Database:
     def _open(self, synchronous: Synchronous) -> None:
         is_new = self._is_new()
         if not is_new:
-            self._check_owner()
+            check_format(self.path, self._number)
         for statement in (*(statements.NEW_FILE if is_new else ()), *statements.EACH_OPEN):
             self._execute(statement)
         self._execute(f"PRAGMA synchronous = {synchronous}")
@@ -84,17 +86,6 @@ class Database:
             or self._number("PRAGMA application_id")
             or self._number("PRAGMA user_version")
         )
-
-    def _check_owner(self) -> None:
-        owner = self._number("PRAGMA application_id")
-        if owner != statements.APPLICATION_ID:
-            raise StorageCorrupt(f"{self.path} belongs to another program (application id {owner})")
-        version = self._number("PRAGMA user_version")
-        if version > statements.FORMAT:
-            raise StorageCorrupt(
-                f"{self.path} was written by a newer version (format {version}, "
-                f"this one reads up to {statements.FORMAT})"
-            )
 
     def check(self) -> None:
         """Walk all pages; a quarter of a second for 100,000 objects."""
@@ -138,28 +129,12 @@ class Database:
     def _versions(
         self, compacted: int, expiries: list[tuple[float, str, int]]
     ) -> Iterator[tuple[int, str, bool]]:
-        """Each write must follow the one it replaced, unless compaction took that."""
-        live: dict[str, int] = {}
-        names: dict[str, str] = {}  # one string per key, however many rows it has
-        for revision, read, replaced, expires, is_deletion, checksum in self._execute(
-            statements.LOAD
-        ):
-            key = names.setdefault(read, read)
-            if checksum is not None and checksums.head_of(checksum) != checksums.of_head(
-                revision, key, replaced, expires, is_deletion
-            ):
-                raise StorageCorrupt(
-                    f"{self.path} is damaged: the row of revision {revision} does not match its "
-                    f"checksum"
-                )
-            before = live.get(key, 0)
-            is_gap = before != replaced and (before or revision > compacted)
-            if is_gap or (is_deletion and not before):
-                raise StorageCorrupt(f"{self.path} is damaged: rows before {revision} are missing")
-            live[key] = 0 if is_deletion else revision
+        order = LogOrder(compacted, str(self.path))
+        for revision, read, replaced, expires, gone, checksum in self._execute(statements.LOAD):
+            key = order.take(revision, read, replaced, expires, gone, checksum)
             if expires is not None:
                 expiries.append((expires, key, revision))
-            yield revision, key, bool(is_deletion)
+            yield revision, key, bool(gone)
 
     def write(self, rows: Sequence[Row], old_of: Sequence[int]) -> dict[int, bytes]:
         """Commit all rows or none; returns the values that stood at the revisions ``old_of``."""

@@ -68,6 +68,11 @@ def lost_writes(database: Path, newest: int) -> int:
     )
 
 
+def acknowledged(database: Path) -> int:
+    """Up to which revision clients may have seen writes, as far as is remembered; 0: not at all."""
+    return max(map(_read, _paths(database)))
+
+
 def begin(database: Path, newest: int) -> HighWaterMark:
     """The mark of a database whose newest revision has been compared with the old one."""
     mark, given_up = _paths(database)
