@@ -8,7 +8,6 @@ parts share one core.
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,12 +18,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks._process import cpu_s
 from benchmarks.report import Row
 from proreus.client import Client, ClientConfig, KubeObject, load_config
 
 _NODES, _PODS, _DEPLOYMENTS = 500, 5_000, 10
 _PARTS = ("server", "controllers", "scheduler", "kubelet")
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def run() -> list[Row]:
@@ -77,7 +76,7 @@ class _Spent:
 async def _roll_out(config: ClientConfig, processes: dict[str, subprocess.Popen[str]]) -> _Spent:
     async with Client(replace(config, rate_limit=None)) as client:
         await _wait_nodes(client)
-        before = {name: _cpu_s(process.pid) for name, process in processes.items()}
+        before = {name: cpu_s(process.pid) for name, process in processes.items()}
         began = time.perf_counter()
         deployments = client.apps_v1.deployments("default")
         for number in range(_DEPLOYMENTS):
@@ -85,7 +84,7 @@ async def _roll_out(config: ClientConfig, processes: dict[str, subprocess.Popen[
         for number in range(_DEPLOYMENTS):
             await deployments.wait_for(f"web-{number}", _is_available, timeout_s=900)
         wall_s = time.perf_counter() - began
-        spent = {name: _cpu_s(process.pid) - before[name] for name, process in processes.items()}
+        spent = {name: cpu_s(process.pid) - before[name] for name, process in processes.items()}
         return _Spent(wall_s, spent)
 
 
@@ -116,11 +115,6 @@ def _started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.terminate()
         process.wait(60)
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def _deployment(name: str) -> dict[str, Any]:

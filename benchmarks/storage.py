@@ -13,8 +13,10 @@ import tempfile
 import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from benchmarks._peers import Peers, bare_etcd
 from benchmarks.report import CpuTimer, Row
 from proreus.aio.clock import SystemClock
 from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
@@ -26,6 +28,9 @@ from tests.real_etcd import running_etcd
 VALUE = os.urandom(1_250).hex().encode()  # 2.5 kB, as a small pod has
 PODS = "/registry/pods/"
 LIVE = 100_000
+ETCD_WRITES, ETCD_WRITERS = 15_000, 100
+ETCD_CREATES = "etcd: create transactions of 2.5 kB, 100 in flight, one member"
+ETCD_EVENTS = "etcd: watch events"
 
 
 def run() -> list[Row]:
@@ -35,6 +40,13 @@ def run() -> list[Row]:
     ):
         rows = runner.run(_sqlite(Path(folder)))
     return rows + asyncio.run(_etcd())
+
+
+def run_peers(peers: Peers) -> list[Row]:
+    if peers.etcd is None:
+        return []
+    asked = bare_etcd.creates_and_events(VALUE, ETCD_WRITES, ETCD_WRITERS)
+    return [replace(row, target=None, peer="etcd") for row in _etcd_rows(*asyncio.run(asked))]
 
 
 def _loop_of_a_server() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -57,7 +69,7 @@ async def _sqlite(folder: Path) -> list[Row]:
                 name = f"sqlite: durable {kind} of 2.5 kB, {writers} writers, one watch"
                 rate = count / timer.wall_s
                 rows.append(Row(name, rate, "writes/s", target, higher_is_better=True))
-                rows.append(Row("  CPU of each", timer.cpu_s / count * 1e6, "µs"))
+                rows.append(Row(f"{name}: CPU of each", timer.cpu_s / count * 1e6, "µs"))
     rows += await _reopen(folder / "live.db")
     return rows
 
@@ -132,14 +144,17 @@ async def _etcd() -> list[Row]:
     async with running_etcd(fsync=True) as cluster:
         config = EtcdConfig(cluster.endpoints)
         async with EtcdStorage.open(config, SystemClock()) as storage:
-            writes = await _write_only(storage, 100, 15_000)
-            events = await _replay(storage, 15_000)
-    name = "etcd: create transactions of 2.5 kB, 100 in flight, one member"
+            writes = await _write_only(storage, ETCD_WRITERS, ETCD_WRITES)
+            return _etcd_rows(writes, await _replay(storage, ETCD_WRITES))
+
+
+def _etcd_rows(writes: CpuTimer, events: CpuTimer) -> list[Row]:
+    count = ETCD_WRITES
     return [
-        Row(name, 15_000 / writes.wall_s, "writes/s", 7_000, higher_is_better=True),
-        Row("  CPU of each", writes.cpu_s / 15_000 * 1e6, "µs"),
-        Row("etcd: watch events", 15_000 / events.wall_s, "events/s", 15_000, True),
-        Row("  CPU of each", events.cpu_s / 15_000 * 1e6, "µs"),
+        Row(ETCD_CREATES, count / writes.wall_s, "writes/s", 7_000, higher_is_better=True),
+        Row(f"{ETCD_CREATES}: CPU of each", writes.cpu_s / count * 1e6, "µs"),
+        Row(ETCD_EVENTS, count / events.wall_s, "events/s", 15_000, higher_is_better=True),
+        Row(f"{ETCD_EVENTS}: CPU of each", events.cpu_s / count * 1e6, "µs"),
     ]
 
 

@@ -14,11 +14,12 @@ import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.api_server._load import Connection, Target, closed_loop, thrown_away
+from benchmarks._peers import Peers
+from benchmarks.api_server._load import Connection, Target, closed_loop, each, thrown_away
 from benchmarks.api_server._server import ServerProcess, running_server
 from benchmarks.report import Row
 from proreus.api.wire import json
@@ -50,10 +51,37 @@ def run() -> list[Row]:
                 Row("resident memory after it", _idle_mb(server), "MB"),
             ]
         with running_server(folder, bytecode) as server:
-            rows.append(Row("resident memory, idle", _idle_mb(server), "MB", 60))
-            with asyncio.Runner(loop_factory=_fast_loop()) as runner:
-                rows += runner.run(_Questions(server).all())
-        return rows
+            return [*rows, *_asked(server)]
+
+
+def run_peers(peers: Peers) -> list[Row]:
+    """kube-apiserver, and ours on the same etcd; ``run`` has ours on SQLite."""
+    if peers.kube_apiserver is None:
+        return []
+    from benchmarks._peers.kube_apiserver import running_kube_apiserver
+    from tests.real_etcd import started_etcd
+
+    keep_small_buffers()
+    with (
+        started_etcd(fsync=True) as etcd,
+        running_kube_apiserver(peers.kube_apiserver, etcd.endpoints[0]) as server,
+    ):
+        theirs = _asked(server)
+    with started_etcd(fsync=True) as etcd, tempfile.TemporaryDirectory() as name:
+        folder, bytecode = Path(name) / "data", Path(name) / "bytecode"
+        with running_server(folder, bytecode, "--etcd", etcd.endpoints[0]) as server:
+            ours = _asked(server)
+    return [
+        replace(row, target=None, peer=peer)
+        for peer, rows in (("kube-apiserver", theirs), ("proreus on etcd", ours))
+        for row in rows
+    ]
+
+
+def _asked(server: ServerProcess) -> list[Row]:
+    idle = Row("resident memory, idle", _idle_mb(server), "MB", 60)
+    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+        return [idle, *runner.run(_Questions(server).all())]
 
 
 def _idle_mb(server: ServerProcess) -> float:
@@ -129,7 +157,7 @@ class _Questions:
         bodies = [self._target.request("POST", _PODS_PATH, pod(n)) for n in range(PODS)]
         async with self._target.connections(CONNECTIONS) as connections:
             rounds = [
-                await self._spent(_each(connections, bodies[first::ROUNDS]))
+                await self._spent(each(connections, bodies[first::ROUNDS]))
                 for first in range(ROUNDS)
             ]
         rate, each_ms = _middle(rounds)
@@ -161,7 +189,7 @@ class _Questions:
         ):
             request = self._target.request("GET", _PODS_PATH + query)
             async with self._target.connections(1) as connections:
-                spent = await self._spent(_each(connections, [request] * count))
+                spent = await self._spent(each(connections, [request] * count))
             rows.append(Row(question, spent.each_ms, "ms", target))
         return rows
 
@@ -248,17 +276,3 @@ def _around_sent(answer: bytes) -> tuple[bytes, bytes]:
     before, at, after = json.encode(value).partition(b"@")
     assert at and b"@" not in after
     return before, after
-
-
-async def _each(connections: list[Connection], requests: list[bytes]) -> int:
-    """Every request once, by whichever connection is free."""
-    waiting = iter(requests)
-
-    async def one(connection: Connection) -> None:
-        for request in waiting:
-            await connection.ask(request)
-
-    async with asyncio.TaskGroup() as group:
-        for connection in connections:
-            group.create_task(one(connection))
-    return len(requests)

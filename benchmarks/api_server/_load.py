@@ -18,6 +18,8 @@ from proreus.net.tls.transport import TlsTransport
 _LENGTH = re.compile(rb"[Cc]ontent-[Ll]ength: (\d+)")
 _SENT = re.compile(rb'"sent":"(\d+)"')
 _HEAD_END = b"\r\n\r\n"
+_CHUNKED = re.compile(rb"[Tt]ransfer-[Ee]ncoding: chunked")
+_LAST_CHUNK = b"\r\n0\r\n\r\n"  # JSON has no bare line ends, so an answer ends with the first one
 _THROWN_AWAY = bytearray(4 * 1024 * 1024)
 _SWEEP_S = 0.05
 _RECEIVED_MAX = 1024 * 1024  # what the kernel holds for a connection until then: events of 0.3 s
@@ -37,8 +39,10 @@ class Target:
         self.tls.check_hostname = False
         self.tls.verify_mode = ssl.CERT_NONE
 
-    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
-        extra = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+    def request(
+        self, method: str, path: str, body: bytes = b"", content_type: str = "application/json"
+    ) -> bytes:
+        extra = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n" if body else ""
         return f"{method} {path} HTTP/1.1\r\n{self._head}{extra}\r\n".encode() + body
 
     async def connect(self) -> Connection:
@@ -74,6 +78,7 @@ class Connection(asyncio.Protocol):
         self.made = asyncio.Event()
         self._pieces: list[bytes] = []
         self._missing = -1  # bytes of the answer still to come, -1: its head is not here yet
+        self._is_chunked = False
         self._answer: asyncio.Future[bytes] | None = None
         self._is_watching = False
         self.forget()
@@ -121,12 +126,17 @@ class Connection(asyncio.Protocol):
             if end < 0:
                 return
             length = _LENGTH.search(whole, 0, end)
-            assert length is not None, whole[:500]
-            self._missing = end + len(_HEAD_END) + int(length[1]) - len(whole)
-        else:
+            self._is_chunked = length is None and _CHUNKED.search(whole, 0, end) is not None
+            assert length is not None or self._is_chunked, whole[:500]
+            size = int(length[1]) if length is not None else 0
+            self._missing = 1 if self._is_chunked else end + len(_HEAD_END) + size - len(whole)
+        elif not self._is_chunked:
             self._missing -= len(data)
+        if self._is_chunked and b"".join(self._pieces[-len(_LAST_CHUNK) :]).endswith(_LAST_CHUNK):
+            self._missing = 0
         if self._missing == 0 and self._answer is not None:
             answer, self._pieces, self._missing = b"".join(self._pieces), [], -1
+            self._is_chunked = False
             self._answer.set_result(answer)
 
     def _count(self, data: bytes) -> None:
@@ -184,3 +194,17 @@ async def closed_loop(
         for connection in connections:
             group.create_task(one(connection))
     return done
+
+
+async def each(connections: list[Connection], requests: list[bytes]) -> int:
+    """Every request once, by whichever connection is free."""
+    waiting = iter(requests)
+
+    async def one(connection: Connection) -> None:
+        for request in waiting:
+            await connection.ask(request)
+
+    async with asyncio.TaskGroup() as group:
+        for connection in connections:
+            group.create_task(one(connection))
+    return len(requests)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+from benchmarks import _process
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,14 @@ class ServerProcess:
     ready_s: float
 
     def cpu_s(self) -> float:
-        """User and system time of all its threads."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+        return _process.cpu_s(self.pid)
 
     def resident_mb(self) -> float:
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return _process.resident_mb(self.pid)
 
 
 @contextmanager
-def running_server(folder: Path, bytecode: Path) -> Iterator[ServerProcess]:
+def running_server(folder: Path, bytecode: Path, *flags: str) -> Iterator[ServerProcess]:
     """``bytecode``: where compiled modules are kept, as an installed package has them."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
@@ -40,7 +37,7 @@ def running_server(folder: Path, bytecode: Path) -> Iterator[ServerProcess]:
     command += ["--disable-admission-plugins", "ServiceAccount"]  # nobody makes accounts
     begun = time.monotonic()
     process = subprocess.Popen(
-        [*command, "--data-dir", str(folder), "--port", "0"],
+        [*command, "--data-dir", str(folder), "--port", "0", *flags],
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
