@@ -1,6 +1,6 @@
 """A Kubernetes object: its JSON bytes, its header known at once, the rest decoded when asked.
 
-    pod.name, pod.namespace, pod.labels, pod.resource_version     free: read while receiving
+    pod.name, pod.labels, pod.resource_version, pod.controller_uid   free: read while receiving
     pod.spec.nodeName, pod["spec"]["nodeName"]                    decodes on the first such access
     pod.to_dict()                                                 a fresh dict, to change and write
 
@@ -57,12 +57,19 @@ class ObjectKey:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
+class _Owner(msgspec.Struct, gc=False):
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = False
+
+
 class _Metadata(msgspec.Struct, gc=False):
     name: str = ""
     namespace: str = ""
     uid: str = ""
     resourceVersion: str = ""
     labels: dict[str, str] | None = None
+    ownerReferences: list[_Owner] | None = None
 
 
 class _Header(msgspec.Struct, gc=False):
@@ -72,7 +79,7 @@ class _Header(msgspec.Struct, gc=False):
 
 
 _decode_header = msgspec.json.Decoder(_Header).decode
-_NO_METADATA = _Metadata()
+_NO_METADATA, _NO_OWNER = _Metadata(), _Owner()
 
 
 class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -81,7 +88,8 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
     Attributes that are fields of the object use YAML's spelling and read ``None`` if absent
     (``pod.status.podIP``); one that the kind does not have raises. The snake_case ones below are
     the header. ``api.kinds`` has a class for each built-in kind, to declare.
-    ``raw`` is the whole object as JSON, kind and apiVersion included.
+    ``raw`` is the whole object as JSON, kind and apiVersion included. ``controller_uid`` and
+    ``controller_name``: of the owner that controls it, empty if none does.
     """
 
     raw: bytes
@@ -91,6 +99,8 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
     resource_version: str
     api_version: str
     kind: str
+    controller_uid: str
+    controller_name: str
     _labels: dict[str, str]
     _decoded: JsonObject | None = None
 
@@ -107,6 +117,11 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
             api_version, kind, whole = header.apiVersion, header.kind, bytes(raw)
         else:
             whole = _with_type(memoryview(raw), api_version, kind)
+        controller = _NO_OWNER
+        for owner in metadata.ownerReferences or ():
+            if owner.controller:
+                controller = owner
+                break
         return cls(
             whole,
             metadata.name,
@@ -115,6 +130,8 @@ class KubeObject(Immutable, msgspec.Struct, frozen=True, eq=False, gc=False):
             metadata.resourceVersion,
             intern(api_version),
             intern(kind),
+            intern(controller.uid),
+            intern(controller.name),
             metadata.labels or _NO_LABELS,
         )
 

@@ -5,9 +5,13 @@ Pure. Times are seconds since the epoch.
 
 from __future__ import annotations
 
+import msgspec
+
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import parse_time
 from proreus.client import conditions
+
+FINISHED = ("Succeeded", "Failed")  # phases that nothing follows
 
 
 def is_deleting(obj: KubeObject) -> bool:
@@ -24,11 +28,27 @@ def phase(pod: KubeObject) -> str:
 
 
 def is_finished(pod: KubeObject) -> bool:
-    return phase(pod) in ("Succeeded", "Failed")
+    return phase(pod) in FINISHED
 
 
 def is_active(pod: KubeObject) -> bool:
     return not is_finished(pod) and not is_deleting(pod)
+
+
+class _Spec(msgspec.Struct, gc=False):
+    nodeName: str | None = None
+
+
+class _Pod(msgspec.Struct, gc=False):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+_decode = msgspec.json.Decoder(_Pod).decode
+
+
+def node_name(pod: KubeObject) -> str:
+    """Empty if it is not placed. Does not decode the rest."""
+    return _decode(pod.raw).spec.nodeName or ""
 
 
 def is_ready(pod: KubeObject) -> bool:

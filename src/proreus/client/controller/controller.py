@@ -143,7 +143,7 @@ class Controller(Generic[AnyValue]):
             await self._run()
 
     async def _run(self) -> None:
-        handlers = [(watch.informer, self._listen(watch)) for watch in self._watches]
+        handlers = self._listen()
         try:
             with SyncReport(f"controller {self.name}", self.informers, self._clock):
                 for _, handler in handlers:
@@ -158,17 +158,28 @@ class Controller(Generic[AnyValue]):
             for informer, handler in handlers:
                 informer.remove_handler(handler)
 
-    def _listen(self, watch: Watch) -> Handler:
-        def enqueue(notification: Notification) -> None:
-            is_old = notification.is_initial or notification.is_resync
-            priority = watch.priority if not is_old else min(watch.priority, LOW_PRIORITY)
-            for key in watch.keys_of(notification):
-                self.queue.add(key, priority=priority)
+    def _listen(self) -> list[tuple[SharedInformer, Handler]]:
+        """One handler for all watches of an informer: most changes concern none of them."""
+        primary, *others = self._watches
+        by_informer: dict[SharedInformer, list[Watch]] = {}
+        for watch in others:
+            by_informer.setdefault(watch.informer, []).append(watch)
+        added = [(primary.informer, self._handler([primary], self._limits.resync_s))]
+        added += [(one, self._handler(watches)) for one, watches in by_informer.items()]
+        return added
 
-        return watch.informer.add_handler(
-            on_notification=enqueue,
-            resync_s=self._limits.resync_s if watch is self._watches[0] else 0.0,
-            name=f"controller {self.name}",
+    def _handler(self, watches: list[Watch], resync_s: float = 0.0) -> Handler:
+        def enqueue(notification: Notification) -> None:
+            for watch in watches:
+                if not (keys := watch.keys_of(notification)):
+                    continue
+                is_old = notification.is_initial or notification.is_resync
+                priority = watch.priority if not is_old else min(watch.priority, LOW_PRIORITY)
+                for key in keys:
+                    self.queue.add(key, priority=priority)
+
+        return watches[0].informer.add_handler(
+            on_notification=enqueue, resync_s=resync_s, name=f"controller {self.name}"
         )
 
     async def _until_cancelled(self) -> None:

@@ -44,14 +44,15 @@ class Watch(Generic[Object]):
     def keys_of(self, notification: Notification[Any]) -> list[str]:
         if self.when is not None and not self._predicate.call(True, self.when, notification):
             return []
-        found: dict[str, None] = {}
-        for state in (notification.old, notification.new):
-            if state is not None:
-                found.update(self._mapping.call({}, self._keys_of_state, state))
-        return list(found)
+        old, new = notification.old, notification.new
+        before = self._mapping.call([], self._keys_of_state, old) if old is not None else []
+        if new is None:
+            return before
+        now = self._mapping.call([], self._keys_of_state, new)
+        return now if before == now or not before else list(dict.fromkeys([*before, *now]))
 
-    def _keys_of_state(self, state: Any) -> dict[str, None]:
-        return dict.fromkeys(self.keys(state))
+    def _keys_of_state(self, state: Any) -> list[str]:
+        return list(self.keys(state))
 
 
 def owner_keys(primary: SharedInformer) -> KeysOf:
@@ -59,14 +60,14 @@ def owner_keys(primary: SharedInformer) -> KeysOf:
     uid, so an owner that was deleted and made again under its name is not confused with itself;
     one that is not cached yet will be announced by its own event."""
 
-    def keys(obj: KubeObject) -> list[str]:
-        for reference in (obj.get("metadata") or {}).get("ownerReferences") or ():
-            if not reference.get("controller"):
-                continue
-            for key in (f"{obj.namespace}/{reference['name']}", reference["name"]):
-                owner = primary.indexer.get(key)
-                if owner is not None and owner.uid == reference.get("uid"):
-                    return [key]
-        return []
+    find = primary.indexer.get
+
+    def keys(obj: KubeObject) -> tuple[str, ...]:
+        uid, name = obj.controller_uid, obj.controller_name
+        for key in (f"{obj.namespace}/{name}", name) if uid else ():
+            owner = find(key)
+            if owner is not None and owner.uid == uid:
+                return (key,)
+        return ()
 
     return keys

@@ -15,7 +15,7 @@ from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, NotFound
 from proreus.client.controller import Watch, owner_keys
-from proreus.client.ownership import controller_reference, controller_uid
+from proreus.client.ownership import controller_reference
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.pod_owners import PodOwnerReconciler, selector_of
 from proreus.cluster.controllers.pod_template import content_hash
@@ -159,7 +159,7 @@ class ControllerRevisions:
                 made = await api.create(body)
             except AlreadyExists:
                 made = await api.get(body["metadata"]["name"])
-                if controller_uid(made) != owner.uid or thaw(made.get("data")) != body["data"]:
+                if made.controller_uid != owner.uid or thaw(made.get("data")) != body["data"]:
                     continue
             return made, tried
         raise RuntimeError(f"no free name for a revision of {owner!r}")

@@ -22,7 +22,7 @@ from proreus.client import conditions
 from proreus.client.controller import Controller, Result, Watch
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.reconciler import ObjectReconciler
-from proreus.cluster.pod_status import is_deleting, is_ready
+from proreus.cluster.pod_status import is_deleting, is_ready, node_name
 from proreus.cluster.scheduler.filters.taints import tolerates
 
 EVICTION_S = 300.0  # for pods that say nothing else
@@ -134,7 +134,7 @@ def until_eviction_s(pod: KubeObject, taints: Sequence[Any], now: float) -> floa
 
 
 def by_node(pod: KubeObject) -> list[str]:
-    return [str(pod.spec.nodeName)] if pod.spec.nodeName else []
+    return [node] if (node := node_name(pod)) else []
 
 
 # Acting

@@ -14,7 +14,7 @@ from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError, Invalid, NotFound
 from proreus.client.informer import SharedInformer
-from proreus.client.ownership import controller_reference, controller_uid
+from proreus.client.ownership import controller_reference
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.pod_status import is_deleting
 
@@ -36,7 +36,7 @@ class Claim:
 
 def controller_index(obj: KubeObject) -> list[str]:
     """Index function: the uid of the controller, or the orphans of the namespace."""
-    return [controller_uid(obj) or orphan_index_value(obj.namespace)]
+    return [obj.controller_uid or orphan_index_value(obj.namespace)]
 
 
 def orphan_index_value(namespace: str) -> str:
@@ -59,7 +59,7 @@ def claim(owner: KubeObject, found: Iterable[KubeObject], selector: LabelSelecto
     adopted: list[KubeObject] = []
     released: list[KubeObject] = []
     for obj in found:
-        controller = controller_uid(obj)
+        controller = obj.controller_uid
         if controller not in ("", owner.uid):
             continue
         matches = selector.matches(obj.labels)

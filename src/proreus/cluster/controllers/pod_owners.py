@@ -15,7 +15,6 @@ from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import ApiError, NotFound
 from proreus.client.controller import Controller, Watch
 from proreus.client.informer import Notification
-from proreus.client.ownership import controller_of, controller_uid
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.ownership import is_namespace_terminating
 from proreus.cluster.controllers.reconciler import ObjectReconciler
@@ -51,7 +50,7 @@ class PodOwnerReconciler(ObjectReconciler):
 
     def keys_of_orphan(self, pod: KubeObject) -> list[str]:
         """A pod without a controller concerns every owner that selects it."""
-        if not pod.labels or controller_of(pod) is not None:
+        if not pod.labels or pod.controller_uid:
             return []
         return [
             owner.key
@@ -106,7 +105,7 @@ def may_become_claimable(notification: Notification) -> bool:
     old, new = notification.old, notification.new
     if old is None or new is None:
         return new is not None
-    return dict(old.labels) != dict(new.labels) or controller_uid(old) != controller_uid(new)
+    return old.labels != new.labels or old.controller_uid != new.controller_uid
 
 
 def selector_of(owner: KubeObject) -> LabelSelector:

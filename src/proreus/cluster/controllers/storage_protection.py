@@ -17,11 +17,14 @@ from proreus.cluster.pod_status import is_deleting, is_finished
 
 CLAIM_FINALIZER = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER = "kubernetes.io/pv-protection"
+_MARKS = (b'"persistentVolumeClaim"', b'"ephemeral"')
 
 
 def claims_of(pod: KubeObject) -> list[str]:
     """Keys of the claims that a pod mounts, ephemeral ones too."""
-    found = []
+    found: list[str] = []
+    if not any(mark in pod.raw for mark in _MARKS):
+        return found  # most pods, without decoding them
     for volume in pod.spec.volumes or ():
         if claim := volume.get("persistentVolumeClaim"):
             found.append(f"{pod.namespace}/{claim['claimName']}")

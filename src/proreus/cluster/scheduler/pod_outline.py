@@ -10,9 +10,9 @@ import msgspec
 
 from proreus.api.object import KubeObject
 from proreus.api.wire import json
+from proreus.cluster.pod_status import FINISHED
 
 DEFAULT_SCHEDULER = "default-scheduler"
-_FINISHED = ("Succeeded", "Failed")
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -48,7 +48,7 @@ class PodOutline:
         content = _decode(pod.raw)
         self._spec = content.spec
         self.is_deleting = bool(content.metadata.deletionTimestamp)
-        self.is_finished = content.status.phase in _FINISHED
+        self.is_finished = content.status.phase in FINISHED
         self.nominated_node = content.status.nominatedNodeName or ""
 
     def spec(self) -> _Spec:

@@ -12,7 +12,6 @@ from proreus.api.status import AlreadyExists, ApiError, NotFound
 from proreus.api.values.cron import CronError
 from proreus.api.values.timestamp import format_time
 from proreus.client.controller import Controller, Result
-from proreus.client.ownership import controller_uid
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.cron_job.decisions import (
     beyond_history,
@@ -103,7 +102,7 @@ class CronJobs(ObjectReconciler):
             created = await api.create(body)
         except AlreadyExists:
             existing = await api.get(body["metadata"]["name"])
-            return existing if controller_uid(existing) == cron_job.uid else None
+            return existing if existing.controller_uid == cron_job.uid else None
         except ApiError as refused:
             if not is_namespace_terminating(refused):
                 message = f"Error creating job: {refused.message}"

@@ -15,7 +15,6 @@ from proreus.client import conditions
 from proreus.client.conditions import Condition
 from proreus.client.controller import Controller, Result, Watch, owner_keys
 from proreus.client.informer import ChangeType, Notification
-from proreus.client.ownership import controller_of
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.deployment.replica_sets import (
     REVISION,
@@ -79,7 +78,7 @@ class Deployments(ObjectReconciler):
     # Which Deployments a change concerns.
 
     def keys_of_orphan(self, replica_set: KubeObject) -> list[str]:
-        if controller_of(replica_set) is not None or not replica_set.labels:
+        if replica_set.controller_uid or not replica_set.labels:
             return []
         return [
             deployment.key
@@ -88,11 +87,8 @@ class Deployments(ObjectReconciler):
         ]
 
     def keys_of_pod(self, pod: KubeObject) -> list[str]:
-        reference = controller_of(pod)
-        if reference is None:
-            return []
-        replica_set = self.replica_sets.indexer.get(f"{pod.namespace}/{reference['name']}")
-        if replica_set is None or replica_set.uid != reference["uid"]:
+        replica_set = self.replica_sets.indexer.get(f"{pod.namespace}/{pod.controller_name}")
+        if replica_set is None or replica_set.uid != pod.controller_uid:
             return []
         keys = self._owners_of_replica_sets(replica_set)
         found = [self.informer.indexer.get(key) for key in keys]

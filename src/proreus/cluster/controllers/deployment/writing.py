@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, ApiError, NotFound
 from proreus.client.informer import SharedInformer
-from proreus.client.ownership import controller_uid
 from proreus.client.resources.resource_client import ResourceClient
 from proreus.cluster.controllers.deployment.replica_sets import (
     annotations_for,
@@ -64,7 +63,7 @@ class ReplicaSetWriter:
     async def _take_existing(self, deployment: KubeObject, name: str) -> KubeObject:
         """Ours from an earlier try, or a collision to be counted."""
         found = await self._api(deployment).get(name)
-        if controller_uid(found) == deployment.uid and find_new(deployment, [found]) is not None:
+        if found.controller_uid == deployment.uid and find_new(deployment, [found]) is not None:
             return found
         status = dict(deployment.to_dict().get("status") or {})
         status["collisionCount"] = int(status.get("collisionCount") or 0) + 1

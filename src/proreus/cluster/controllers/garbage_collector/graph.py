@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
 from proreus.api.finalizers import FOREGROUND, ORPHAN
 from proreus.api.object import KubeObject
 from proreus.client.discovery.api_resource import ApiResource
@@ -50,29 +52,54 @@ class Node:
         return self.is_deleting and ORPHAN in self.finalizers
 
 
+class _Reference(msgspec.Struct, gc=False):
+    apiVersion: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    blockOwnerDeletion: bool | None = None
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    ownerReferences: list[_Reference] | None = None
+    deletionTimestamp: str | None = None
+    finalizers: list[str] | None = None
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+
+
+_decode = msgspec.json.Decoder(_Object).decode
+
+
 def node_of(resource: ApiResource, obj: KubeObject) -> Node:
-    metadata = obj.metadata
+    metadata = _decode(obj.raw).metadata
     return Node(
         resource,
         obj.namespace,
         obj.name,
         obj.uid,
-        tuple(owners_of(obj)),
+        tuple(_owners(metadata)),
         bool(metadata.deletionTimestamp),
         frozenset(metadata.finalizers or ()),
     )
 
 
 def owners_of(obj: KubeObject) -> list[OwnerReference]:
+    return _owners(_decode(obj.raw).metadata)
+
+
+def _owners(metadata: _Metadata) -> list[OwnerReference]:
     return [
         OwnerReference(
-            one.get("apiVersion") or "",
-            one.get("kind") or "",
-            one.get("name") or "",
-            one.get("uid") or "",
-            bool(one.get("blockOwnerDeletion")),
+            one.apiVersion or "",
+            one.kind or "",
+            one.name or "",
+            one.uid or "",
+            bool(one.blockOwnerDeletion),
         )
-        for one in obj.metadata.ownerReferences or ()
+        for one in metadata.ownerReferences or ()
     ]
 
 

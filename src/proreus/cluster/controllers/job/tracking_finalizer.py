@@ -88,7 +88,7 @@ class OrphanedPods:
 
     async def _is_adopted(self, pod: KubeObject) -> bool:
         """Whether an open Job is about to take a pod without a controller."""
-        if not pod.labels or controller_of(pod) is not None or is_deleting(pod):
+        if not pod.labels or pod.controller_uid or is_deleting(pod):
             return False
         known = self.jobs.lister.list(namespace=pod.namespace)
         if any(_takes(job, pod) for job in known):

@@ -15,7 +15,6 @@ from functools import partial
 from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
 from proreus.client.controller import Controller, Result
-from proreus.client.ownership import controller_uid
 from proreus.cluster.controllers.batches import Failure, concurrently, slow_start
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.ownership import (
@@ -115,7 +114,7 @@ class ReplicaSets(PodOwnerReconciler):
 
     def _related(self, replica_set: KubeObject) -> list[KubeObject]:
         """The active pods of all ReplicaSets with the same controller."""
-        owner = controller_uid(replica_set)
+        owner = replica_set.controller_uid
         indexer = self.informer.indexer
         siblings = indexer.by_index(CONTROLLER_INDEX, owner) if owner else [replica_set]
         return [

@@ -1,7 +1,7 @@
 """What of a pod matters to its ReplicaSet, read once per version of the pod.
 
-A ReplicaSet is reconciled whenever one of its pods changes, and then all of them count. Reading a
-pod's fields costs 20 µs and more when there are thousands; a summary from here costs 1 µs.
+A ReplicaSet is reconciled whenever one of its pods changes, and then all of them count. A summary
+is made of a pod's bytes without decoding the rest, and costs 1 µs once it is known.
 """
 
 from __future__ import annotations
@@ -9,9 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import msgspec
+
 from proreus.api.object import KubeObject
-from proreus.client.ownership import controller_uid
-from proreus.cluster.pod_status import is_deleting, is_finished, is_ready, ready_since
+from proreus.api.values.timestamp import parse_time
+from proreus.cluster.pod_status import FINISHED
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    deletionTimestamp: str | None = None
+
+
+class _Condition(msgspec.Struct, gc=False):
+    type: str = ""
+    status: str = ""
+    lastTransitionTime: str | None = None
+
+
+class _Status(msgspec.Struct, gc=False):
+    phase: str | None = None
+    conditions: list[_Condition] | None = None
+
+
+class _Pod(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_decode = msgspec.json.Decoder(_Pod).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +50,18 @@ class PodSummary:
 
     @classmethod
     def of(cls, pod: KubeObject) -> PodSummary:
+        content = _decode(pod.raw)
+        since = None
+        for condition in content.status.conditions or ():
+            if condition.type == "Ready" and condition.status == "True":
+                since = condition.lastTransitionTime or ""
         return cls(
             pod,
-            controller_uid(pod),
-            is_finished(pod),
-            is_deleting(pod),
-            is_ready(pod),
-            ready_since(pod),
+            pod.controller_uid,
+            content.status.phase in FINISHED,
+            bool(content.metadata.deletionTimestamp),
+            since is not None,
+            parse_time(since) if since else None,
         )
 
     @property
