@@ -82,7 +82,7 @@ async def plans_per_s(test: Callable[[World], Awaitable[None]]) -> float:
         for _ in range(ROUNDS):
             with CpuTimer() as timer:
                 for plan in chosen:
-                    run = await exploration.run(plan, learned.list_urls)
+                    run = await exploration.run(plan)
                     assert exploration.found(plan, run, learned) is None, str(plan)
             best = max(best, len(chosen) / timer.cpu_s)
     return best

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from proreus.testing.cluster import cluster_parts, running_cluster
+    from proreus.testing.delivery import Delivery, SentEvent
     from proreus.testing.faults import Fault
-    from proreus.testing.interception import BreakConnection, Delivery, SentEvent
+    from proreus.testing.interception import BreakConnection
     from proreus.testing.program import RunningProgram, running_program
     from proreus.testing.quiet import StillBusy, settle
     from proreus.testing.requests import RecordedRequest, Requests
@@ -24,13 +25,13 @@ _PLACES = {
     "BlockingServer": "threaded",
     "BreakConnection": "interception",
     "Checkpoint": "server",
-    "Delivery": "interception",
+    "Delivery": "delivery",
     "Fault": "faults",
     "RecordedRequest": "requests",
     "Requests": "requests",
     "RunningProgram": "program",
     "RunningServer": "server",
-    "SentEvent": "interception",
+    "SentEvent": "delivery",
     "SharedServer": "threaded",
     "StillBusy": "quiet",
     "TcpProxy": "tcp_proxy",

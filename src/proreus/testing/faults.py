@@ -12,21 +12,17 @@ struck ``times`` times, until it is stopped, or to the end of its ``with``.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from proreus.aio.clock import Clock
-from proreus.api.status import ApiError, Expired, InternalError, TooManyRequests
+from proreus.api.status import ApiError, Expired, InternalError, Invalid, TooManyRequests
+from proreus.api.wire.query import Query, first, parse_query
 from proreus.net.http1.messages import Answer, Pieces, Response
-from proreus.testing.interception import (
-    BreakConnection,
-    Delivery,
-    Interception,
-    Proceed,
-    SentEvent,
-    Stop,
-)
+from proreus.testing.delivery import Delivery, EventHook, SentEvent, WatchedSink
+from proreus.testing.interception import BreakConnection, Interception, Proceed, RequestHook, Stop
 from proreus.testing.requests import RecordedRequest, Which
 from proreus.testing.virtual_clock import seconds
 
@@ -174,9 +170,7 @@ class FaultVerbs:
     def expire_watches(self, resource: str = "*", **scope: Unpack[FaultScope]) -> int:
         """End watches with 410, and forget the past: who resumes from before must list again.
         Returns how many watches there were."""
-        revision = self.api.parts.caches.forget_past()
-        gone = Expired(f"too old resource version, {_INJECTED} (now {revision})")
-        return self._end_watches(resource, scope, gone)
+        return self._end_watches(resource, scope, self._forgotten())
 
     def end_watches(self, resource: str = "*", **scope: Unpack[FaultScope]) -> int:
         """End watches as a server does when their time is up. Returns how many there were."""
@@ -211,6 +205,31 @@ class FaultVerbs:
         fault.when_stopped(lambda: self.release_watches(frozen))
         return fault
 
+    def stale_reads(
+        self, resource: str = "*", *, as_of: int | None = None, **scope: Unpack[FaultScope]
+    ) -> Fault:
+        """The API server that answers is behind: lists that take any version, or one from before,
+        show the revision ``as_of`` (by default the present one), lists cannot be streamed, and
+        watches show nothing more. Stopped, it has caught up. A list without a version is current,
+        as everywhere."""
+        revision = self.api.parts.caches.revision if as_of is None else as_of
+        fault = Fault(Which("read", resource, **scope), None)
+
+        async def read(asked: RecordedRequest, proceed: Proceed) -> Answer:
+            if asked.verb in ("list", "watch") and fault.which.matches(asked):
+                query = parse_query(asked.query)
+                if asked.verb == "list" and _may_be_as_of(query, revision) and fault.strikes(asked):
+                    asked.as_of = revision
+                elif asked.verb == "watch" and first(query, "sendInitialEvents") == "true":
+                    # As servers answer that cannot stream lists; then clients list at version 0.
+                    raise Invalid(f"sendInitialEvents is forbidden for watch, {_INJECTED}")
+            return await proceed()
+
+        frozen = self.freeze_watch(resource, **scope)
+        fault.when_stopped(self.interception.intercept(read))
+        fault.when_stopped(frozen.stop)
+        return fault
+
     def release_watches(self, which: set[RecordedRequest] | None = None) -> None:
         """Send what watches hold back, those that are named or all."""
         for asked, sink in list(self.interception.sinks.items()):
@@ -220,6 +239,19 @@ class FaultVerbs:
     def heal(self) -> None:
         """Stop every fault."""
         self.interception.forget_hooks()
+
+    # Your own
+
+    def intercept(self, hook: RequestHook) -> Stop:
+        """Call ``hook(asked, proceed)`` for every request that was let in; it returns the answer,
+        by ``await proceed()`` or its own, or raises an error of ``api.status`` or
+        ``BreakConnection``. What is returned takes the hook away."""
+        return self.interception.intercept(hook)
+
+    def on_watch_event(self, hook: EventHook) -> Stop:
+        """Call ``hook(asked, event)`` for every event before it is sent; it says what becomes of
+        it (``delivery.Delivery``), or returns the line to send instead."""
+        return self.interception.on_watch_event(hook)
 
     # How it works
 
@@ -263,17 +295,35 @@ class FaultVerbs:
 
     def _end_watches(self, resource: str, scope: FaultScope, why: ApiError | None) -> int:
         which = Which("watch", resource, **scope)
-        sinks = {
-            id(sink): asked
-            for asked, sink in self.interception.sinks.items()
-            if which.matches(asked)
-        }
-        ended = 0
-        for subscriber in self.api.parts.caches.subscribers():
-            if id(subscriber.sink) in sinks:
-                subscriber.end(_INJECTED, why.status if why is not None else None)
-                ended += 1
-        return ended
+        sinks = self.interception.sinks.items()
+        return self._end_sinks({id(sink) for asked, sink in sinks if which.matches(asked)}, why)
+
+    def _end_sinks(self, identities: set[int], why: ApiError | None) -> int:
+        found = [one for one in self.api.parts.caches.subscribers() if id(one.sink) in identities]
+        for subscriber in found:
+            subscriber.end(_INJECTED, why.status if why is not None else None)
+        return len(found)
+
+    def _forgotten(self) -> ApiError:
+        """Some clients try to resume once more after a 410: they get it again."""
+        revision = self.api.parts.caches.forget_past()
+        return Expired(f"too old resource version, {_INJECTED} (now {revision})")
+
+    def _expire_soon(self, sink: WatchedSink) -> None:
+        """Not at once: who writes to it may be iterating over all watchers."""
+
+        def end() -> None:
+            sink.release()
+            self._end_sinks({id(sink)}, self._forgotten())
+
+        asyncio.get_running_loop().call_soon(end)
+
+
+def _may_be_as_of(query: Query, revision: int) -> bool:
+    """Whether a server that has not seen more may answer such a list."""
+    version = first(query, "resourceVersion")
+    is_exact = first(query, "resourceVersionMatch") == "Exact" or "continue" in query
+    return version.isdecimal() and int(version) <= revision and not is_exact
 
 
 def _first_half(body: bytes) -> Iterator[bytes]:

@@ -45,12 +45,20 @@ class RunningProgram:
         """At once: a crash."""
         self._signal(signal.SIGKILL)
 
+    def freeze(self) -> None:
+        """It stands still, as on a machine that swaps, until ``resume``."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
     async def wait(self) -> int:
         """Until it ends by itself; the caller sets the deadline."""
         return await self._process.wait()
 
     async def end(self) -> None:
         self._signal(signal.SIGTERM)
+        self.resume()  # a frozen one does not notice
         with suppress(TimeoutError):
             async with asyncio.timeout(_GRACE_S):
                 await self._process.wait()

@@ -50,6 +50,7 @@ class RecordedRequest:
     revision_before: int = 0
     revision_after: int = 0
     events_sent: int = 0  # of a watch
+    as_of: int = 0  # of a list: the revision that a fault lets it show; 0: what it asked for
     body: bytearray = field(default_factory=bytearray, repr=False)
     answer: bytes = field(default=b"", repr=False)
 
@@ -79,6 +80,8 @@ class RecordedRequest:
             outcome += f" {self.reason}"
         if self.verb == "watch":
             outcome += f", {self.events_sent} events"
+        if self.as_of:
+            outcome += f", as of version {self.as_of}"
         who = self.user_agent.partition(" ")[0] or "?"
         return f"{self.at_s:9.3f}s {who} ({self.user or '?'}) {self.method} {what} → {outcome}"
 

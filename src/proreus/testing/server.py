@@ -27,7 +27,7 @@ from proreus.server.insides import Insides
 from proreus.server.storage.memory import MemoryStorage, StoreCheckpoint
 from proreus.testing.clients import Clients
 from proreus.testing.faults import FaultVerbs
-from proreus.testing.interception import EventHook, Interception, RequestHook, Stop
+from proreus.testing.interception import Interception
 from proreus.testing.keeper import Keeper
 from proreus.testing.loop_rest import LoopRest
 from proreus.testing.manifests import Manifests, apply_manifests
@@ -56,6 +56,7 @@ class RunningServer(Clients, FaultVerbs):
         self._keeper = keeper
         self._clock = clock
         self._interception = interception
+        interception.expire = self._expire_soon
         super().__init__(keeper.api.token)
 
     @property
@@ -77,17 +78,6 @@ class RunningServer(Clients, FaultVerbs):
     def requests(self) -> Requests:
         """What it was asked: see ``requests``."""
         return self.interception.requests
-
-    def intercept(self, hook: RequestHook) -> Stop:
-        """Call ``hook(asked, proceed)`` for every request that was let in; it returns the answer,
-        by ``await proceed()`` or its own, or raises an error of ``api.status`` or
-        ``BreakConnection``. What is returned takes the hook away."""
-        return self.interception.intercept(hook)
-
-    def on_watch_event(self, hook: EventHook) -> Stop:
-        """Call ``hook(asked, event)`` for every event before it is sent; it says what becomes of
-        it (``interception.Delivery``), or returns the line to send instead."""
-        return self.interception.on_watch_event(hook)
 
     async def load(self, manifests: Manifests) -> int:
         """Apply the manifests of a folder, a file, or several, or objects; how many there were.

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -32,6 +37,7 @@ from proreus.testing.program import RunningProgram
 from proreus.testing.quiet import HORIZON, TIMEOUT_S
 from proreus.testing.requests import RecordedRequest, Requests
 from proreus.testing.server import RunningServer, running_server
+from proreus.testing.tcp_proxy import TcpProxy
 
 _Result = TypeVar("_Result")
 
@@ -79,8 +85,10 @@ class _OnThread(FaultVerbs):
         """The administrator's, of a server with TLS."""
         return self._server.kubeconfig
 
-    def config(self, token: str = "", *, user_agent: str = "") -> ClientConfig:
-        return self._server.config(token, user_agent=user_agent)
+    def config(
+        self, token: str = "", *, user_agent: str = "", through: TcpProxy | None = None
+    ) -> ClientConfig:
+        return self._server.config(token, user_agent=user_agent, through=through)
 
     def blocking_client(self, token: str = "", *, user_agent: str = "") -> BlockingClient:
         """The client without ``await``; close it by ``with``."""
@@ -188,9 +196,21 @@ class BlockingServer(_OnThread):
 class SharedServer(_OnThread):
     """For ``async`` tests, whichever loop they run on."""
 
-    def client(self, token: str = "", *, user_agent: str = "", **options: Any) -> Client:
+    def client(
+        self,
+        token: str = "",
+        *,
+        user_agent: str = "",
+        through: TcpProxy | None = None,
+        **options: Any,
+    ) -> Client:
         """A client on the test's own loop; close it by ``async with``."""
-        return Client(self.config(token, user_agent=user_agent), **options)
+        return Client(self.config(token, user_agent=user_agent, through=through), **options)
+
+    def proxy(self) -> AbstractAsyncContextManager[TcpProxy]:
+        """A proxy in front of it that breaks connections on demand, on the test's own loop:
+        ``async with``. Clients go through it by ``client(through=proxy)``."""
+        return TcpProxy("127.0.0.1", self.api.parts.http.port)
 
     @asynccontextmanager
     async def client_as(

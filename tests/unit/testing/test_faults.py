@@ -19,7 +19,9 @@ from proreus.client import (
 )
 from proreus.client.rest.retry import RetryPolicy
 from proreus.net.client.transport_error import TransportError
-from proreus.testing.interception import BreakConnection, Delivery, SentEvent
+from proreus.net.http1.messages import Answer
+from proreus.testing.delivery import Delivery, SentEvent
+from proreus.testing.interception import BreakConnection, Proceed
 from proreus.testing.requests import RecordedRequest
 from proreus.testing.server import RunningServer, running_server
 from proreus.testing.virtual_clock import VirtualClock
@@ -244,6 +246,81 @@ async def test_events_can_be_repeated_put_off_and_replaced(
     stop()
 
     assert seen == ["twice", "twice", "next", "later", "changed", "last"]
+
+
+@pytest.mark.parametrize("verdict", [Delivery.EXPIRE, Delivery.EXPIRE_AFTER])
+async def test_a_hook_can_let_a_watch_expire_before_or_after_an_event(
+    server: RunningServer, client: Client, verdict: Delivery
+) -> None:
+    maps = client.core_v1.configmaps("default")
+    listed = await maps.list()
+
+    def decide(asked: RecordedRequest, event: SentEvent) -> Delivery:
+        return {"held": Delivery.HOLD, "last": verdict}.get(event.name, Delivery.PASS)
+
+    server.on_watch_event(decide)
+    seen: list[str] = []
+    names = ("first", "held", "last") if verdict is Delivery.EXPIRE else ("first", "last")
+    async with maps.watch(resource_version=listed.resource_version) as events:
+        for name in (*names, "never"):
+            await maps.create(_map(name))
+        with pytest.raises(Expired):
+            async for event in events:
+                seen.append(event.object.name)
+
+    assert seen == (["first"] if verdict is Delivery.EXPIRE else ["first", "last"])
+
+
+async def test_stale_reads_show_the_past_to_who_takes_any_version(
+    server: RunningServer, client: Client
+) -> None:
+    maps = client.core_v1.configmaps("default")
+    await maps.create(_map("old"))
+    stale = server.stale_reads("configmaps", user_agent="tester")
+    await maps.create(_map("new"))
+
+    past = await maps.list(resource_version="0")
+    present = await maps.list()
+    async with server.client(user_agent="other") as other:
+        others = await other.core_v1.configmaps("default").list(resource_version="0")
+
+    assert [one.name for one in past] == ["old"]
+    assert [one.name for one in present] == [one.name for one in others] == ["new", "old"]
+    assert [asked.as_of for asked in stale.struck] == [int(past.resource_version)]
+
+
+async def test_an_informer_on_a_stale_server_catches_up_when_the_server_does(
+    server: RunningServer, client: Client
+) -> None:
+    maps = client.core_v1.configmaps("default")
+    stale = server.stale_reads(user_agent="tester")
+    await maps.create(_map("new"))
+    async with SharedInformerFactory(client, clock=server.clock) as informers:
+        informer = informers.informer("configmaps", namespace="default")
+        informers.start()
+        await server.settle()
+        before = informer.lister.find("new", "default")
+        stale.stop()
+        await server.settle()
+
+        assert before is None
+        assert informer.lister.find("new", "default") is not None
+
+
+async def test_a_hook_knows_what_is_to_be_written_before_it_is(
+    server: RunningServer, client: Client
+) -> None:
+    sent: list[object] = []
+
+    async def look(asked: RecordedRequest, proceed: Proceed) -> Answer:
+        sent.append(asked.object)
+        return await proceed()
+
+    server.intercept(look)
+    made = await client.core_v1.configmaps("default").create(_map("a", k="v" * 200_000))
+
+    assert made["data"]["k"] == "v" * 200_000
+    assert [one["metadata"]["name"] for one in sent if isinstance(one, dict)] == ["a"]
 
 
 async def test_a_restarted_server_has_its_address_its_data_and_its_users(

@@ -7,6 +7,7 @@ task per event.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -87,6 +88,24 @@ class _TappedBody:
         piece = await self._body.readany()
         self._taken(piece)
         return piece
+
+
+class _ReadAhead:
+    """A body of which the beginning was read already."""
+
+    def __init__(self, pieces: list[bytes], rest: RequestBody) -> None:
+        self._pieces = pieces
+        self._rest = rest
+
+    @property
+    def has_arrived(self) -> bool:
+        return self._rest.has_arrived
+
+    def is_eof(self) -> bool:
+        return not self._pieces and self._rest.is_eof()
+
+    async def readany(self) -> bytes:
+        return self._pieces.pop(0) if self._pieces else await self._rest.readany()
 
 
 class Pieces(NamedTuple):
@@ -200,8 +219,7 @@ class Request:
             return b""
         if self.content_length > limit:
             raise BodyTooLarge
-        if "Expect" in self.headers and self.headers["Expect"].lower() == "100-continue":
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._ask_for_body()
         pieces: list[bytes] = []
         size = 0
         while piece := await body.readany():
@@ -212,6 +230,25 @@ class Request:
                 keep(len(piece))
             pieces.append(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def read_ahead(self, limit: int) -> None:
+        """Wait for the body, or for ``limit`` bytes of it; who reads it later gets all of it, or
+        what is wrong with it."""
+        body = self._body
+        if body is NO_BODY or self.content_length > limit:
+            return
+        self._ask_for_body()
+        pieces: list[bytes] = []
+        self._body = _ReadAhead(pieces, body)
+        with contextlib.suppress(BodyUnreadable):
+            while sum(map(len, pieces)) <= limit and (piece := await body.readany()):
+                pieces.append(piece)
+
+    def _ask_for_body(self) -> None:
+        """Of a client that waits to be asked."""
+        waits = "Expect" in self.headers and self.headers["Expect"].lower() == "100-continue"
+        if waits and not isinstance(self._body, _ReadAhead):
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def tap_body(self, taken: Callable[[bytes], object]) -> None:
         """``taken`` is called with each piece of the body that the handler reads."""

@@ -91,6 +91,11 @@ class Exchange:
         query = {key: values for key, values in self.query.items() if key != "sendInitialEvents"}
         self._query = {**query, "resourceVersion": [version]}
 
+    def read_at(self, version: str) -> None:
+        """A list is answered as of this resource version, whatever its query says."""
+        exactly = {"resourceVersion": [version], "resourceVersionMatch": ["Exact"]}
+        self._query = {**self.query, **exactly}
+
     def warn(self, text: str) -> None:
         if len(self.warnings) < _WARNINGS_MAX and text not in self.warnings:
             self.warnings.append(text)

@@ -36,7 +36,6 @@ from proreus.testing.explore.shrinking import shrunk
 from proreus.testing.explore.state import violations
 from proreus.testing.explore.stored_objects import StoredObjects
 from proreus.testing.explore.story import Finding
-from proreus.testing.explore.trace import Listed
 from proreus.testing.explore.virtual_loop import LoopClock, ServerClock
 from proreus.testing.explore.world import Test, World
 from proreus.testing.server import RunningServer, running_server
@@ -89,21 +88,20 @@ class Exploration:
     async def learn(self) -> Learned:
         first = await self.run(Plan(()))
         check_undisturbed(first)
-        urls = frozenset(one.url for one in first.trace.entries if isinstance(one, Listed))
-        second = await self.run(Plan(()), urls)
+        second = await self.run(Plan(()))
         check_undisturbed(second)
         programs = dict.fromkeys(one.who for one in second.trace.entries if hasattr(one, "who"))
         plans = [plan for who in programs for plan in plans_for(second.trace, who)]
-        return Learned(tuple(plans), second, chance_in(first.end, second.end), urls)
+        return Learned(tuple(plans), second, chance_in(first.end, second.end))
 
-    async def run(self, plan: Plan, list_urls: frozenset[str] = frozenset()) -> PlanRun:
+    async def run(self, plan: Plan) -> PlanRun:
         await self._rewinding.rewind()
         history = RunHistory(self._server.api.parts.storage, self._reader)
         strangers = asyncio.all_tasks()
         failure: BaseException | None = None
         random.seed(self._settings.seed)
         async with background(history.run()):
-            world = World(self._server, history, self._clock, plan, self._settings, list_urls)
+            world = World(self._server, history, self._clock, plan, self._settings)
             try:
                 await world.begin()
                 await self._test(world)
@@ -138,7 +136,7 @@ class Exploration:
             report.findings.append(found)
 
     async def _finding(self, plan: Plan, learned: Learned) -> Finding | None:
-        return self.found(plan, await self.run(plan, learned.list_urls), learned)
+        return self.found(plan, await self.run(plan), learned)
 
 
 @asynccontextmanager

@@ -25,15 +25,18 @@ class RunHistory:
         self._changes: list[Change] = []
         self._is_open = asyncio.Event()
         self.count = 0
+        self.revision = 0  # of the last write
 
     async def run(self) -> None:
         page = await self._storage.list(_ROOT)
         self._beginning = {item.key: item for item in page.items}
+        self.revision = page.revision
         async with self._storage.watch(_ROOT, after=page.revision) as batches:
             self._is_open.set()
             async for batch in batches:
                 for change in batch.changes:
                     self._changes.append(change)
+                    self.revision = change.revision
                     self.count += not self._is_aside(change.key)
 
     async def wait_open(self) -> None:

@@ -39,7 +39,6 @@ class Learned:
     plans: tuple[Plan, ...]
     expected: PlanRun
     chance: Chance
-    list_urls: frozenset[str]
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from proreus.api.status import ApiError, InternalError, Invalid
 from proreus.api.wire import json
 from proreus.net.client.http_client import Headers, HttpResponse
 from proreus.net.client.transport import AnswerStream, RequestHeaders, Transport
-from proreus.net.client.transport_error import ConnectionLost, ProtocolError
+from proreus.net.client.transport_error import ConnectionLost
 from proreus.net.client.websocket import ClientWebSocket
 from proreus.testing.explore.faults import Crash, Fail, LeaderChange, Stale, WriteFailure
 from proreus.testing.explore.normal import TOUCHED
@@ -24,7 +24,6 @@ from proreus.testing.explore.points import AskedFor, WritePoint, asked
 from proreus.testing.explore.seam import Incarnation, Seam
 from proreus.testing.explore.trace import Listed, Wrote
 
-_NO_WRITES = frozenset({"authorization.k8s.io", "authentication.k8s.io"})  # questions in a POST
 _JSON = (("Content-Type", "application/json"),)
 
 
@@ -41,10 +40,8 @@ class PerturbedTransport:
     ) -> HttpResponse:
         await self._incarnation.wait_running()
         what = asked(url)
-        if what is None or method in ("GET", "HEAD"):
+        if what is None or not what.is_write(method):
             return await self._read(what, method, url, headers, body)
-        if what.path.group in _NO_WRITES or "dryRun" in what.query:
-            return await self._inner.request(method, url, headers, body)
         return await self._write(what, method, url, headers, body)
 
     async def _read(
@@ -55,25 +52,22 @@ class PerturbedTransport:
         headers: RequestHeaders,
         body: bytes | None,
     ) -> HttpResponse:
-        stale = self._stale_list(what) if what is not None and what.is_list else None
-        if stale is not None:
-            answer = HttpResponse(200, Headers(_JSON), stale)
-        else:
-            answer = await self._inner.request(method, url, headers, body)
-        if what is not None and what.is_list:
+        stale = self._stale_url(what, url) if what is not None else ""
+        answer = await self._inner.request(method, stale or url, headers, body)
+        if method == "GET" and what is not None and what.is_list:
             seam = self._seam
             at_s = seam.clock.monotonic()
-            seam.trace.add(
-                Listed(at_s, seam.who, what.resource, list_url(what), is_stale=stale is not None)
-            )
+            seam.trace.add(Listed(at_s, seam.who, what.resource, is_stale=bool(stale)))
         await self._incarnation.wait_running()
         return answer
 
-    def _stale_list(self, what: AskedFor) -> bytes | None:
+    def _stale_url(self, what: AskedFor, url: str) -> str:
+        """Of the list that a server gives which is behind; empty: of no such."""
         view = self._incarnation.view
-        if view is None or view.thawed.is_open or what.query.get("resourceVersion") != "0":
-            return None
-        return view.lists.get(list_url(what))
+        if view is None or view.caught_up.is_open or not what.takes_any_version:
+            return ""
+        exactly = {"resourceVersion": view.revision, "resourceVersionMatch": "Exact"}
+        return f"{url.partition('?')[0]}?{urlencode({**what.query, **exactly})}"
 
     async def _write(
         self, what: AskedFor, method: str, url: str, headers: RequestHeaders, body: bytes | None
@@ -153,18 +147,18 @@ class PerturbedTransport:
             async with self._inner.stream(method, url, headers, body) as plain:
                 yield plain
             return
-        if view is not None and not view.thawed.is_open:
+        if view is not None and not view.caught_up.is_open:
             if what.streams_list:
                 # As servers answer that cannot stream lists; then clients list at version 0.
                 yield _Refusal(Invalid("sendInitialEvents is forbidden for watch"))
                 return
-            await view.thawed.wait_open()
+            await view.caught_up.wait_open()
         async with self._inner.stream(method, url, headers, body) as opened:
             if opened.status != 200:
                 yield opened
                 return
             self._seam.streams += 1
-            watch = PerturbedWatch(opened, what, list_url(what), self._seam, self._incarnation)
+            watch = PerturbedWatch(opened, what, self._seam, self._incarnation)
             try:
                 yield watch
             finally:
@@ -178,7 +172,7 @@ class PerturbedTransport:
         *,
         message_bytes_max: int,
     ) -> AbstractAsyncContextManager[ClientWebSocket]:
-        raise ProtocolError(url, "there are no WebSockets in an exploration")
+        return self._inner.websocket(url, headers, protocols, message_bytes_max=message_bytes_max)
 
     async def retire(self) -> None:
         await self._inner.retire()
@@ -204,9 +198,3 @@ class _Refusal:
     async def next_chunk(self) -> bytes:
         body, self._body = self._body, b""
         return body
-
-
-def list_url(what: AskedFor) -> str:
-    """The same for every list, or watch, of one selection."""
-    chosen = {k: v for k, v in what.query.items() if k in ("labelSelector", "fieldSelector")}
-    return f"{what.path}?{urlencode(chosen)}" if chosen else str(what.path)

@@ -40,11 +40,10 @@ class PerturbedWatch:
     """Implements ``transport.AnswerStream``."""
 
     def __init__(
-        self, inner: AnswerStream, what: AskedFor, url: str, seam: Seam, incarnation: Incarnation
+        self, inner: AnswerStream, what: AskedFor, seam: Seam, incarnation: Incarnation
     ) -> None:
         self._inner = inner
         self._what = what
-        self._url = url
         self._seam = seam
         self._incarnation = incarnation
         self._number = seam.streams
@@ -99,7 +98,8 @@ class PerturbedWatch:
 
     async def _replaced(self, fault: Hide) -> bool:
         """Until the newer event has come; False if it will not, for all that is known."""
-        released = self._seam.holding.setdefault(fault, Gate())
+        released = Gate()
+        self._seam.holding[fault] = released.open
         while not any(line.event == fault.newer for line in self._lines):
             if released.is_open or not await self._receive(released):
                 return False
@@ -148,7 +148,7 @@ class PerturbedWatch:
             self._is_initial = False
             seam = self._seam
             at_s = seam.clock.monotonic()
-            seam.trace.add(Listed(at_s, seam.who, self._what.resource, self._url))
+            seam.trace.add(Listed(at_s, seam.who, self._what.resource))
         if kind not in _OBJECT_EVENTS or self._is_initial:
             return _Line(data, None, version)
         event = self._seam.counted.event(kind, self._what.resource, metadata)

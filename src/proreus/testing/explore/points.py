@@ -14,6 +14,7 @@ from proreus.api.json_types import Json
 from proreus.api.wire import json
 from proreus.api.wire.path import ApiPath, split, unescape
 
+_QUESTIONS = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -64,9 +65,19 @@ class AskedFor:
     def is_watch(self) -> bool:
         return self.query.get("watch") in ("true", "1")
 
+    def is_write(self, method: str) -> bool:
+        """Reviews are questions in a POST; a dry run changes nothing."""
+        asks_only = self.path.group in _QUESTIONS or "dryRun" in self.query
+        return method in _VERBS and not asks_only
+
     @property
     def is_list(self) -> bool:
         return self.path.is_collection and not self.is_watch
+
+    @property
+    def takes_any_version(self) -> bool:
+        """A list that a server may answer which is behind."""
+        return self.is_list and self.query.get("resourceVersion") == "0"
 
     @property
     def streams_list(self) -> bool:

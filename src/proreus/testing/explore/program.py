@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from proreus.aio.gate import Gate
@@ -37,7 +37,7 @@ class ProgramUnderTest:
         plan: Plan,
         settings: Settings,
         history: RunHistory,
-        list_urls: frozenset[str],
+        views: Sequence[int],
     ) -> None:
         self.name = name
         self._run = run
@@ -45,9 +45,7 @@ class ProgramUnderTest:
         self._clock = clock
         self._settings = settings
         self._history = history
-        self._list_urls = list_urls
-        self._stale = [fault for fault in plan.faults if isinstance(fault, Stale)]
-        self._views: dict[int, dict[str, bytes]] = {}
+        self._views = views  # the revision of each quiet moment; the first is the beginning
         self._tasks: dict[Incarnation, asyncio.Task[None]] = {}
         self._dying: set[asyncio.Task[None]] = set()
         self._acting: set[asyncio.Task[None]] = set()
@@ -70,8 +68,6 @@ class ProgramUnderTest:
             return PerturbedTransport(make(route), self.seam, incarnation)
 
         config = replace(self._config, transport=transport)
-        if not self._views and any(fault.view == 0 for fault in self._stale):
-            await self.keep_view(0)
         async with Client(config, clock=self._clock) as client:
             await self._run(client)
 
@@ -116,11 +112,11 @@ class ProgramUnderTest:
         if stale is None:
             self.start()
             return
-        view = StaleView(self._views.get(stale.view, {}), Gate())
+        view = StaleView(self._views[stale.view], Gate())
         self.start(view)
         await self._clock.sleep(self._settings.quiet_s)
         self.seam.note("the API server has caught up")
-        view.thawed.open()
+        view.caught_up.open()
 
     async def _lead_elsewhere(self, incarnation: Incarnation) -> None:
         self.start()
@@ -142,15 +138,6 @@ class ProgramUnderTest:
         )
         self._acting.add(task)
         task.add_done_callback(self._acting.discard)
-
-    # Views
-
-    async def keep_view(self, quiet: int) -> None:
-        """Keep what lists would be answered now, if a fault wants it later."""
-        if all(fault.view != quiet for fault in self._stale):
-            return
-        async with Client(self._config, clock=self._clock) as client:
-            self._views[quiet] = {url: await client.get_raw(url) for url in self._list_urls}
 
     # The end
 

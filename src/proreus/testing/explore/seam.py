@@ -7,7 +7,7 @@ it is without effect. ``perturbed_transport`` and ``perturbed_watch`` ask it wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -31,11 +31,10 @@ from proreus.testing.explore.trace import Struck, Trace
 
 @dataclass(frozen=True, slots=True)
 class StaleView:
-    """What an API server that is behind answers lists at version 0 with, by URL, until it
-    ``thaws``."""
+    """The revision that an API server that is behind shows, until it has caught up."""
 
-    lists: Mapping[str, bytes]
-    thawed: Gate
+    revision: int
+    caught_up: Gate
 
 
 class Acts(Protocol):
@@ -79,7 +78,7 @@ class Seam:
         self._writes_left = settings.writes_max
         self.counted = Counted()
         self.pending: list[Fault] = list(plan.faults)
-        self.holding: dict[Hide, Gate] = {}
+        self.holding: dict[Hide, Callable[[], None]] = {}  # how to let go of what is hidden
         self.streams = 0
 
     @property
@@ -119,7 +118,7 @@ class Seam:
         (``awaited``); whether there were any."""
         ready = [fault for fault in self.holding if awaited or not fault.is_awaited]
         for fault in ready:
-            self.holding.pop(fault).open()
+            self.holding.pop(fault)()
         return bool(ready)
 
     def note(self, what: str) -> None:

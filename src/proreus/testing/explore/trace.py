@@ -47,7 +47,6 @@ class Listed:
     at_s: float
     who: str
     resource: str
-    url: str
     is_stale: bool = False
 
     def __str__(self) -> str:

@@ -42,7 +42,6 @@ class World:
         clock: LoopClock,
         plan: Plan,
         settings: Settings,
-        list_urls: frozenset[str],
     ) -> None:
         self.server = server
         self.clock = clock
@@ -51,8 +50,7 @@ class World:
         self._history = history
         self._plan = plan
         self._settings = settings
-        self._list_urls = list_urls
-        self._quiet = 0
+        self._views: list[int] = []
         self.programs: list[ProgramUnderTest] = []
         self._beside: list[asyncio.Task[None]] = []
 
@@ -69,7 +67,7 @@ class World:
         called anew for each start, with a client of its own."""
         started = ProgramUnderTest(
             name, program, self.config(), self.clock, self.trace, self._plan, self._settings,
-            self._history, self._list_urls,
+            self._history, self._views,
         )  # fmt: skip
         self.programs.append(started)
         started.start()
@@ -86,17 +84,17 @@ class World:
     async def settle(self) -> None:
         """Until nothing was written for ``quiet_s`` of virtual time. Raises NotSettled."""
         await self._until_quiet(hidden_too=False)
-        self._quiet += 1
-        self.trace.add(Settled(self.clock.monotonic(), self._quiet))
+        quiet = len(self._views)
+        self._views.append(self._history.revision)
+        self.trace.add(Settled(self.clock.monotonic(), quiet))
         for program in self.programs:
-            await program.keep_view(self._quiet)
-            if program.restart_stale(self._quiet):
+            if program.restart_stale(quiet):
                 await self._until_quiet(hidden_too=False)
 
     async def begin(self) -> None:
         """Called before the test."""
-        # Views of the beginning are kept when the programs start: nothing was written before.
         await self._history.wait_open()
+        self._views.append(self._history.revision)
 
     async def finish(self) -> None:
         """Called after the test: nothing is held back any more."""
