@@ -340,8 +340,11 @@ async def cluster_on(
     buffered_max: int = 100_000,
     cached: bool = True,
     remembered: int = 0,
+    recalls: bool = False,
 ) -> AsyncIterator[Cluster]:
-    caches = WatchCaches(storage, clock, buffered_max=buffered_max, remembered=remembered)
+    caches = WatchCaches(
+        storage, clock, buffered_max=buffered_max, remembered=remembered, recalls=recalls
+    )
     cache = caches.add(PREFIX, read_attributes, NODE, cached=cached)
     with contextlib.suppress(asyncio.CancelledError):
         async with background(caches.run()):

@@ -113,6 +113,7 @@ class Parts:
             remembered=_REMEMBERED,
             # What a server makes of itself on a new store is no history to be watched.
             begins_now=not self.has_past,
+            recalls=self.has_past,
             deliver=delivery(self.senders),
             turns=self.offload.turns,
         )

@@ -28,6 +28,7 @@ from proreus.server.watch_cache.lists import Lists
 from proreus.server.watch_cache.metrics import CacheReading
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
 from proreus.server.watch_cache.query import ListQuery, ListResult, WatchQuery
+from proreus.server.watch_cache.recall import Recall
 from proreus.server.watch_cache.state import CacheConfig, CacheState, SharedParts
 from proreus.server.watch_cache.subscriber import Subscriber
 from proreus.server.watch_cache.view import Sink, View
@@ -52,13 +53,14 @@ class WatchCache:
         self.kind = kind
         self._shared = shared
         self._reader = ObjectReader(kind.prefix, kind.read)
-        self._state = CacheState(kind, shared.clock)
+        self._state = CacheState(kind, shared.clock, recalls=shared.recalls)
         self._phases = WatcherPhases(self._state, shared)
         self._fan_out, self._catch_up = self._phases.fan_out, self._phases.catch_up
         self._lists = Lists(
             self._state, shared, FromStorage(shared.storage, self._reader, shared.turns)
         )
-        self._watches = Watches(self._state, shared, self._phases)
+        recall = Recall(self._state, shared, self._reader)
+        self._watches = Watches(self._state, shared, self._phases, recall)
         self._followers: tuple[Follower, ...] = ()
 
     @property
@@ -139,6 +141,10 @@ class WatchCache:
     def is_readable(self, found: CachedObject) -> bool:
         """Whether ``found`` is what was stored; if not, it says only which object it stands for."""
         return self._reader.is_readable(found)
+
+    def close_watchers(self, reason: str) -> None:
+        """Each is told how far it was, if it allows bookmarks."""
+        self._watches.close_all(reason)
 
     def begin_load(self, error: str = "") -> None:
         """Not ready from here on: every watcher is closed before a new list is visible."""

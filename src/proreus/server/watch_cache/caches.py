@@ -32,7 +32,7 @@ BUFFERED_MAX = 1024 * 1024
 
 
 class WatchCaches:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a server chooses once
         self,
         storage: Storage,
         clock: Clock,
@@ -41,12 +41,14 @@ class WatchCaches:
         buffered_max: int = BUFFERED_MAX,
         remembered: int = 0,
         begins_now: bool = False,
+        recalls: bool = False,
         deliver: Deliver = write_to_each,
         turns: Turns | None = None,
     ) -> None:
         """``buffered_max``: bytes a watcher's sink may hold before its reader counts as slow;
         ``remembered``: how many writes before a cache was added watchers can resume from;
         ``begins_now``: but none from before the start;
+        ``recalls``: those that know less are told what storage still has;
         ``deliver``: how many sinks at once are written to;
         ``turns``: when the next slice of a long filter may run."""
         self._freshness = Freshness(storage, clock)
@@ -61,6 +63,7 @@ class WatchCaches:
             buffered_max,
             deliver,
             turns or Turns(),
+            recalls,
         )
         self._routes = Routes()
         self._ingest = Ingest(
@@ -146,8 +149,8 @@ class WatchCaches:
 
     def close_watchers(self) -> None:
         """End every stream normally, for a server that shuts down."""
-        for subscriber in self.subscribers():
-            subscriber.end("shutting down")
+        for cache in self._routes:
+            cache.close_watchers("shutting down")
 
     def __repr__(self) -> str:
         return f"<WatchCaches of {len(self._routes)} resources: {self._ingest!r}>"

@@ -3,7 +3,8 @@
 Receives: Transition, in revision order, from ``cache``.
 Hands on: transitions after a revision, to ``catch_up`` and ``past``.
 Invariant: positions only grow; a reader behind the oldest kept one gets Overtaken, never a
-reused slot. Everything after ``complete_after`` is here.
+reused slot. Everything after ``complete_after`` is here. What came before the first change can be
+put in front (``recall``) until one was dropped.
 
 Capacity starts at 100, doubles while a full ring spans less than the window, halves when a quarter
 of it would have been enough (server.md §4.3). Cost: O(1) per change, O(log n) to find a revision.
@@ -50,7 +51,10 @@ class Overtaken(Exception):
 
 
 class History:
-    def __init__(self, list_revision: int, *, window_s: float = WINDOW_S) -> None:
+    def __init__(
+        self, list_revision: int, *, window_s: float = WINDOW_S, is_from_start: bool = False
+    ) -> None:
+        """``is_from_start``: nothing was dropped, and there may be more before it."""
         self._window_s = window_s
         self._capacity = CAPACITY_MIN
         self._ring: list[Transition] = []
@@ -58,6 +62,7 @@ class History:
         self._start = 0
         self._end = 0
         self._complete_after = list_revision
+        self.is_from_start = is_from_start
 
     @property
     def end(self) -> int:
@@ -116,8 +121,19 @@ class History:
     def newest_first(self) -> Iterator[Transition]:
         return (self._at(position) for position in range(self._end - 1, self._start - 1, -1))
 
+    def extend_back(self, transitions: list[Transition], after: int) -> None:
+        """Put in front everything that happened after ``after`` and until ``complete_after``."""
+        assert self.is_from_start, "a change in between was dropped"
+        kept = [*transitions, *self.read(self._start, len(self))]
+        while self._capacity < len(kept):
+            self._capacity *= 2
+        self._start -= len(transitions)
+        self._ring, self._laid_from = kept, self._start
+        self._complete_after = after
+
     def forget(self, revision: int) -> None:
         """Keep nothing: a watch can start from ``revision``, the present one, at the earliest."""
+        self.is_from_start = False
         self._start = self._end
         self._complete_after = revision
 
@@ -135,6 +151,7 @@ class History:
     def _drop_oldest(self) -> None:
         dropped = self._at(self._start)
         self._start += 1
+        self.is_from_start = False
         # A transaction of several keys has one revision: half of it kept is nothing kept.
         self._complete_after = max(dropped.revision, self._at(self._start).revision - 1)
 

@@ -53,6 +53,7 @@ class SharedParts:
     buffered_max: int
     deliver: Deliver
     turns: Turns
+    recalls: bool  # what happened before a cache began is read from storage if it is asked for
 
 
 class InitialObjects(list[CachedObject]):
@@ -64,8 +65,9 @@ class InitialObjects(list[CachedObject]):
 class CacheState:
     """The present, the recent past, and whether both can be trusted. Changed by ``cache`` only."""
 
-    def __init__(self, kind: CacheConfig, clock: Clock) -> None:
+    def __init__(self, kind: CacheConfig, clock: Clock, *, recalls: bool = False) -> None:
         self.kind = kind
+        self._recalls = recalls
         self.readiness = Readiness(clock)
         self.counts = Counts(kind.resource)
         self.snapshot = Snapshot((), kind.exact_index)
@@ -77,7 +79,7 @@ class CacheState:
     def replace(self, ordered: Sequence[CachedObject], revision: int) -> None:
         """A state that was listed at ``revision``; nothing before it is known."""
         self.snapshot = Snapshot(ordered, self.kind.exact_index)
-        self.history = self._new_history(revision)
+        self.history = self._new_history(revision, is_from_start=self._recalls)
         self._initial.clear()
         self.written_after = min((obj.revision for obj in ordered), default=revision + 1) - 1
 
@@ -107,8 +109,9 @@ class CacheState:
         index = self.kind.exact_index
         return selection.fields.pinned(index) if index else None
 
-    def _new_history(self, revision: int) -> History:
-        return History(revision, window_s=WINDOW_S if self.kind.cached else _UNCACHED_WINDOW_S)
+    def _new_history(self, revision: int, *, is_from_start: bool = False) -> History:
+        window_s = WINDOW_S if self.kind.cached else _UNCACHED_WINDOW_S
+        return History(revision, window_s=window_s, is_from_start=is_from_start)
 
     def __repr__(self) -> str:
         return f"<CacheState of {self.kind.resource}: {self.snapshot!r}, {self.history!r}>"

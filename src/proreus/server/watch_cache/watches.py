@@ -12,6 +12,7 @@ from proreus.api.status import ApiError, Expired, InternalError, ResourceVersion
 from proreus.server.storage.interface import StorageError
 from proreus.server.watch_cache.phase import Ending, Parked, Phase, Replaying, Starting
 from proreus.server.watch_cache.query import AnyState, Latest, NotOlderThan, WatchQuery
+from proreus.server.watch_cache.recall import Recall
 from proreus.server.watch_cache.state import CacheState, SharedParts
 from proreus.server.watch_cache.subscriber import Subscriber
 from proreus.server.watch_cache.view import Sink, View
@@ -23,13 +24,16 @@ BOOKMARK_GRAIN_S = 1.0
 
 
 class Watches:
-    def __init__(self, state: CacheState, shared: SharedParts, phases: WatcherPhases) -> None:
+    def __init__(
+        self, state: CacheState, shared: SharedParts, phases: WatcherPhases, recall: Recall
+    ) -> None:
         self._state = state
         self._storage = shared.storage
         self._clock = shared.clock
         self._freshness = shared.freshness
         self._timers = shared.timers
         self._phases = phases
+        self._recall = recall
 
     async def start(self, query: WatchQuery, view: View, sink: Sink) -> Subscriber:
         self._state.readiness.check()
@@ -39,6 +43,8 @@ class Watches:
         floor = 0
         try:
             fresh_at = await self._wait_until_fresh(query)
+            if fresh_at and (query.after is not None or not query.send_initial):
+                await self._recall.reach(fresh_at)
         except ApiError as error:
             phase = Ending("not fresh enough", error.status)
         except StorageError as error:
@@ -119,10 +125,20 @@ class Watches:
                 due_s, lambda: self._bookmark(subscriber), grain_s=BOOKMARK_GRAIN_S
             )
 
-    def _bookmark(self, subscriber: Subscriber) -> None:
+    def close_all(self, reason: str) -> None:
+        """With a last bookmark: whoever resumes elsewhere then misses as little as can be."""
+        for subscriber in self._phases.subscribers:
+            if subscriber.bookmarks and self._state.kind.cached:
+                self._write_bookmark(subscriber)
+            subscriber.end(reason)
+
+    def _write_bookmark(self, subscriber: Subscriber) -> None:
         revision = self._freshness.revision
         if revision > subscriber.floor:
             self._phases.fan_out.write_bookmark(subscriber, revision)
+
+    def _bookmark(self, subscriber: Subscriber) -> None:
+        self._write_bookmark(subscriber)
         if not subscriber.is_closed:
             self._schedule_bookmark(subscriber)
 

@@ -45,6 +45,20 @@ async def test_the_last_one_comes_two_seconds_before_the_deadline(cluster: Clust
     assert len(watch.lines) == 2
 
 
+async def test_a_server_that_ends_says_how_far_its_watches_were(cluster: Cluster) -> None:
+    """Guarantee: resumable"""
+    marked = await cluster.watch(WatchQuery(state=AnyState(), bookmarks=True))
+    unmarked = await cluster.watch(WatchQuery(state=AnyState()))
+    revision = await put(cluster.storage, "/registry/other/", "a/x")
+    await cluster.reached(revision)
+
+    cluster.caches.close_watchers()
+
+    assert marked.lines == [f"BOOKMARK {revision}"]
+    assert unmarked.lines == []
+    assert marked.is_closed() and unmarked.is_closed()
+
+
 def test_a_slot_that_is_missed_gives_none() -> None:
     assert next_bookmark_s(10.0, None) == 70.0
     assert next_bookmark_s(10.0, 30.0) == 28.0
