@@ -25,10 +25,14 @@ WATCHING = "apiserver_longrunning_requests"
 async def test_an_ending_server_is_not_ready_ends_watches_and_refuses_new_work(
     server: ApiServer,
 ) -> None:
-    async with connected(server) as watching, connected(server) as kept:
+    async with AsyncExitStack() as opened:
+        watching, kept, writing, starting, probing, alive = [
+            await opened.enter_async_context(connected(server)) for _ in range(6)
+        ]
         await watching.send(watching.head("GET", f"{CONFIG_MAPS}?watch=1"))
         assert (await watching.answer_head())[0] == 200
-        assert (await kept.ask("GET", CONFIG_MAPS)).code == 200
+        for each in (kept, writing, starting, probing, alive):
+            assert (await each.ask("GET", CONFIG_MAPS)).code == 200
 
         server.begin_shutdown()
 
@@ -37,12 +41,15 @@ async def test_an_ending_server_is_not_ready_ends_watches_and_refuses_new_work(
         assert (refused.code, refused.reason) == (503, "ServiceUnavailable")
         assert refused.headers["retry-after"] == "1"
         assert refused.message == "apiserver is shutting down"
-        assert (await ask(server, "POST", CONFIG_MAPS, config_map("a"))).code == 503
-        assert (await ask(server, "GET", f"{CONFIG_MAPS}?watch=1")).code == 503
-        ready = await ask(server, "GET", "/readyz")
+        assert refused.headers["connection"] == "close"
+        assert (await writing.ask("POST", CONFIG_MAPS, config_map("a"))).code == 503
+        assert (await starting.ask("GET", f"{CONFIG_MAPS}?watch=1")).code == 503
+        ready = await probing.ask("GET", "/readyz")
         assert ready.code == 500
         assert b"[-]shutdown failed" in ready.body
-        assert (await ask(server, "GET", "/livez")).code == 200
+        assert (await alive.ask("GET", "/livez")).code == 200
+        with pytest.raises(ConnectionRefusedError):
+            await ask(server, "GET", "/readyz")
 
 
 async def test_a_server_ends_with_hundreds_of_watches_open() -> None:

@@ -100,9 +100,12 @@ class ApiServer:
             await self._running.aclose()
 
     def begin_shutdown(self) -> None:
-        """No new work; watches and streams end at once, so that clients leave (server.md §5.6)."""
+        """No new work; watches and streams end at once, so that clients leave (server.md §5.6).
+        First nobody can connect any more: whoever comes back would be sent away, and perhaps list
+        again, instead of finding another server."""
         self.parts.shutdown.has_begun = True
         if self._is_bound:
+            self.parts.http.begin_ending()
             self.parts.caches.close_watchers()
             self.parts.kubelets.end_streams()
             self.parts.aggregation.remotes.end_streams()

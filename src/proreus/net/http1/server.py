@@ -80,7 +80,7 @@ class HttpServer:
             async with background(self._drop_idle()):
                 yield self
         finally:
-            self.stop_listening()
+            self.begin_ending()
             await self._finish_requests()
             for connection in list(self.connections):
                 await connection.end()
@@ -121,7 +121,6 @@ class HttpServer:
 
     async def _finish_requests(self) -> None:
         """Counted in real time: a clock that stands still must not keep a server alive."""
-        self.is_ending = True
         if not any(connection.is_busy for connection in self.connections):
             return
         self._all_done = asyncio.Event()
@@ -137,6 +136,11 @@ class HttpServer:
     def request_done(self) -> None:
         if self._all_done is not None and not any(c.is_busy for c in self.connections):
             self._all_done.set()
+
+    def begin_ending(self) -> None:
+        """No new connections, and those that are open end with their next answer."""
+        self.is_ending = True
+        self.stop_listening()
 
     def stop_listening(self) -> None:
         if self._listener is not None:

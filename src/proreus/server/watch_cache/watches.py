@@ -126,19 +126,19 @@ class Watches:
             )
 
     def close_all(self, reason: str) -> None:
-        """With a last bookmark: whoever resumes elsewhere then misses as little as can be."""
+        """With a last bookmark: whoever resumes elsewhere then misses as little as can be, and a
+        client does not take a watch that just began for one that failed: it was not empty."""
+        revision = self._freshness.revision
         for subscriber in self._phases.subscribers:
-            if subscriber.bookmarks and self._state.kind.cached:
-                self._write_bookmark(subscriber)
+            is_behind = revision < subscriber.floor
+            if subscriber.bookmarks and self._state.kind.cached and not is_behind:
+                self._phases.fan_out.write_bookmark(subscriber, revision)
             subscriber.end(reason)
 
-    def _write_bookmark(self, subscriber: Subscriber) -> None:
+    def _bookmark(self, subscriber: Subscriber) -> None:
         revision = self._freshness.revision
         if revision > subscriber.floor:
             self._phases.fan_out.write_bookmark(subscriber, revision)
-
-    def _bookmark(self, subscriber: Subscriber) -> None:
-        self._write_bookmark(subscriber)
         if not subscriber.is_closed:
             self._schedule_bookmark(subscriber)
 

@@ -58,7 +58,7 @@ async def test_what_storage_has_compacted_is_too_old() -> None:
     assert "too old resource version" in watch.lines[0]
 
 
-async def test_who_missed_more_than_can_be_told_lists_again_and_the_others_do_not(
+async def test_a_watch_that_missed_too_many_changes_is_too_old_and_others_are_resumed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(recall, "CHANGES_MAX", 3)
