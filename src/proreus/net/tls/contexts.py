@@ -1,8 +1,9 @@
-"""TLS contexts: of our servers, and of clients that take any server's certificate."""
+"""TLS contexts: of our servers, and of clients that check a server's certificate or take any."""
 
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 
 from proreus.net.tls.key_pairs import PairFiles, UnusableFiles
 
@@ -43,4 +44,24 @@ def trusting_context(pair: PairFiles | None) -> ssl.SSLContext:
     context.verify_mode = ssl.CERT_NONE
     if pair is not None:
         context.load_cert_chain(pair.certificate, pair.key)
+    return context
+
+
+def checking_context(
+    authorities: Path | None, pair: PairFiles | None, protocol: str
+) -> ssl.SSLContext:
+    """Accept servers of these authorities (None: the system's), and present our own certificate if
+    there is one. ``protocol`` is what is spoken. Raises OSError, UnusableFiles."""
+    context = ssl.create_default_context(cafile=authorities)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if authorities is not None:
+        # An authority that is named is trusted, whoever signed it and however it was made.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if pair is not None:
+        try:
+            context.load_cert_chain(pair.certificate, pair.key, password="")
+        except ssl.SSLError as error:
+            raise UnusableFiles(pair) from error
+    context.set_alpn_protocols([protocol])
     return context

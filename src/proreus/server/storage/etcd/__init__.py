@@ -1,14 +1,14 @@
 """Storage in etcd v3: for more than one machine, or where an etcd runs already.
 
-The only folder that knows gRPC. It needs the extra ``etcd`` and says so.
+It needs the extra ``etcd`` and says so.
 """
 
 try:
     import google.protobuf  # noqa: F401
-    import grpc  # noqa: F401
+    import hpack  # noqa: F401
 except ImportError as missing:
     raise ImportError(
-        "storage in etcd needs grpcio and protobuf: pip install 'proreus[etcd]'"
+        "storage in etcd needs hpack and protobuf: pip install 'proreus[etcd]'"
     ) from missing
 
 from proreus.server.storage.etcd.config import EtcdConfig

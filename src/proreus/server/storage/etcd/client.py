@@ -11,38 +11,29 @@ from __future__ import annotations
 
 import asyncio
 import random
+import ssl
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
+from google.protobuf.message import DecodeError
 
-from proreus.aio.clock import Clock, SystemClock, deadline
+from proreus.aio.clock import Clock, SystemClock
+from proreus.net.grpc.channel import Channel, GrpcTarget
+from proreus.net.grpc.connection import MessageStream
+from proreus.net.grpc.failures import RpcFailed
+from proreus.net.grpc.header_blocks import Metadata
+from proreus.net.tls.contexts import checking_context
+from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.storage.etcd import messages
-from proreus.server.storage.etcd.config import EtcdConfig, address
+from proreus.server.storage.etcd.config import EtcdConfig, place
 from proreus.server.storage.etcd.errors import EndpointFailed, TokenExpired, translated, unavailable
 from proreus.server.storage.interface import AccessDenied, Unavailable
 
 _ROUND_PAUSE_S = 0.1
-_LEFTOVERS_S = 0.5
-
-Metadata = tuple[tuple[str, str], ...]
 # With it a member that lost its leader says so at once, before it does anything.
 _NO_TOKEN: Metadata = (("hasleader", "true"),)
-
-_OPTIONS = (
-    # etcd limits what it takes; what it sends is paged by us and must not fail on a limit here.
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-    # A peer that vanished without a word is found in 15 s; etcd forbids asking more often than 5 s.
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,36 +64,25 @@ _WATCH_PATH = "/etcdserverpb.Watch/Watch"
 class EtcdEndpoint:
     """One member: its channel and the calls made on it."""
 
-    def __init__(self, url: str, credentials: grpc.ChannelCredentials | None) -> None:
+    def __init__(self, url: str, tls: ssl.SSLContext | None, timeout_s: float) -> None:
         self.url = url
-        target = address(url)
-        self._channel = (
-            grpc.aio.secure_channel(target, credentials, options=_OPTIONS)
-            if credentials is not None
-            else grpc.aio.insecure_channel(target, options=_OPTIONS)
-        )
-        self._calls: dict[str, Any] = {}
+        # The peer's time is the machine's, whatever clock a test moves.
+        self._channel = Channel(GrpcTarget(*place(url), tls), SystemClock(), timeout_s)
 
-    async def call(self, method: Method, request: Any, timeout_s: float, metadata: Metadata) -> Any:
-        call = self._calls.get(method.path)
-        if call is None:
-            call = self._calls[method.path] = self._channel.unary_unary(
-                method.path,
-                request_serializer=_serialize,
-                response_deserializer=method.answer.FromString,
-            )
+    async def call(self, method: Method, request: Any, metadata: Metadata) -> Any:
         try:
-            return await call(request, timeout=timeout_s, metadata=metadata)
-        except grpc.aio.AioRpcError as failure:
+            answer = await self._channel.call(method.path, request.SerializeToString(), metadata)
+            return method.answer.FromString(answer)
+        except RpcFailed as failure:
             raise translated(failure) from failure
+        except DecodeError as wrong:
+            raise EndpointFailed(f"an answer that is none: {wrong}", is_unsent=False) from wrong
 
-    def watch_stream(self, metadata: Metadata) -> Any:
-        """A stream of watch requests and responses, not yet started."""
-        return self._channel.stream_stream(
-            _WATCH_PATH,
-            request_serializer=_serialize,
-            response_deserializer=messages.WatchResponse.FromString,
-        )(metadata=metadata)
+    def watch_stream(
+        self, request: Any, metadata: Metadata
+    ) -> AbstractAsyncContextManager[MessageStream]:
+        """A stream of watch requests and responses; the first request is ``request``."""
+        return self._channel.stream(_WATCH_PATH, request.SerializeToString(), metadata)
 
     async def close(self) -> None:
         await self._channel.close()
@@ -117,8 +97,8 @@ class EtcdClient:
     def __init__(self, config: EtcdConfig, clock: Clock) -> None:
         self.config = config
         self._clock = clock
-        credentials = _credentials(config)
-        self._endpoints = [EtcdEndpoint(url, credentials) for url in config.endpoints]
+        tls, timeout_s = _tls(config), config.attempt_timeout_s
+        self._endpoints = [EtcdEndpoint(url, tls, timeout_s) for url in config.endpoints]
         # Servers that share an etcd spread over its members.
         self._preferred = random.randrange(len(self._endpoints))
         self.metadata: Metadata = _NO_TOKEN
@@ -137,9 +117,6 @@ class EtcdClient:
             client._is_closed = True
             for endpoint in client._endpoints:
                 await endpoint.close()
-            with suppress(TimeoutError):
-                async with deadline(SystemClock(), _LEFTOVERS_S):
-                    await _leftovers_end()
 
     async def call(self, method: Method, request: Any) -> Any:
         """Raises a StorageError, or RevisionCompacted or RevisionInFuture where they can be."""
@@ -151,20 +128,16 @@ class EtcdClient:
             # An outdated token would make even the login fail.
             metadata = _NO_TOKEN if method is LOGIN else self.metadata
             try:
-                return await endpoint.call(method, request, self.config.attempt_timeout_s, metadata)
+                return await endpoint.call(method, request, metadata)
             except TokenExpired as expired:
                 if is_logged_in or not self.config.username:
                     raise AccessDenied(f"etcd refuses access: {expired}") from expired
                 await self.log_in(metadata)
                 is_logged_in = True
                 continue
-            except asyncio.CancelledError:
-                # A closed channel cancels its calls, which is not the caller being cancelled.
-                own = asyncio.current_task()
-                if not self.is_closed() or own is None or own.cancelling():
-                    raise
-                break
             except EndpointFailed as failed:
+                if self.is_closed():
+                    break
                 reasons[endpoint.url] = str(failed)
                 self.avoid(endpoint)
                 is_over = self._clock.monotonic() >= give_up_at
@@ -177,12 +150,11 @@ class EtcdClient:
     async def call_at(self, endpoint: EtcdEndpoint, method: Method, request: Any) -> Any:
         """One attempt at one endpoint. Raises EndpointFailed, StorageError."""
         metadata = self.metadata
-        timeout_s = self.config.attempt_timeout_s
         try:
-            return await endpoint.call(method, request, timeout_s, metadata)
+            return await endpoint.call(method, request, metadata)
         except TokenExpired:
             await self.log_in(metadata)
-            return await endpoint.call(method, request, timeout_s, self.metadata)
+            return await endpoint.call(method, request, self.metadata)
 
     def is_closed(self) -> bool:
         return self._is_closed
@@ -215,30 +187,10 @@ class EtcdClient:
         return f"<EtcdClient of {self._endpoints[self._preferred].url}{also}>"
 
 
-def _serialize(message: Any) -> bytes:
-    serialized: bytes = message.SerializeToString()
-    return serialized
-
-
-async def _leftovers_end() -> None:
-    """Wait for gRPC's own tasks: each ends a moment after its stream, and none may outlive us.
-
-    They look like those of another client in this loop, hence the short deadline.
-    """
-    leftovers = [
-        task
-        for task in asyncio.all_tasks()
-        if "_AioCall." in getattr(task.get_coro(), "__qualname__", "")
-    ]
-    if leftovers:
-        await asyncio.wait(leftovers)
-
-
-def _credentials(config: EtcdConfig) -> grpc.ChannelCredentials | None:
+def _tls(config: EtcdConfig) -> ssl.SSLContext | None:
     if not config.is_tls:
         return None
-    return grpc.ssl_channel_credentials(
-        root_certificates=config.ca_file.read_bytes() if config.ca_file else None,
-        private_key=config.key_file.read_bytes() if config.key_file else None,
-        certificate_chain=config.certificate_file.read_bytes() if config.certificate_file else None,
-    )
+    pair = None
+    if config.certificate_file is not None and config.key_file is not None:
+        pair = PairFiles(config.certificate_file, config.key_file)
+    return checking_context(config.ca_file, pair, "h2")

@@ -51,8 +51,7 @@ class EtcdConfig:
         return f"<EtcdConfig {','.join(self.endpoints)}{who}>"
 
 
-def address(endpoint: str) -> str:
-    """``http://[::1]:2379`` → ``[::1]:2379``; the port is etcd's own if none is given."""
+def place(endpoint: str) -> tuple[str, int]:
+    """``http://[::1]:2379`` → ``::1`` and 2379; the port is etcd's own if none is given."""
     parts = urlsplit(endpoint)
-    host = parts.hostname or ""
-    return f"[{host}]:{parts.port or 2379}" if ":" in host else f"{host}:{parts.port or 2379}"
+    return parts.hostname or "", parts.port or 2379

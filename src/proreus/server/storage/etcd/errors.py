@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import grpc
-
+from proreus.net.grpc.failures import Code, RpcFailed
 from proreus.server.storage.interface import (
     AccessDenied,
     StorageError,
@@ -41,9 +40,9 @@ class EndpointFailed(Exception):
         self.is_unsent = is_unsent
 
 
-def translated(failure: grpc.aio.AioRpcError) -> Exception:
+def translated(failure: RpcFailed) -> Exception:
     """The one meaning of an RPC's failure: an exception of this module, or a StorageError."""
-    code, words = failure.code(), failure.details() or ""
+    code, words = failure.code, failure.details
     if _COMPACTED in words:
         return RevisionCompacted(words)
     if _FUTURE in words:
@@ -52,19 +51,17 @@ def translated(failure: grpc.aio.AioRpcError) -> Exception:
         return TokenExpired(words)
     if refusal := _refusal(code, words):
         return refusal
-    # "failed to connect" comes before a request leaves; "no leader" before it is proposed.
-    is_unsent = code == grpc.StatusCode.UNAVAILABLE and (
-        "failed to connect" in words or _NO_LEADER in words
-    )
+    # "no leader" comes before a request is proposed.
+    is_unsent = failure.is_unsent or (code == Code.UNAVAILABLE and _NO_LEADER in words)
     return EndpointFailed(f"{code.name}: {words}", is_unsent=is_unsent)
 
 
-def _refusal(code: grpc.StatusCode, words: str) -> StorageError | None:
+def _refusal(code: Code, words: str) -> StorageError | None:
     if _NO_SPACE in words:
         return StorageFull(f"etcd has no space left: {words}")
     if _TOO_LARGE in words or "larger than max" in words:
         return ValueTooLarge(f"etcd refuses a value of this size: {words}")
-    if code in (grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED) or (
+    if code in (Code.PERMISSION_DENIED, Code.UNAUTHENTICATED) or (
         "authentication" in words or "user name is empty" in words
     ):
         return AccessDenied(f"etcd refuses access: {words}")

@@ -156,8 +156,9 @@ class EtcdStorage:
                 self._watches.discard(watch)
 
     async def request_progress(self) -> None:
-        for watch in [watch for watch in self._watches if watch.trusts_progress]:
-            await watch.request_progress()
+        for watch in self._watches:
+            if watch.trusts_progress:
+                watch.request_progress()
         if any(not watch.trusts_progress for watch in self._watches):
             await self._client.call(PUT, messages.PutRequest(key=self._marker))
 

@@ -11,14 +11,16 @@ cannot overtake others. To see the marker such a watch covers the whole root and
 
 from __future__ import annotations
 
-import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import grpc
+from google.protobuf.message import DecodeError
 
 from proreus.aio.clock import Clock, deadline
+from proreus.net.grpc.connection import MessageStream
+from proreus.net.grpc.failures import RpcFailed
 from proreus.server.storage import keyspace
 from proreus.server.storage.etcd import messages
 from proreus.server.storage.etcd.client import STATUS, EtcdClient, EtcdEndpoint
@@ -43,47 +45,59 @@ def marker(root: str) -> str:
 class EtcdWatch:
     """An open watch: an async iterator. Ends by Compacted or Unavailable."""
 
-    def __init__(self, stream: Any, prefix: str, after: int, *, trusts_progress: bool) -> None:
+    def __init__(
+        self, stream: MessageStream | None, prefix: str, after: int, *, trusts_progress: bool
+    ) -> None:
+        """Without a stream only ``take`` works."""
         self._stream = stream
         self._prefix = prefix
         self._after = after
         self.trusts_progress = trusts_progress
         self._events: list[Any] = []  # of fragments, until the last one is here
-        # gRPC ends a stream whose reader or writer is cancelled; ours may wait with a deadline.
-        self._reading: asyncio.Future[Any] | None = None
-        self._asking: asyncio.Future[None] | None = None
+        self._responses: deque[Any] = deque()  # read and not taken; bound: one read's
 
     def __aiter__(self) -> EtcdWatch:
         return self
 
     async def __anext__(self) -> ChangeBatch:
+        """Everything that is here, in one batch."""
         while True:
             # No deadline: a quiet watch is legal; keep-alive finds a dead connection.
             try:
-                response = await self.read()
+                await self.wait_response()
             except EndpointFailed as lost:
                 raise unavailable({"watch": str(lost)}) from lost
-            if (batch := self.take(response)) is not None:
-                return batch
+            batches: list[ChangeBatch] = []
+            while self._responses:
+                if self._responses[0].canceled and batches:
+                    break  # what came before it is handed on first
+                if (batch := self.take(self._responses.popleft())) is not None:
+                    batches.append(batch)
+            if len(batches) == 1:
+                return batches[0]
+            if batches:
+                changes = tuple(change for batch in batches for change in batch.changes)
+                return ChangeBatch(changes, batches[-1].revision)
 
-    async def read(self) -> Any:
-        """The next response. Raises EndpointFailed when the stream is over."""
-        if self._reading is None:
-            self._reading = asyncio.ensure_future(self._stream.read())
+    async def wait_response(self) -> None:
+        """Until there is one. Raises EndpointFailed when the stream is over."""
+        if self._responses:
+            return
+        assert self._stream is not None
         try:
-            response = await asyncio.shield(self._reading)
-        except grpc.aio.AioRpcError as failure:
+            messages_read = await self._stream.read()
+            self._responses += map(messages.WatchResponse.FromString, messages_read)
+        except RpcFailed as failure:
             raise _ended(translated(failure)) from failure
-        except asyncio.CancelledError:
-            if not self._reading.cancelled():
-                raise  # the caller was
-            raise EndpointFailed("the connection was closed", is_unsent=False) from None
-        finally:
-            if self._reading.done():
-                self._reading = None
-        if response is grpc.aio.EOF:
+        except DecodeError as wrong:
+            raise EndpointFailed(f"a response that is none: {wrong}", is_unsent=False) from wrong
+        if not messages_read:
             raise EndpointFailed("the stream was closed", is_unsent=False)
-        return response
+
+    async def wait_created(self) -> None:
+        """Until etcd says that the watch has begun. Raises EndpointFailed, Compacted, …"""
+        await self.wait_response()
+        self.take(self._responses.popleft())
 
     def take(self, response: Any) -> ChangeBatch | None:
         """What a response adds up to; None: nothing to say yet."""
@@ -101,29 +115,10 @@ class EtcdWatch:
         self._after = response.header.revision
         return ChangeBatch((), self._after)
 
-    async def request_progress(self) -> None:
-        """Ask; the answer comes as a batch. A request that is on its way serves all who ask."""
-        while self._asking is not None:  # sent before this call, its answer may be too early
-            await asyncio.wait([self._asking])
-        self._asking = asyncio.ensure_future(self._ask())
-        await asyncio.shield(self._asking)
-
-    async def _ask(self) -> None:
-        request = messages.WatchRequest()
-        request.progress_request.SetInParent()
-        try:
-            await self._stream.write(request)
-        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            return  # the stream is over, which its reader learns
-        finally:
-            self._asking = None
-
-    async def close(self) -> None:
-        self._stream.cancel()
-        left = [task for task in (self._reading, self._asking) if task is not None]
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, self._stream.code(), return_exceptions=True)
+    def request_progress(self) -> None:
+        """Ask; the answer comes as a batch."""
+        assert self._stream is not None
+        self._stream.send(_PROGRESS_REQUEST)
 
     def _batch(self, events: list[Any]) -> ChangeBatch | None:
         changes: list[Change] = []
@@ -174,21 +169,23 @@ async def open_watch(
             reasons[endpoint.url] = str(failed)
             client.avoid(endpoint)
             continue
-        stream = endpoint.watch_stream(client.metadata)
-        watch = EtcdWatch(stream, prefix, after, trusts_progress=trusts)
+        creation = _creation(prefix if trusts else client.config.root, after)
         try:
-            try:
+            async with AsyncExitStack() as opened:
                 async with deadline(clock, client.config.attempt_timeout_s):
-                    await _create(stream, prefix if trusts else client.config.root, after)
-                    watch.take(await watch.read())
-            except (EndpointFailed, TimeoutError) as failed:
-                reasons[endpoint.url] = str(failed) or "no answer in time"
-                client.avoid(endpoint)
-                continue
+                    stream = await opened.enter_async_context(
+                        endpoint.watch_stream(creation, client.metadata)
+                    )
+                    watch = EtcdWatch(stream, prefix, after, trusts_progress=trusts)
+                    await watch.wait_created()
+                left = opened.pop_all()
+        except (EndpointFailed, RpcFailed, TimeoutError) as failed:
+            reasons[endpoint.url] = str(failed) or "no answer in time"
+            client.avoid(endpoint)
+            continue
+        async with left:
             yield watch
-            return
-        finally:
-            await watch.close()
+        return
     raise unavailable(reasons)
 
 
@@ -199,17 +196,24 @@ async def _trusts_progress(client: EtcdClient, endpoint: EtcdEndpoint) -> bool:
     return is_progress_safe(status.version) if configured is None else configured
 
 
-async def _create(stream: Any, prefix: str, after: int) -> None:
+def _creation(prefix: str, after: int) -> Any:
     request = messages.WatchRequest()
     creation = request.create_request
     creation.key = prefix.encode()
     creation.range_end = keyspace.end_of(prefix).encode()
     creation.start_revision = after + 1
     creation.prev_kv = creation.fragment = creation.progress_notify = True
-    try:
-        await stream.write(request)
-    except grpc.aio.AioRpcError as failure:
-        raise _ended(translated(failure)) from failure
+    return request
+
+
+def _progress_request() -> bytes:
+    request = messages.WatchRequest()
+    request.progress_request.SetInParent()
+    serialized: bytes = request.SerializeToString()
+    return serialized
+
+
+_PROGRESS_REQUEST = _progress_request()
 
 
 def _ended(failure: Exception) -> Exception:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from proreus.server.storage.etcd import EtcdConfig, messages
-from proreus.server.storage.etcd.config import address
+from proreus.server.storage.etcd.config import place
 from proreus.server.storage.etcd.leases import EtcdLeases
 from proreus.server.storage.etcd.version import is_progress_safe
 from proreus.server.storage.interface import InvalidKey
@@ -55,8 +55,8 @@ def test_progress_answers_are_trusted_by_version(version: str, expected: bool) -
 def test_endpoints_are_urls() -> None:
     config = EtcdConfig(("http://a:2379", "http://[::1]:2380"))
 
-    assert [address(url) for url in config.endpoints] == ["a:2379", "[::1]:2380"]
-    assert address("https://etcd.example.com") == "etcd.example.com:2379"
+    assert [place(url) for url in config.endpoints] == [("a", 2379), ("::1", 2380)]
+    assert place("https://etcd.example.com") == ("etcd.example.com", 2379)
     assert repr(config) == "<EtcdConfig http://a:2379,http://[::1]:2380>"
 
 
@@ -120,10 +120,10 @@ async def test_a_lease_holds_a_thousand_keys() -> None:
     assert [numbers.count(number) for number in (1, 2, 3)] == [1_000, 1_000, 1]
 
 
-def test_without_grpc_everything_else_works_and_etcd_says_what_it_needs() -> None:
+def test_without_hpack_everything_else_works_and_etcd_says_what_it_needs() -> None:
     script = (
         "import sys\n"
-        "sys.modules['grpc'] = None\n"
+        "sys.modules['hpack'] = None\n"
         "import proreus.server.storage.sqlite, proreus.server.storage.resource_stores\n"
         "try:\n"
         "    import proreus.server.storage.etcd\n"

@@ -1,0 +1,88 @@
+"""What a peer allows us to send: its windows, and the streams that wait for them, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from proreus.net.grpc import frames
+from proreus.net.grpc.failures import ProtocolViolation
+
+
+class Sending(Protocol):
+    """A stream as it sends: ``unsent`` bytes, behind which it may end."""
+
+    number: int
+    unsent: bytes
+    ends: bool
+    window: int
+
+
+class PeerWindows:
+    """``output`` gets the frames."""
+
+    def __init__(self, output: list[bytes]) -> None:
+        self._output = output
+        self._window = self._initial = frames.WINDOW_DEFAULT
+        self._frame_bytes = frames.FRAME_BYTES_MAX
+        self._blocked: dict[int, Sending] = {}  # by number: the first one has waited longest
+
+    def begin(self, stream: Sending) -> None:
+        stream.window = self._initial
+        self.send(stream)
+
+    def send(self, stream: Sending) -> None:
+        """As much as the windows allow; the rest is sent when they grow."""
+        unsent, size = stream.unsent, len(stream.unsent)
+        room = min(size, self._window, stream.window)
+        at = 0
+        while at < room:
+            ends_at = min(room, at + self._frame_bytes)
+            flags = frames.END_STREAM if stream.ends and ends_at == size else 0
+            head = frames.head(ends_at - at, frames.DATA, flags, stream.number)
+            self._output += (head, unsent[at:ends_at])
+            at = ends_at
+        self._window -= at
+        stream.window -= at
+        stream.unsent = unsent[at:]
+        if at < size:
+            self._blocked[stream.number] = stream
+        else:
+            self._blocked.pop(stream.number, None)
+
+    def forget(self, stream: Sending) -> None:
+        self._blocked.pop(stream.number, None)
+
+    def grow(self, more: int) -> None:
+        """The window of all streams together."""
+        self._window = _sum(self._window, more)
+        for stream in [*self._blocked.values()]:
+            if self._window <= 0:
+                break
+            self.send(stream)
+
+    def grow_one(self, stream: Sending, more: int) -> None:
+        stream.window = _sum(stream.window, more)
+        if stream.number in self._blocked:
+            self.send(stream)
+
+    def change_initial(self, size: int, streams: Iterable[Sending]) -> None:
+        """It counts for streams that are open, too, and may leave them with less than nothing."""
+        if size > frames.WINDOW_MAX:
+            raise ProtocolViolation("a window that is too large")
+        for stream in streams:
+            stream.window += size - self._initial
+        self._initial = size
+        for stream in [*self._blocked.values()]:
+            self.send(stream)
+
+    def change_frame_size(self, size: int) -> None:
+        if not frames.FRAME_BYTES_MAX <= size < 2**24:
+            raise ProtocolViolation("a frame size outside of its bounds")
+        self._frame_bytes = size
+
+
+def _sum(window: int, more: int) -> int:
+    if not more or window + more > frames.WINDOW_MAX:
+        raise ProtocolViolation("a window update outside of its bounds")
+    return window + more

@@ -1,0 +1,359 @@
+"""The client's side of one HTTP/2 connection, without a socket: bytes in, messages and bytes out.
+
+``output`` is what its owner writes. Receivers are called while bytes are read: they keep what they
+get and return. Invariant: ``ended`` is called once for every stream, unless it was cancelled.
+
+Flow control: peers may send 8 MiB on a stream and 16 MiB on all of them before we answer. A stream
+whose receiver keeps messages that nobody takes is granted no more from 4 MiB of them on; others
+are not held up by it. What we send waits, in order, for the windows of the peer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+from proreus.net.grpc import frames
+from proreus.net.grpc.failures import Code, ProtocolViolation, RpcFailed, code_of
+from proreus.net.grpc.frames import END_STREAM, HEAD_BYTES
+from proreus.net.grpc.header_blocks import AnswerHead, AnswerHeads
+from proreus.net.grpc.messages import Assembly, prefixed
+from proreus.net.grpc.peer_windows import PeerWindows
+
+STREAM_WINDOW = 8 * 1024 * 1024
+CONNECTION_WINDOW = 16 * 1024 * 1024
+BACKLOG_MAX = 4 * 1024 * 1024
+_BLOCK_BYTES_MAX = 64 * 1024
+_UNLIMITED = 2**31
+
+_SETTINGS = {
+    frames.HEADER_TABLE_SIZE: 0,  # see header_blocks
+    frames.ENABLE_PUSH: 0,
+    frames.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
+    frames.MAX_HEADER_LIST_SIZE: _BLOCK_BYTES_MAX,
+}
+
+
+class Receiver(Protocol):
+    """Who made a call."""
+
+    backlog: int  # bytes it got and has not handed on
+
+    def received(self, message: bytes) -> None: ...
+
+    def ended(self, failure: RpcFailed | None) -> None: ...
+
+
+class Stream:
+    """One call. ``number`` 0: the peer does not allow it yet. ``ends``: nothing is sent on it
+    behind ``unsent``."""
+
+    __slots__ = ("assembly", "block", "ends", "number", "receiver", "unacked", "unsent", "window")
+
+    def __init__(self, block: bytes, receiver: Receiver, message: bytes, *, ends: bool) -> None:
+        self.number = 0
+        self.block = block
+        self.receiver = receiver
+        self.unsent = prefixed(message)
+        self.ends = ends
+        self.window = 0
+        self.assembly = Assembly()
+        self.unacked = 0
+
+
+class Http2Session:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self.output: list[bytes] = [
+            frames.PREFACE,
+            frames.settings(_SETTINGS),
+            frames.window_update(0, CONNECTION_WINDOW - frames.WINDOW_DEFAULT),
+        ]
+        self.is_ready = False  # the peer has said its settings
+        self.ending = ""  # why no stream begins any more
+        self._streams: dict[int, Stream] = {}
+        self._waiting: deque[Stream] = deque()  # until the peer allows another one
+        self._streams_max = _UNLIMITED
+        self._next = 1
+        self._windows = PeerWindows(self.output)
+        self._heads = AnswerHeads()
+        self._unacked = 0
+        self._rest = b""  # of a frame that is not whole
+        self._begun_block: tuple[int, int, bytes] | None = None  # number, flags, what there is
+
+    def __len__(self) -> int:
+        """Streams that are open or wait."""
+        return len(self._streams) + len(self._waiting)
+
+    def begin(self, block: bytes, receiver: Receiver, message: bytes, *, ends: bool) -> Stream:
+        """Open a stream with its first message; not after ``ending``."""
+        stream = Stream(block, receiver, message, ends=ends)
+        if len(self._streams) < self._streams_max:
+            self._start(stream)
+        else:
+            self._waiting.append(stream)
+        return stream
+
+    def send(self, stream: Stream, message: bytes) -> None:
+        """Another message."""
+        stream.unsent += prefixed(message)
+        if stream.number in self._streams:
+            self._windows.send(stream)
+
+    def cancel(self, stream: Stream) -> None:
+        """Its receiver hears no more of it."""
+        if not stream.number:
+            if stream in self._waiting:
+                self._waiting.remove(stream)
+        elif stream.number in self._streams:
+            self._close(stream)
+
+    def taken(self, stream: Stream) -> None:
+        """The receiver has handed on what it had."""
+        if stream.number in self._streams:
+            self._grant(stream)
+
+    def ping(self) -> None:
+        self.output.append(frames.frame(frames.PING, 0, 0, bytes(8)))
+
+    def lost(self, failure: RpcFailed) -> None:
+        """The connection is over, and all that is on it."""
+        self.ending = self.ending or failure.details
+        streams = [*self._streams.values()]
+        self._streams.clear()
+        for stream in streams:
+            stream.receiver.ended(failure.again())
+        self._refuse_waiting(failure)
+
+    def receive(self, data: bytes) -> None:
+        """Raises ProtocolViolation: then the connection is to be closed."""
+        if self._rest:
+            data = self._rest + data
+        at, end = 0, len(data)
+        unpack = frames.HEAD.unpack_from
+        while end - at >= HEAD_BYTES:
+            high, low, kind, flags, number = unpack(data, at)
+            ends_at = at + HEAD_BYTES + (high << 8 | low)
+            if ends_at - at - HEAD_BYTES > frames.FRAME_BYTES_MAX:
+                raise ProtocolViolation("a frame that is too large")
+            if ends_at > end:
+                break
+            self._take(kind, flags, number & frames.NUMBER_MAX, data[at + HEAD_BYTES : ends_at])
+            at = ends_at
+        self._rest = data[at:]
+
+    def _take(self, kind: int, flags: int, number: int, payload: bytes) -> None:
+        if self._begun_block is not None and kind != frames.CONTINUATION:
+            raise ProtocolViolation("a frame inside of a head")
+        if kind == frames.DATA:
+            self._data(flags, number, payload)
+        elif kind == frames.HEADERS:
+            self._headers(flags, number, payload)
+        elif kind == frames.WINDOW_UPDATE:
+            self._window_update(number, payload)
+        elif kind == frames.SETTINGS:
+            self._settings(flags, number, payload)
+        elif kind == frames.PING:
+            self._ping(flags, number, payload)
+        elif kind == frames.RST_STREAM:
+            self._reset(number, payload)
+        elif kind == frames.GOAWAY:
+            self._go_away(number, payload)
+        elif kind == frames.CONTINUATION:
+            self._continuation(flags, number, payload)
+        elif kind == frames.PUSH_PROMISE:
+            raise ProtocolViolation("a push, which was refused")
+        # Others are to be ignored (RFC 9113, section 5.5).
+
+    def _data(self, flags: int, number: int, payload: bytes) -> None:
+        size = len(payload)
+        self._unacked += size
+        if self._unacked >= CONNECTION_WINDOW // 2:
+            self.output.append(frames.window_update(0, self._unacked))
+            self._unacked = 0
+        stream = self._found(number)
+        if stream is None:
+            return  # cancelled; what it cost is acknowledged above
+        stream.unacked += size
+        if stream.unacked > STREAM_WINDOW:
+            raise ProtocolViolation("more data than was granted")
+        if flags & frames.PADDED:
+            payload = _without_padding(payload)
+        try:
+            messages = stream.assembly.add(payload)
+        except RpcFailed as failure:
+            self._close(stream)
+            stream.receiver.ended(failure)
+            return
+        for message in messages:
+            stream.receiver.received(message)
+        if flags & END_STREAM:
+            self._end(stream, RpcFailed(Code.INTERNAL, "the answer ended without a status"))
+        else:
+            self._grant(stream)
+
+    def _headers(self, flags: int, number: int, payload: bytes) -> None:
+        if flags & frames.PADDED:
+            payload = _without_padding(payload)
+        if flags & frames.HAS_PRIORITY:
+            payload = payload[5:]
+        if flags & frames.END_HEADERS:
+            self._head(flags, number, payload)
+        else:
+            self._begun_block = number, flags, payload
+
+    def _continuation(self, flags: int, number: int, payload: bytes) -> None:
+        if self._begun_block is None or self._begun_block[0] != number:
+            raise ProtocolViolation("the continuation of no head")
+        _, first_flags, begun = self._begun_block
+        begun += payload
+        if len(begun) > _BLOCK_BYTES_MAX:
+            raise ProtocolViolation("a head that is too large")
+        self._begun_block = number, first_flags, begun
+        if flags & frames.END_HEADERS:
+            self._begun_block = None
+            self._head(first_flags, number, begun)
+
+    def _head(self, flags: int, number: int, block: bytes) -> None:
+        head = self._heads.read(block)  # of any stream: blocks may depend on each other
+        stream = self._found(number)
+        if stream is None:
+            return
+        if flags & END_STREAM:
+            self._end(stream, _failure(head, stream))
+        elif head.http_status is None or head.http_status >= 300:
+            self._close(stream)
+            stream.receiver.ended(_http_failure(head))
+
+    def _settings(self, flags: int, number: int, payload: bytes) -> None:
+        if number or len(payload) % 6 or (flags & frames.ACK and payload):
+            raise ProtocolViolation("settings of a wrong form")
+        if flags & frames.ACK:
+            return
+        for name, value in frames.settings_in(payload):
+            if name == frames.INITIAL_WINDOW_SIZE:
+                self._windows.change_initial(value, self._streams.values())
+            elif name == frames.MAX_FRAME_SIZE:
+                self._windows.change_frame_size(value)
+            elif name == frames.MAX_CONCURRENT_STREAMS:
+                self._streams_max = value
+        self.output.append(frames.frame(frames.SETTINGS, frames.ACK, 0, b""))
+        self.is_ready = True
+        self._start_waiting()
+
+    def _window_update(self, number: int, payload: bytes) -> None:
+        if len(payload) != 4:
+            raise ProtocolViolation("a window update of a wrong form")
+        more = frames.number_in(payload) & frames.WINDOW_MAX
+        if not number:
+            self._windows.grow(more)
+        elif (stream := self._found(number)) is not None:
+            self._windows.grow_one(stream, more)
+
+    def _ping(self, flags: int, number: int, payload: bytes) -> None:
+        if number or len(payload) != 8:
+            raise ProtocolViolation("a ping of a wrong form")
+        if not flags & frames.ACK:
+            self.output.append(frames.frame(frames.PING, frames.ACK, 0, payload))
+
+    def _reset(self, number: int, payload: bytes) -> None:
+        if len(payload) != 4:
+            raise ProtocolViolation("a reset of a wrong form")
+        stream = self._found(number)
+        if stream is not None:
+            stream.ends, stream.unsent = True, b""  # there is nobody to tell
+            self._end(stream, _reset_failure(frames.number_in(payload)))
+
+    def _go_away(self, number: int, payload: bytes) -> None:
+        if number or len(payload) < 8:
+            raise ProtocolViolation("a farewell of a wrong form")
+        last, code = frames.number_in(payload) & frames.NUMBER_MAX, frames.number_in(payload, 4)
+        words = payload[8:200].decode("utf-8", "replace")
+        self.ending = f"the peer ends the connection, code {code} {words}".rstrip()
+        refused = RpcFailed(Code.UNAVAILABLE, self.ending, is_unsent=True)
+        for stream in [stream for stream in self._streams.values() if stream.number > last]:
+            stream.ends, stream.unsent = True, b""
+            self._end(stream, refused.again())
+        self._refuse_waiting(refused)
+
+    def _found(self, number: int) -> Stream | None:
+        stream = self._streams.get(number)
+        if stream is None and (number >= self._next or not number & 1):
+            raise ProtocolViolation("a frame for a stream that never began")
+        return stream
+
+    def _start(self, stream: Stream) -> None:
+        stream.number = self._next
+        self._next += 2
+        if self._next > frames.NUMBER_MAX:
+            self.ending = "all numbers of streams have been used"
+        self._streams[stream.number] = stream
+        self.output.append(
+            frames.frame(frames.HEADERS, frames.END_HEADERS, stream.number, stream.block)
+        )
+        self._windows.begin(stream)
+
+    def _start_waiting(self) -> None:
+        while self._waiting and len(self._streams) < self._streams_max and not self.ending:
+            self._start(self._waiting.popleft())
+        if self.ending:
+            self._refuse_waiting(RpcFailed(Code.UNAVAILABLE, self.ending))
+
+    def _refuse_waiting(self, why: RpcFailed) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for stream in waiting:
+            stream.receiver.ended(RpcFailed(why.code, why.details, is_unsent=True))
+
+    def _grant(self, stream: Stream) -> None:
+        if stream.unacked >= STREAM_WINDOW // 2 and stream.receiver.backlog < BACKLOG_MAX:
+            self.output.append(frames.window_update(stream.number, stream.unacked))
+            stream.unacked = 0
+
+    def _end(self, stream: Stream, failure: RpcFailed | None) -> None:
+        """The peer is done with it; are we?"""
+        self._close(stream, is_told=bool(stream.unsent) or not stream.ends)
+        stream.receiver.ended(failure)
+
+    def _close(self, stream: Stream, *, is_told: bool = True) -> None:
+        del self._streams[stream.number]
+        self._windows.forget(stream)
+        if is_told:
+            self.output.append(frames.reset(stream.number, frames.CANCEL))
+        if self._waiting:
+            self._start_waiting()
+
+    def __repr__(self) -> str:
+        state = self.ending or ("open" if self.is_ready else "not answered yet")
+        return f"<Http2Session {state}, {len(self)} streams>"
+
+
+def _without_padding(payload: bytes) -> bytes:
+    if not payload or payload[0] >= len(payload):
+        raise ProtocolViolation("more padding than data")
+    return payload[1 : len(payload) - payload[0]]
+
+
+def _failure(head: AnswerHead, stream: Stream) -> RpcFailed | None:
+    if head.grpc_status is None:
+        return _http_failure(head)
+    if head.grpc_status:
+        return RpcFailed(code_of(head.grpc_status), head.grpc_message)
+    if not stream.assembly.is_between:
+        return RpcFailed(Code.INTERNAL, "the answer ended inside of a message")
+    return None
+
+
+def _http_failure(head: AnswerHead) -> RpcFailed:
+    """The answer of a peer, or of a proxy before it, that speaks no gRPC."""
+    is_temporary = head.http_status in (429, 502, 503, 504)
+    code = Code.UNAVAILABLE if is_temporary else Code.UNKNOWN
+    return RpcFailed(code, f"an answer that is no gRPC, HTTP status {head.http_status}")
+
+
+def _reset_failure(code: int) -> RpcFailed:
+    if code == frames.REFUSED_STREAM:
+        return RpcFailed(Code.UNAVAILABLE, "the peer refused the stream", is_unsent=True)
+    if code == frames.ENHANCE_YOUR_CALM:
+        return RpcFailed(Code.RESOURCE_EXHAUSTED, "the peer asks for less")
+    return RpcFailed(Code.UNAVAILABLE, f"the peer reset the stream, code {code}")
