@@ -90,14 +90,11 @@ class FanOut:
 
     def join(self, subscriber: Subscriber) -> None:
         """From now on every change; what is pending in its group is not for it."""
-        audience = self._bucket(subscriber.selection).setdefault(
-            subscriber.selection, Audience(subscriber.matches)
-        )
-        group = audience.groups.get(subscriber.view)
-        if group is None:
-            group = audience.groups[subscriber.view] = ViewGroup(subscriber.view)
-        elif group.pending:
+        group = self._group_for(subscriber)
+        if group.pending:
             self._flush_group(group)
+            # The flush may have found its last watcher too slow: then that group is gone.
+            group = self._group_for(subscriber)
         members = group.settled if subscriber.has_received else group.newcomers
         members[subscriber] = subscriber.sink
         subscriber.sent -= group.sent
@@ -201,6 +198,15 @@ class FanOut:
         assert group is not None, "it is live"
         group.settled[subscriber] = group.newcomers.pop(subscriber)
         subscriber.has_received = True
+
+    def _group_for(self, subscriber: Subscriber) -> ViewGroup:
+        audience = self._bucket(subscriber.selection).setdefault(
+            subscriber.selection, Audience(subscriber.matches)
+        )
+        group = audience.groups.get(subscriber.view)
+        if group is None:
+            group = audience.groups[subscriber.view] = ViewGroup(subscriber.view)
+        return group
 
     def _interested(self, transition: Transition) -> Iterator[Audience]:
         obj = transition.new or transition.old

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from proreus.net.http1.messages import chunk_of
@@ -9,7 +10,7 @@ from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 from proreus.server.watch_cache.selecting import Matches
 from proreus.server.watch_cache.view import Burst
-from tests.watching import Cluster, LinesView, selection
+from tests.watching import Cluster, LinesView, RecordingSink, selection
 
 
 async def test_a_frame_is_made_once_per_view_for_all_watchers(cluster: Cluster) -> None:
@@ -65,6 +66,26 @@ async def test_one_who_joins_between_two_flushes_gets_nothing_twice(cluster: Clu
     assert early.lines == ["ADDED a/x 2", "ADDED a/y 3"]
     assert late.lines == ["ADDED a/x 2", "ADDED a/y 3"]
     assert joined.lines == ["ADDED a/y 3"]
+
+
+async def test_one_who_joins_in_the_moment_the_only_other_is_too_slow_gets_every_change(
+    cluster: Cluster,
+) -> None:
+    view = LinesView()
+    stuck = await cluster.watch(view=view, sink=RecordingSink(is_reading=False))
+    stuck.sink.waiting.append(b"x" * 1_000_000)  # more than a stopped reader's buffer may hold
+    await cluster.write("a/x")
+    while not cluster.cache._fan_out.frames_waiting(stuck.subscriber):  # noqa: ASYNC110  # to be flushed in the next turn
+        await asyncio.sleep(0)
+
+    joined = await cluster.watch(view=view)
+    await cluster.write("a/y")
+    await cluster.settle()
+
+    assert repr(stuck.subscriber).endswith("catching up>")
+    assert joined.lines == ["ADDED a/y 3"]
+    joined.subscriber.close()
+    assert repr(cluster.cache._fan_out) == "<FanOut to 0 live watchers in 0 audiences>"
 
 
 async def test_an_event_looks_only_at_the_watchers_it_can_concern(cluster: Cluster) -> None:
