@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 import hypothesis
 import pytest
 import pytest_asyncio
+from hypothesis.internal.conjecture import providers
 
 from tests.any_server import OPTION, _given_kubeconfig, only_what_can
 
@@ -37,6 +38,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _COLLECTED_AFTER = (50_000, 20, 100)  # as gc.set_threshold takes them
 gc.disable()
 
+# Constants of all loaded modules would make examples depend on which those are, and change with
+# every line of them.
+vars(providers)["is_local_module_file"] = lambda _: False
 # The default run says the same twice; the thorough one looks for what nobody has seen yet.
 hypothesis.settings.register_profile(
     "default",

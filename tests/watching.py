@@ -12,6 +12,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from proreus.aio.gate import Gate
@@ -97,6 +98,13 @@ class Event:
         return f"{self.type}{name} {self.revision}{end}"
 
 
+@lru_cache(10_000)
+def _event_in(frame: bytes) -> Event:
+    """Shared by all who received it."""
+    read = json.loads(frame)
+    return Event(read["type"], read["object"], read.get("first", False))
+
+
 class RecordingSink:
     """Takes everything while ``is_reading``; else keeps it buffered, as a full socket does."""
 
@@ -139,9 +147,7 @@ class Watch:
 
     @property
     def events(self) -> list[Event]:
-        for frame in self.sink.frames[len(self._events) :]:
-            read = json.loads(frame)
-            self._events.append(Event(read["type"], read["object"], read.get("first", False)))
+        self._events += map(_event_in, self.sink.frames[len(self._events) :])
         return self._events
 
     @property

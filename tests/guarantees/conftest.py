@@ -28,11 +28,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     many = settings().max_examples
     match request.param:
         case "memory":
-            return Store(MemoryStorage.open, max(5, many // 6))
+            return Store("memory", MemoryStorage.open, max(5, many // 3))
         case "sqlite":
-            return Store(_on_files(tmp_path), max(2, many // 33))
+            return Store("sqlite", _on_files(tmp_path), max(2, many // 33))
         case "etcd":
-            return Store(_on_etcd(request.getfixturevalue("etcd")), max(2, many // 33))
+            etcd = request.getfixturevalue("etcd")
+            return Store("etcd", _on_etcd(etcd), max(2, many // 33))
         case unknown:
             raise AssertionError(unknown)
 
