@@ -12,6 +12,7 @@ import benchmarks
 import proreus.blocking
 import proreus.client
 from proreus.client.operator import ReconcilerOptions
+from proreus.testing import RunningServer, TcpProxy
 from tests.documentation.blocks import DOCS
 
 PAGE = (DOCS / "coming-from.md").read_text()
@@ -56,6 +57,20 @@ OTHERS = {
     "address", "leader_election", "running_server", "None", "final_state_known", "on_notification",
     "is_initial", "LeaderElector", "run", "indexes", "transform", "lister", "site",
 }  # fmt: skip
+
+
+def test_every_verb_of_the_testing_kit_has_a_page() -> None:
+    titles = [path.read_text().partition("\n")[0] for path in (DOCS / "testing").glob("*.md")]
+    paged = {name for title in titles for name in CODE.findall(title)}
+    verbs = {
+        name
+        for kind in (RunningServer, TcpProxy)
+        for name, member in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }
+
+    assert verbs - paged == {"client", "config", "proxy"}, "of which the pages speak throughout"
+    assert paged - verbs == {"requests"}
 
 
 def test_every_benchmark_on_the_page_on_performance_can_be_run() -> None:
