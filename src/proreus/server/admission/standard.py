@@ -40,19 +40,28 @@ from proreus.server.admission.pod_certificate_signing import PodCertificateSigni
 from proreus.server.admission.policies.plugin import AdmissionPolicies
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
-from proreus.server.registry.admission import Admission
+from proreus.server.registry.admission import CREATE, DELETE, UPDATE, Admission
 from proreus.server.registry.admission_step import AdmissionStep, Admit, PluginHalf
 from proreus.server.registry.collections import Collections
+
+_CREATES, _UPDATES = frozenset({CREATE}), frozenset({UPDATE})
+_WRITES = _CREATES | _UPDATES
+_CHANGES = _WRITES | {DELETE}
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Without a half it does nothing in it. ``resources``: all it is for; None: everything."""
+    """Without a half it does nothing in it. What it is for: ``resources`` and ``operations``;
+    None: all."""
 
     name: str
     mutate: Admit | None = None
     validate: Admit | None = None
     resources: frozenset[GroupResource] | None = None
+    operations: frozenset[str] | None = None
+
+    def half(self, admit: Admit) -> PluginHalf:
+        return PluginHalf(self.name, admit, self.resources, self.operations)
 
 
 def standard_admission(
@@ -69,8 +78,8 @@ def standard_admission(
     assert tuple(plugin.name for plugin in every) == PLUGINS, "all of them, in their order"
     plugins = [plugin for plugin in every if plugin.name in enabled]
     now = clock.monotonic
-    mutating = [PluginHalf(p.name, p.mutate, p.resources) for p in plugins if p.mutate]
-    validating = [PluginHalf(p.name, p.validate, p.resources) for p in plugins if p.validate]
+    mutating = [plugin.half(plugin.mutate) for plugin in plugins if plugin.mutate]
+    validating = [plugin.half(plugin.validate) for plugin in plugins if plugin.validate]
     return Admission(
         mutating=AdmissionStep("admit", mutating, now),
         registry=(
@@ -93,7 +102,8 @@ def _plugins(
 ) -> Iterator[Plugin]:
     """In the order of ``PLUGINS``."""
     named, authorization = collections.named, access.authorization
-    lifecycle = NamespaceLifecycle(named("", "v1", "namespaces"), clock)
+    namespaces = named("", "v1", "namespaces")
+    lifecycle = NamespaceLifecycle(namespaces, clock)
     limits = LimitRanger(named("", "v1", "limitranges"))
     priority = Priority(named("scheduling.k8s.io", "v1", "priorityclasses"))
     runtime = RuntimeClass(named("node.k8s.io", "v1", "runtimeclasses"))
@@ -101,11 +111,8 @@ def _plugins(
     storage_classes = named("storage.k8s.io", "v1", "storageclasses")
     storage_class = DefaultClass(STORAGE_CLASS, storage_classes)
     resize = PersistentVolumeClaimResize(storage_classes)
-    ingress_classes = named("networking.k8s.io", "v1", "ingressclasses")
-    ingress_class = DefaultClass(INGRESS_CLASS, ingress_classes)
-    security = PodSecurity(
-        named("", "v1", "namespaces"), named("", "v1", "pods"), clock, configuration.pod_security
-    )
+    ingress_class = DefaultClass(INGRESS_CLASS, named("networking.k8s.io", "v1", "ingressclasses"))
+    security = PodSecurity(namespaces, named("", "v1", "pods"), clock, configuration.pod_security)
     topology = PodTopologyLabels(named("", "v1", "nodes"))
     decisions = CertificateDecisions(authorization)
     attest = ClusterTrustBundleAttest(authorization)
@@ -115,28 +122,32 @@ def _plugins(
     claims, ingresses = frozenset({STORAGE_CLASS.resource}), frozenset({INGRESS_CLASS.resource})
     priority_classes = frozenset({GroupResource("scheduling.k8s.io", "priorityclasses")})
     signing_requests = frozenset({REQUESTS})
-    yield Plugin("NamespaceLifecycle", lifecycle.admit)
-    yield Plugin("LimitRanger", limits.set_defaults, limits.check_bounds, pods | claims)
-    yield Plugin("ServiceAccount", accounts.set_account, accounts.check_account, pods)
-    yield Plugin("NodeRestriction", access.node_restriction)
-    yield Plugin("TaintNodesByCondition", taint_new_node, resources=nodes)
-    yield Plugin("PodSecurity", validate=security.check, resources=SECURED)
-    yield Plugin("Priority", priority.set_priority, priority.check_default, pods | priority_classes)
-    yield Plugin("DefaultTolerationSeconds", add_default_tolerations, resources=pods)
-    yield Plugin("DefaultStorageClass", storage_class.set_class, resources=claims)
-    yield Plugin("StorageObjectInUseProtection", protect_storage, resources=PROTECTED)
-    yield Plugin("PersistentVolumeClaimResize", None, resize.check_growth, claims)
-    yield Plugin("RuntimeClass", runtime.set_overhead, resources=pods)
-    yield Plugin("CertificateApproval", None, decisions.check_approval, signing_requests)
-    yield Plugin("CertificateSigning", None, decisions.check_signing, signing_requests)
-    yield Plugin("ClusterTrustBundleAttest", None, attest.admit, trust_bundles)
+    set_limits, check_limits = limits.set_defaults, limits.check_bounds
+    set_account, check_account = accounts.set_account, accounts.check_account
+    set_priority, check_default = priority.set_priority, priority.check_default
+    restrict_subject = restrict_certificate_subject
+    yield Plugin("NamespaceLifecycle", lifecycle.admit, operations=_CHANGES)
+    yield Plugin("LimitRanger", set_limits, check_limits, pods | claims, _WRITES)
+    yield Plugin("ServiceAccount", set_account, check_account, pods, _WRITES)
+    yield Plugin("NodeRestriction", access.node_restriction, operations=_CHANGES)
+    yield Plugin("TaintNodesByCondition", taint_new_node, None, nodes, _CREATES)
+    yield Plugin("PodSecurity", None, security.check, SECURED, _WRITES)
+    yield Plugin("Priority", set_priority, check_default, pods | priority_classes, _WRITES)
+    yield Plugin("DefaultTolerationSeconds", add_default_tolerations, None, pods, _WRITES)
+    yield Plugin("DefaultStorageClass", storage_class.set_class, None, claims, _CREATES)
+    yield Plugin("StorageObjectInUseProtection", protect_storage, None, PROTECTED, _CREATES)
+    yield Plugin("PersistentVolumeClaimResize", None, resize.check_growth, claims, _UPDATES)
+    yield Plugin("RuntimeClass", runtime.set_overhead, None, pods, _CREATES)
+    yield Plugin("CertificateApproval", None, decisions.check_approval, signing_requests, _UPDATES)
+    yield Plugin("CertificateSigning", None, decisions.check_signing, signing_requests, _UPDATES)
+    yield Plugin("ClusterTrustBundleAttest", None, attest.admit, trust_bundles, _WRITES)
     yield Plugin(
-        "CertificateSubjectRestriction", None, restrict_certificate_subject, signing_requests
+        "CertificateSubjectRestriction", None, restrict_subject, signing_requests, _CREATES
     )
-    yield Plugin("DefaultIngressClass", ingress_class.set_class, resources=ingresses)
-    yield Plugin("PodTopologyLabels", topology.set_labels, resources=pods)
+    yield Plugin("DefaultIngressClass", ingress_class.set_class, None, ingresses, _CREATES)
+    yield Plugin("PodTopologyLabels", topology.set_labels, None, pods, _CREATES)
     yield Plugin("MutatingAdmissionPolicy", policies.mutate)
     yield Plugin("MutatingAdmissionWebhook", webhooks.mutating.admit)
     yield Plugin("ValidatingAdmissionPolicy", validate=policies.validate)
     yield Plugin("ValidatingAdmissionWebhook", validate=webhooks.validating.admit)
-    yield Plugin("ResourceQuota", validate=quota.admit)
+    yield Plugin("ResourceQuota", None, quota.admit, None, _WRITES)

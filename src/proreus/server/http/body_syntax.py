@@ -41,8 +41,9 @@ def is_long(body: bytes, media: Media) -> bool:
         case Media.YAML:
             return len(body) > YAML_BYTES_MAX or body.count(b"[") + body.count(b"{") > _NESTED_MAX
         case Media.JSON:
-            return len(body) > JSON_BYTES_MAX or (
-                body.count(b"{") + body.count(b"[") > _CONTAINERS_MAX
+            # Of the containers of a short body there cannot be too many: each is two bytes.
+            return len(body) > 2 * _CONTAINERS_MAX and (
+                len(body) > JSON_BYTES_MAX or body.count(b"{") + body.count(b"[") > _CONTAINERS_MAX
             )
         case Media.PROTOBUF:
             return len(body) > _PROTOBUF_BYTES_MAX

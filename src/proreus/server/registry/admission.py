@@ -115,10 +115,14 @@ class Admission:
             if attributes.wants_reinvocation:
                 attributes.is_reinvocation = True
                 await self.mutating.run(attributes)
-        await _run(self.registry, attributes)
+        for admit in self.registry:
+            if (pending := admit(attributes)) is not None:
+                await pending
 
     async def validate(self, attributes: Attributes) -> None:
-        await _run(self.before_validation, attributes)
+        for admit in self.before_validation:
+            if (pending := admit(attributes)) is not None:
+                await pending
         if self.validating is not None:
             await self.validating.run(attributes)
 
@@ -126,12 +130,6 @@ class Admission:
         """Both halves, where no rules of a kind come in between."""
         await self.mutate(attributes)
         await self.validate(attributes)
-
-
-async def _run(asked: tuple[Admit, ...], attributes: Attributes) -> None:
-    for admit in asked:
-        if (pending := admit(attributes)) is not None:
-            await pending
 
 
 # Gives an object what is unique in the cluster; returns what takes it back.

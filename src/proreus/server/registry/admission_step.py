@@ -1,7 +1,7 @@
 """The mutating or the validating halves of all plugins in a row, and how long they take.
 
-Cost: a write runs the halves that are for its resource, about a half of them. Times are plain
-numbers until they are scraped.
+Cost: a write runs the halves that are for its operation and its resource, about a half of them.
+Times are plain numbers until they are scraped.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ Admit = Callable[["Attributes"], Awaitable[None] | None]
 
 @dataclass(frozen=True, slots=True)
 class PluginHalf:
-    """``resources``: all it is for; None: everything."""
+    """What it is for: ``operations`` and ``resources``; None: all."""
 
     name: str
     admit: Admit
     resources: frozenset[GroupResource] | None = None
+    operations: frozenset[str] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -107,7 +108,7 @@ class AdmissionStep:
         choice.passed += 1
 
     def half_times(self) -> Iterator[HalfTimes]:
-        """Those of every half that was asked; a half that a resource is none of is asked in no
+        """Those of every half for the operation; one that is not for the resource is asked in no
         time, as Kubernetes counts it."""
         self._count_skipped()
         for _, times in self._halves:
@@ -120,6 +121,8 @@ class AdmissionStep:
         operation, resource = key[0], GroupResource(*key[1:])
         choice = _Choice([], [], self.step_times.of_passed(operation))
         for half, times in self._halves:
+            if half.operations is not None and operation not in half.operations:
+                continue
             counts = times.of_passed(operation)
             if half.resources is None or resource in half.resources:
                 choice.halves.append((half.admit, counts, times))

@@ -106,7 +106,7 @@ def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> bool:
     whether the object came with all of them as they are.
     """
     new, before = ensure(obj), old["metadata"]
-    came = all(new.get(name) == before.get(name) for name in _SERVER_FIELDS)
+    came = list(map(new.get, _SERVER_FIELDS)) == list(map(before.get, _SERVER_FIELDS))
     if not new.get("uid"):
         _restore(new, before, "uid")
     if before.get("creationTimestamp"):

@@ -105,6 +105,8 @@ def _good(key: str, value: str) -> bool:
 
 
 def annotation_violations(annotations: Mapping[str, str], field: str) -> list[FieldError]:
+    if not annotations:
+        return []
     found = Faults()
     size = 0
     for key, value in annotations.items():

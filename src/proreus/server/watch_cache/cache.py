@@ -87,7 +87,8 @@ class WatchCache:
 
     def peek(self, key: str) -> CachedObject | None:
         """What is at hand, however stale; None if absent or not ready."""
-        return self._state.snapshot.get(key) if self.is_ready else None
+        state = self._state
+        return state.snapshot.get(key) if state.readiness.is_ready else None
 
     def count(self) -> int:
         """Objects at hand."""
@@ -95,9 +96,8 @@ class WatchCache:
 
     def peek_all(self, namespace: str = "") -> list[CachedObject] | None:
         """All of a namespace (or of all) that is at hand, in key order; None if not ready."""
-        if not self.is_ready:
-            return None
-        return self._state.snapshot.everything_in(namespace)
+        state = self._state
+        return state.snapshot.everything_in(namespace) if state.readiness.is_ready else None
 
     async def get(self, key: str, *, at_least: int = 0) -> CachedObject | None:
         """One object from a state not older than ``at_least``; from storage while not ready.

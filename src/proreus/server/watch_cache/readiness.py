@@ -33,17 +33,14 @@ class Stopped:
 
 
 class Readiness:
-    """``generation`` counts initialisations: what was seen under another one is void."""
+    """``generation`` counts initialisations: what was seen under another one is void. ``is_ready``
+    is plain since a write looks at it several times."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._state: Pending | Ready | Stopped = Pending(clock.monotonic())
         self._gate = Gate()
         self.generation = 0
-
-    @property
-    def is_ready(self) -> bool:
-        return isinstance(self._state, Ready)
+        self._enter(Pending(clock.monotonic()))
 
     @property
     def is_stopped(self) -> bool:
@@ -51,25 +48,30 @@ class Readiness:
 
     def set_ready(self) -> None:
         self.generation += 1
-        self._state = Ready()
-        self._gate.open()
+        self._enter(Ready())
 
     def set_pending(self, error: str = "") -> None:
         """``error`` says why; the time of not being ready counts from the first call."""
         match self._state:
             case Pending(since_s=since_s):
-                self._state = Pending(since_s, error)
+                self._enter(Pending(since_s, error))
             case Ready():
-                self._state = Pending(self._clock.monotonic(), error)
-                self._gate.shut()
+                self._enter(Pending(self._clock.monotonic(), error))
             case Stopped():
                 pass
             case other:
                 assert_never(other)
 
     def set_stopped(self) -> None:
-        self._state = Stopped(self._clock.monotonic())
-        self._gate.shut()
+        self._enter(Stopped(self._clock.monotonic()))
+
+    def _enter(self, state: Pending | Ready | Stopped) -> None:
+        self._state = state
+        self.is_ready = isinstance(state, Ready)
+        if self.is_ready:
+            self._gate.open()
+        else:
+            self._gate.shut()
 
     async def wait_ready(self) -> None:
         await self._gate.wait_open()

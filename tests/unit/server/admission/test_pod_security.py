@@ -17,6 +17,7 @@ from proreus.server.admission.pod_security.policy import (
     PREFIX,
     RESTRICTED,
     LevelVersion,
+    Reading,
     SecurityPolicy,
     read_policy,
 )
@@ -142,15 +143,17 @@ def test_versions_ask_what_they_asked_when_they_came_out(
 def test_what_is_enforced_is_warned_of_unless_a_label_says_otherwise() -> None:
     enforced = {f"{PREFIX}enforce": "restricted", f"{PREFIX}enforce-version": "v1.25"}
 
-    alone = read_policy(enforced, SecurityPolicy()).policy
-    apart = read_policy({**enforced, f"{PREFIX}warn": "baseline"}, SecurityPolicy()).policy
+    alone = read_policy(enforced, Reading(SecurityPolicy())).policy
+    apart = read_policy({**enforced, f"{PREFIX}warn": "baseline"}, Reading(SecurityPolicy())).policy
 
     assert str(alone.warn) == str(alone.audit) == "restricted:v1.25"
     assert (str(apart.warn), str(apart.audit)) == ("baseline:latest", "restricted:v1.25")
 
 
 def test_a_level_that_nobody_understands_is_enforced_as_the_strictest() -> None:
-    read = read_policy({f"{PREFIX}enforce": "strict", f"{PREFIX}warn": "x"}, SecurityPolicy())
+    read = read_policy(
+        {f"{PREFIX}enforce": "strict", f"{PREFIX}warn": "x"}, Reading(SecurityPolicy())
+    )
 
     assert (str(read.policy.enforce), str(read.policy.warn)) == (
         "restricted:latest",
@@ -169,7 +172,7 @@ def test_a_level_that_nobody_understands_is_enforced_as_the_strictest() -> None:
     )
 )
 def test_nothing_is_enforced_silently(labels: dict[str, str]) -> None:
-    policy = read_policy(labels, SecurityPolicy()).policy
+    policy = read_policy(labels, Reading(SecurityPolicy())).policy
 
     order = LEVELS.index
     if f"{PREFIX}warn" not in labels:
@@ -210,7 +213,7 @@ exemptions: {usernames: [ci], namespaces: [kube-system], runtimeClasses: [kata]}
 """
     found = parse_pod_security(text)
 
-    assert str(found.defaults.enforce) == "baseline:v1.30"
+    assert str(found.unlabelled.policy.enforce) == "baseline:v1.30"
     assert found.exemption("kube-system", "") == "namespace"
     assert found.exemption("default", "ci") == "user"
     assert found.exemption("default", "anna") == ""

@@ -83,7 +83,7 @@ class PodSecurity:
         found = self.namespaces.cache.peek(attributes.namespace)
         if found is None:
             return self._check_new_namespace(attributes)
-        self._check_object(attributes, read_policy(found.labels, self.configuration.defaults))
+        self._check_object(attributes, read_policy(found.labels, self.configuration.unlabelled))
         return None
 
     async def _check_new_namespace(self, attributes: Attributes) -> None:
@@ -92,7 +92,7 @@ class PodSecurity:
         if found is None:
             raise InternalError.of(f"failed to lookup namespace {attributes.namespace}")
         labels = found["metadata"].get("labels") or {}
-        self._check_object(attributes, read_policy(labels, self.configuration.defaults))
+        self._check_object(attributes, read_policy(labels, self.configuration.unlabelled))
 
     def _check_object(self, attributes: Attributes, read: Reading) -> None:
         assert attributes.obj is not None, "asked only about writes with an object"
@@ -136,9 +136,8 @@ class PodSecurity:
             attributes.warn(f"would {_said(policy.warn, broken)}")
 
     def _check_namespace(self, attributes: Attributes) -> Awaitable[None] | None:
-        defaults = self.configuration.defaults
-        new = read_policy(_labels(attributes.obj), defaults)
-        old = read_policy(_labels(attributes.old), defaults)
+        new = read_policy(_labels(attributes.obj), self.configuration.unlabelled)
+        old = read_policy(_labels(attributes.old), self.configuration.unlabelled)
         is_new = attributes.operation == CREATE
         if new.errors and (is_new or new.errors != old.errors):
             name = attributes.name

@@ -1,4 +1,8 @@
-"""Priority: copies into a pod what its priority class prescribes."""
+"""Priority: copies into a pod what its priority class prescribes.
+
+The classes marked as the cluster's default are kept up to date with the watch cache: nearly every
+pod names none, and would have them searched.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +10,33 @@ from collections.abc import Awaitable
 from typing import Any
 
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.wire import splice
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
 from proreus.server.kinds.parts.pod_template.scheduling import SYSTEM_PRIORITIES
-from proreus.server.registry.admission import CREATE, UPDATE, Attributes
+from proreus.server.registry.admission import UPDATE, Attributes
 from proreus.server.registry.collection import Collection
+from proreus.server.watch_cache.cache_follower import CacheFollower
+from proreus.server.watch_cache.object import CachedObject
 
 _MARKED = b'"globalDefault":true'
 Class = dict[str, Any] | None
 _DEFAULT_POLICY = "PreemptLowerPriority"
+_UNREADABLE = "priority class is unreadable and no default"
 
 
 class Priority:
     def __init__(self, classes: Collection) -> None:
         self._classes = classes
+        self._marked: dict[str, dict[str, Any]] = {}  # by key
+        self._default: Class = None
+        classes.cache.follow(CacheFollower(self._forget, self._put, self._remove, _UNREADABLE))
 
     def set_priority(self, attributes: Attributes) -> Awaitable[None] | None:
-        if attributes.obj is None:
+        if attributes.obj is None or attributes.subresource or attributes.resource.plural != "pods":
             return None
-        if attributes.is_of(UPDATE, "", "pods"):
+        if attributes.operation == UPDATE:
             keep_priority(attributes.obj["spec"], (attributes.old or {}).get("spec") or {})
-        if not attributes.is_of(CREATE, "", "pods"):
             return None
         spec: dict[str, Any] = attributes.obj.setdefault("spec", {})
         name = spec.get("priorityClassName")
@@ -35,11 +45,10 @@ class Priority:
             return None
         if name:
             return self._take_named(attributes, spec, name)
-
-        def take_default(classes: lookup.Objects) -> None:
-            _take(attributes, spec, None, _default(classes))
-
-        return lookup.with_each(take_default, self._classes, having=_MARKED)
+        if not self._classes.cache.is_ready:
+            return self._take_default(attributes, spec)
+        _take(attributes, spec, None, self._default)
+        return None
 
     def check_default(self, attributes: Attributes) -> Awaitable[None] | None:
         """One class at most is the default one."""
@@ -50,7 +59,7 @@ class Priority:
             return None
 
         def check(classes: lookup.Objects) -> None:
-            present = _default(classes)
+            present = _lowest_marked(classes)
             if present is None or present["metadata"]["name"] == created["metadata"].get("name"):
                 return
             raise attributes.forbidden(
@@ -60,8 +69,31 @@ class Priority:
 
         return lookup.with_each(check, self._classes, having=_MARKED)
 
+    async def _take_default(self, attributes: Attributes, spec: dict[str, Any]) -> None:
+        classes = await lookup.each(self._classes, having=_MARKED)
+        _take(attributes, spec, None, _lowest_marked(classes))
+
     async def _take_named(self, attributes: Attributes, spec: dict[str, Any], name: str) -> None:
         _take(attributes, spec, await lookup.find(self._classes, name), None)
+
+    # The marked classes, as the watch cache has them.
+
+    def _forget(self) -> None:
+        self._marked.clear()
+        self._default = None
+
+    def _put(self, found: CachedObject) -> None:
+        self._marked.pop(found.key, None)
+        if _MARKED in found.item:
+            self._marked[found.key] = splice.decode_item(found.item)
+        self._choose()
+
+    def _remove(self, found: CachedObject) -> None:
+        self._marked.pop(found.key, None)
+        self._choose()
+
+    def _choose(self) -> None:
+        self._default = _lowest_marked([self._marked[key] for key in sorted(self._marked)])
 
 
 def _take(attributes: Attributes, spec: JsonObject, named: Class, default: Class) -> None:
@@ -69,8 +101,8 @@ def _take(attributes: Attributes, spec: JsonObject, named: Class, default: Class
         take_priority(spec, named, default)
 
 
-def _default(classes: lookup.Objects) -> Class:
-    """The lowest of the classes marked as the cluster's default."""
+def _lowest_marked(classes: lookup.Objects) -> Class:
+    """The cluster's default, of the classes that are marked so."""
     marked = [c for c in classes if c.get("globalDefault")]
     return min(marked, key=lambda c: int(c.get("value") or 0), default=None)
 

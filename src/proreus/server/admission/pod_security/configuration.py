@@ -10,6 +10,7 @@ from proreus.server.admission.pod_security.policy import (
     LATEST,
     PRIVILEGED,
     LevelVersion,
+    Reading,
     SecurityPolicy,
     level_fault,
     version_fault,
@@ -27,7 +28,9 @@ _EXEMPTIONS = ("usernames", "runtimeClasses", "namespaces")
 
 @dataclass(frozen=True, slots=True)
 class PodSecurityConfiguration:
-    defaults: SecurityPolicy = field(default_factory=SecurityPolicy)
+    """``unlabelled``: what holds in a namespace that says nothing."""
+
+    unlabelled: Reading = field(default_factory=lambda: Reading(SecurityPolicy()))
     users: frozenset[str] = frozenset()
     runtime_classes: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
@@ -48,7 +51,7 @@ def parse_pod_security(text: bytes) -> PodSecurityConfiguration:
     exempt: list[frozenset[str]] = []
     if (exemptions := found.fields("exemptions", _EXEMPTIONS)) is not None:
         exempt = [_names(exemptions, name) for name in _EXEMPTIONS]
-    return PodSecurityConfiguration(policy, *exempt)
+    return PodSecurityConfiguration(Reading(policy), *exempt)
 
 
 def _mode(defaults: ConfigFields, mode: str) -> LevelVersion:

@@ -64,10 +64,14 @@ def version_fault(text: str) -> str:
     return "" if is_known else f'must be "{LATEST}" or "v1.x"'
 
 
-def read_policy(labels: Mapping[str, str], defaults: SecurityPolicy) -> Reading:
+def read_policy(labels: Mapping[str, str], unlabelled: Reading) -> Reading:
     """A level that nobody understands is enforced as the strictest, and not warned of."""
-    if not any(label.startswith(PREFIX) for label in labels):
-        return Reading(defaults)  # as of most namespaces, for every pod that is created there
+    for label in labels:
+        if label.startswith(PREFIX):
+            break
+    else:
+        return unlabelled  # as of most namespaces, for every pod that is created there
+    defaults = unlabelled.policy
     errors: list[FieldError] = []
     enforce = _mode(labels, "enforce", defaults.enforce, RESTRICTED, errors)
     audit = _mode(labels, "audit", defaults.audit, PRIVILEGED, errors)
