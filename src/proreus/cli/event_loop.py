@@ -7,13 +7,14 @@ import signal
 from collections.abc import Coroutine
 from typing import Any
 
-from proreus.cli.tuning import collect_seldom, keep_small_buffers
+from proreus.cli.tuning import allow_many_files, collect_seldom, keep_small_buffers
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     """On uvloop where it is installed."""
     keep_small_buffers()
     collect_seldom()
+    allow_many_files()
     try:
         import uvloop
     except ImportError:
@@ -23,10 +24,10 @@ def run(main: Coroutine[Any, Any, None]) -> None:
             runner.run(main)
 
 
-def ending() -> asyncio.Event:
-    """Set once somebody asks this process to end."""
+def ending(*signals: signal.Signals) -> asyncio.Event:
+    """Set once somebody asks this process to end, by one of these or by any that means it."""
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in signals or (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, asked.set)
     return asked

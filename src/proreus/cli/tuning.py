@@ -1,4 +1,4 @@
-"""Settings of malloc and the garbage collector for a server's process.
+"""Settings of malloc, the garbage collector and open files for a server's process.
 
 Only commands call this: in somebody's test or application it is not ours to change.
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from contextlib import suppress
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # mallopt's names for them
 _MAPPED_BYTES_MIN = 1024 * 1024
@@ -25,6 +26,17 @@ _COLLECTED_AFTER = (20_000, 20, 50)  # as gc.set_threshold takes them; Python's 
 
 def collect_seldom() -> None:
     gc.set_threshold(*_COLLECTED_AFTER)
+
+
+def allow_many_files() -> None:
+    """As many as this process may have: a watch is a connection, and each node has some."""
+    try:
+        import resource
+    except ImportError:  # no such limit on this system
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):  # some systems announce more than they give
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def keep_small_buffers() -> None:

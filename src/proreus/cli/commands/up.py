@@ -1,8 +1,8 @@
-"""``proreus up``: API server, controllers, scheduler and nodes in one process."""
+"""``proreus up``: API server, controllers, scheduler and nodes; of a large cluster in several
+processes, whose owner is that of the server."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,16 +21,22 @@ from proreus.cli.failures import reported_in_one_line
 from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
 from proreus.cli.logging import start_logging
 from proreus.cli.part_identities import PartIdentities
+from proreus.cli.part_process import run_part
+from proreus.cli.part_processes import keep_part_process
+from proreus.cli.parts_order import (
+    CONTROLLERS,
+    KUBELET,
+    PARTS,
+    PROCESSES_MAX,
+    PartsOrder,
+    divided,
+    processes_for,
+    usable_cores,
+)
 from proreus.cli.ready import Announcement, say_ready
 from proreus.cli.server_options import server_options
 from proreus.client import Client, ClientConfig, load_config
-from proreus.cluster.components import (
-    Component,
-    controllers_component,
-    node_components,
-    run_component,
-    scheduler_component,
-)
+from proreus.cluster.components import Component
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import RuntimeName
 from proreus.net.tls.certificate_authority import CertificateAuthority
@@ -55,14 +61,13 @@ _REPORTING_BINDING: JsonObject = {
         {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}
     ],
 }
-_PARTS = ("controllers", "scheduler", "kubelet")
 
 
 def _names(_: click.Context, parameter: click.Parameter, text: str) -> frozenset[str]:
     """Names of parts, with commas between."""
     names = frozenset(filter(None, text.split(",")))
-    for unknown in sorted(names - set(_PARTS)):
-        wanted = f"{unknown!r} is not one of {', '.join(_PARTS)}"
+    for unknown in sorted(names - set(PARTS)):
+        wanted = f"{unknown!r} is not one of {', '.join(PARTS)}"
         raise click.BadParameter(wanted, param=parameter)
     return names
 
@@ -76,7 +81,12 @@ def _names(_: click.Context, parameter: click.Parameter, text: str) -> frozenset
 @missing_image_option
 @click.option(
     "--without", callback=_names, default="", metavar="PART[,PART]",
-    help=f"Leave out some of {', '.join(_PARTS)}.",
+    help=f"Leave out some of {', '.join(PARTS)}.",
+)  # fmt: skip
+@click.option(
+    "--processes", type=click.IntRange(1, PROCESSES_MAX), default=None,
+    help="How many processes the cluster is: 1, or the server in one and the parts in the others. "
+    "Default: 1, with 5 nodes or more and several cores 3.",
 )  # fmt: skip
 @click.option(
     "--dashboard/--no-dashboard", "has_dashboard", default=True, show_default=True,
@@ -89,6 +99,7 @@ def up(
     runtime: RuntimeName,
     missing_images: tuple[str, ...],
     without: frozenset[str],
+    processes: int | None,
     has_dashboard: bool,
     controller_settings: ControllerSettings,
 ) -> None:
@@ -96,18 +107,20 @@ def up(
     assert config.data_dir is not None, "it has a default"
     clock = SystemClock()
     authority = authority_files(tls_folder(config.data_dir))
-    settings = replace(controller_settings, cluster_signing=authority)
-    parts = [
-        controllers_component(clock, settings=settings),
-        scheduler_component(clock),
-        *node_components(
-            clock, nodes, settings=kubelet_settings(runtime, nodes, config.data_dir, missing_images)
-        ),
-    ]
-    chosen = [part for part in parts if part.name not in without]
+    here = PartsOrder(
+        names=tuple(part for part in PARTS if part not in without),
+        data_dir=config.data_dir,
+        nodes=nodes,
+        kubelet=kubelet_settings(runtime, nodes, config.data_dir, missing_images),
+        controllers=replace(controller_settings, cluster_signing=authority),
+        reports_activity=has_dashboard,
+    )
+    count = processes or processes_for(nodes, usable_cores())
+    elsewhere = [replace(here, names=names) for names in divided(here.names, count)]
+    parts = [] if elsewhere else here.components(clock)
     with reported_in_one_line(config):
         start_logging(config.data_dir)
-        run(run_cluster(config, chosen, clock, runtime, has_dashboard=has_dashboard))
+        run(run_cluster(config, parts, clock, runtime, elsewhere, has_dashboard=has_dashboard))
 
 
 async def run_cluster(
@@ -115,10 +128,11 @@ async def run_cluster(
     parts: Sequence[Component],
     clock: Clock,
     runtime: RuntimeName,
+    elsewhere: Sequence[PartsOrder] = (),
     *,
     has_dashboard: bool = False,
 ) -> None:
-    """Until somebody asks this process to end."""
+    """Until somebody asks this process to end. ``elsewhere``: parts in processes of their own."""
     asked = ending()
     # What a controller of the cluster does elsewhere needs what only the server knows.
     config = replace(config, admission=replace(config.admission, checks_policy_types=True))
@@ -128,11 +142,16 @@ async def run_cluster(
         identities = PartIdentities(server.url, authority)
         if has_dashboard:
             await _let_parts_report(load_config(config.kubeconfig))
-        running = (_run_part(part, identities, clock, has_dashboard) for part in parts)
+        running = (
+            *(run_part(part, identities, clock, has_dashboard) for part in parts),
+            *(keep_part_process(replace(one, url=server.url), clock) for one in elsewhere),
+        )
+        names = [*(part.name for part in parts), *(name for one in elsewhere for name in one.names)]
+        nodes = names.count(KUBELET) if parts else sum(one.node_count() for one in elsewhere)
         async with background(*running):
-            if any(part.name == "controllers" for part in parts):
+            if CONTROLLERS in names:
                 await _make_first_account(load_config(config.kubeconfig))
-            ready = _ready(server, parts, runtime)
+            ready = _ready(server, nodes, runtime)
             if not has_dashboard:
                 await say_ready(ready)
                 await asked.wait()
@@ -142,13 +161,13 @@ async def run_cluster(
                 await asked.wait()
 
 
-def _ready(server: ApiServer, parts: Sequence[Component], runtime: RuntimeName) -> Announcement:
+def _ready(server: ApiServer, nodes: int, runtime: RuntimeName) -> Announcement:
     return Announcement(
         "proreus",
         server.url,
         kubeconfig=server.config.kubeconfig,
         data_dir=server.config.data_dir,
-        nodes=sum(part.name == "kubelet" for part in parts),
+        nodes=nodes,
         runtime=runtime,
     )
 
@@ -170,10 +189,3 @@ async def _let_parts_report(found: ClientConfig) -> None:
         ):
             with suppress(AlreadyExists):
                 await resource.create(made)
-
-
-async def _run_part(
-    part: Component, identities: PartIdentities, clock: Clock, reports_activity: bool
-) -> None:
-    own = await asyncio.to_thread(identities.config, part, clock.now())
-    await run_component(part, own, clock, reports_activity=reports_activity)

@@ -1,19 +1,10 @@
-"""What an owner and its workers tell each other, over a socket pair that is the worker's stdin.
-
-To the worker: its configuration, once; nothing follows, and the end of the stream says that the
-owner is gone. To the owner: one line, Answering or Failed.
-"""
+"""What a worker tells its owner, which sent it its configuration: one line, Answering or Failed."""
 
 from __future__ import annotations
 
 import json
-import pickle
-import socket
 from dataclasses import dataclass
 
-from proreus.server.config import ServerConfig
-
-_SIZE_BYTES = 4
 _LINE_MAX = 64 * 1024
 
 
@@ -30,29 +21,6 @@ class Failed:
 
 
 Report = Answering | Failed
-
-
-def encoded_config(config: ServerConfig) -> bytes:
-    body = pickle.dumps(config)
-    return len(body).to_bytes(_SIZE_BYTES) + body
-
-
-def receive_config(line: socket.socket) -> ServerConfig:
-    """Waits for it. Only an owner can have written it: nobody else has the other end. Raises
-    EOFError."""
-    config = pickle.loads(_received(line, int.from_bytes(_received(line, _SIZE_BYTES))))
-    assert isinstance(config, ServerConfig)
-    return config
-
-
-def _received(line: socket.socket, size: int) -> bytes:
-    found = b""
-    while len(found) < size:
-        piece = line.recv(size - len(found))
-        if not piece:
-            raise EOFError("the owner is gone")
-        found += piece
-    return found
 
 
 def encoded_report(report: Report) -> bytes:

@@ -6,11 +6,8 @@ is gone.
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 import click
 import structlog
@@ -18,8 +15,9 @@ import structlog
 from proreus.cli.event_loop import ending, run
 from proreus.cli.failures import reported_in_one_line
 from proreus.cli.logging import start_logging
+from proreus.cli.owned_process.order import ended_with, receive_order
 from proreus.cli.verbosity import verbose_option
-from proreus.cli.workers.messages import Answering, Failed, encoded_report, receive_config
+from proreus.cli.workers.messages import Answering, Failed, encoded_report
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 
@@ -31,7 +29,7 @@ _log = structlog.get_logger(__name__)
 def worker(number: int) -> None:
     """Started by ``proreus server --workers``, not by people."""
     owner = socket.socket(fileno=sys.stdin.fileno())
-    config = receive_config(owner)
+    config = receive_order(owner, ServerConfig)
     assert config.worker is not None and config.worker.number == number
     start_logging()
     try:
@@ -50,34 +48,8 @@ async def serve(config: ServerConfig, owner: socket.socket) -> None:
     asked = ending()
     async with ApiServer(config):
         _tell(owner, encoded_report(Answering()))
-        with _ended_with(owner, asked):
+        with ended_with(owner, asked):
             await asked.wait()
-
-
-@contextmanager
-def _ended_with(owner: socket.socket, asked: asyncio.Event) -> Iterator[None]:
-    """While it lasts, ``asked`` is set when the owner is gone."""
-    loop, line = asyncio.get_running_loop(), owner.fileno()
-
-    def look() -> None:
-        with suppress(BlockingIOError):
-            if not _received(owner):
-                loop.remove_reader(line)
-                asked.set()
-
-    owner.setblocking(False)
-    loop.add_reader(line, look)
-    try:
-        yield
-    finally:
-        loop.remove_reader(line)
-
-
-def _received(owner: socket.socket) -> bytes:
-    try:
-        return owner.recv(1)
-    except ConnectionError:
-        return b""
 
 
 def _tell(owner: socket.socket, line: bytes) -> None:
