@@ -14,6 +14,8 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "build" / "bench"
 # Modules of this package that ask nothing; those that begin with an underscore do not either.
 _NOT_BENCHMARKS = {"report", "well_known"}
+# Those that take minutes: run by their names only.
+_LONG = {"million"}
 _LAST = "the last ones"
 
 
@@ -38,7 +40,7 @@ def benchmark_names() -> list[str]:
 def parsed(arguments: list[str]) -> Command:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
     known = benchmark_names()
-    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of them")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all but million")
     parser.add_argument("--list", action="store_true", help="print the names and end")
     parser.add_argument(
         "--repeat", type=int, default=1, help="run each so often; the middle counts"
@@ -60,7 +62,7 @@ def parsed(arguments: list[str]) -> Command:
         print("\n".join(known))
         parser.exit()
     return Command(
-        names=tuple(given.names or known),
+        names=tuple(given.names or (name for name in known if name not in _LONG)),
         results=given.results,
         repeat=given.repeat,
         is_strict=given.strict,

@@ -6,11 +6,13 @@ these revisions.
 
 Cost: an unchanged live key takes its string, one dict entry, one int and one pointer in order
 (about 250 bytes with a usual key). Only keys that changed since the last compaction have a
-history list. Writing is O(√n), compaction O(what it drops).
+history list. Writing is O(√n), compaction O(what it drops), a page O(its keys), whether of now or
+of a past revision, and counting what follows it in the past O(changes since).
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import ItemsView, Iterable, Iterator
@@ -46,6 +48,9 @@ class RevisionIndex:
         self._past: dict[str, list[int]] = {}
         self._ordered = SortedKeys()
         self._dead: set[str] = set()  # those with none live
+        # Every write since the last compaction, in order: its revision, and the key beside it.
+        self._written = array("q")
+        self._written_keys: list[str] = []
         # What compaction may drop, in the order of the write that replaced it.
         self._superseded: deque[tuple[int, str]] = deque()
 
@@ -61,6 +66,8 @@ class RevisionIndex:
         return self._live.items()
 
     def put(self, key: str, revision: int) -> None:
+        self._written.append(revision)
+        self._written_keys.append(key)
         before = self._live.get(key)
         past = self._past.get(key)
         if past is not None:
@@ -75,6 +82,8 @@ class RevisionIndex:
         self._live[key] = revision
 
     def remove(self, key: str, revision: int) -> None:
+        self._written.append(revision)
+        self._written_keys.append(key)
         before = self._live.pop(key)
         self._past.setdefault(key, [before]).append(-revision)
         self._dead.add(key)
@@ -86,6 +95,7 @@ class RevisionIndex:
         made._live, made._dead = self._live.copy(), self._dead.copy()
         made._past = {key: versions.copy() for key, versions in self._past.items()}
         made._ordered, made._superseded = self._ordered.copy(), self._superseded.copy()
+        made._written, made._written_keys = self._written[:], self._written_keys.copy()
         return made
 
     def versions(self, key: str) -> list[int]:
@@ -104,7 +114,10 @@ class RevisionIndex:
         """
         index = cls()
         live, past, superseded = index._live, index._past, index._superseded
+        written, written_keys = index._written, index._written_keys
         for revision, key, is_deletion in versions:
+            written.append(revision)
+            written_keys.append(key)
             before = live.get(key)
             version = -revision if is_deletion else revision
             if before is not None:
@@ -121,12 +134,15 @@ class RevisionIndex:
         return index
 
     def at(self, prefix: str, start: str, limit: int, revision: int | None) -> Span:
-        """Keys as of ``revision``, O(keys from ``start`` on), or as of now (None), O(entries)."""
+        """Keys as of ``revision``, or as of now (None)."""
         found = self._entries(max(start, prefix), keyspace.end_of(prefix), revision)
         entries = tuple(islice(found, limit or None))
-        if revision is not None or len(entries) < limit:
-            return Span(entries, sum(1 for _ in found))
-        return Span(entries, self._count(keyspace.after(entries[-1].key), prefix) if limit else 0)
+        if not limit or len(entries) < limit:
+            return Span(entries, 0)
+        rest = keyspace.after(entries[-1].key)
+        if revision is None:
+            return Span(entries, self._count(rest, prefix))
+        return Span(entries, self._count_at(rest, prefix, revision))
 
     def count(self, prefix: str) -> int:
         return self._count(prefix, prefix)
@@ -136,12 +152,25 @@ class RevisionIndex:
         end = keyspace.end_of(prefix)
         return self._ordered.count(start, end) - sum(start <= key < end for key in self._dead)
 
+    def _count_at(self, start: str, prefix: str, revision: int) -> int:
+        """Keys from ``start`` on that had a value then: those of now, and what differs."""
+        end = keyspace.end_of(prefix)
+        first = bisect_right(self._written, revision)
+        if len(self._written) - first > self._ordered.count(start, end):
+            return sum(1 for _ in self._entries(start, end, revision))
+        count = self._count(start, prefix)
+        for key in {key for key in self._written_keys[first:] if start <= key < end}:
+            count += (self._version(key, revision) > 0) - (key in self._live)
+        return count
+
     def compact(self, revision: int, limit: int) -> list[int]:
         """Forget up to ``limit`` versions no list at ``revision`` or later can see.
 
         Returns their revisions (deletions included), for the owner of the values; empty when
         nothing is left to forget.
         """
+        if written := bisect_right(self._written, revision):
+            del self._written[:written], self._written_keys[:written]
         dropped: list[int] = []
         while self._superseded and self._superseded[0][0] <= revision and len(dropped) < limit:
             _, key = self._superseded.popleft()

@@ -151,8 +151,8 @@ class Ingest:
         past = max(newest - self._remembered, self._storage.compacted_revision, oldest)
         if past < newest:
             try:
+                found, revision = await read_at(past)
                 async with deadline(self._clock, _PAST_WAIT_S):
-                    found, revision = await read_at(past)
                     return found, revision, await self._read_since(prefix, revision)
             except (Compacted, FutureRevision, TimeoutError) as why:
                 _log.info("the recent past is not known, beginning with the present: %r", why)

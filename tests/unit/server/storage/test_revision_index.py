@@ -58,6 +58,20 @@ def test_compaction_by_steps_changes_no_readable_state(
     )
 
 
+@given(STEPS, st.integers(1, 45), st.integers(1, 45))
+def test_a_page_of_the_past_counts_what_followed_it(
+    steps: list[tuple[str, bool]], compacted: int, revision: int
+) -> None:
+    index, _ = written(steps)
+    revision = max(compacted, revision)
+    index.compact(compacted, 10_000)
+
+    whole = index.at("/a/", "", 0, revision).entries
+    page = index.at("/a/", "", 1, revision)
+
+    assert page == Span(whole[:1], len(whole[1:]))
+
+
 def test_a_span_counts_what_follows_it() -> None:
     index, _ = written([("/a/x", False), ("/a/y", False), ("/b/x", False)])
 
