@@ -54,6 +54,14 @@ class Unreachable(Impairment):
 
 
 @dataclass(frozen=True, slots=True)
+class Slow(Impairment):
+    """Reads are served; writes wait for the disk, and are served when it answers."""
+
+    event = "storage is slow"
+    remedy: str = "see what else uses the disk, and whether it fails"
+
+
+@dataclass(frozen=True, slots=True)
 class Broken(Impairment):
     """What is on disk is in doubt or not ours: writes are refused until the server is restarted."""
 
@@ -61,7 +69,7 @@ class Broken(Impairment):
     remedy: str = "check the disk, then restart the server"
 
 
-Health = Healthy | Full | ReadOnly | Unreachable | Broken
+Health = Healthy | Slow | Full | ReadOnly | Unreachable | Broken
 
 
 class HealthRecord:
@@ -90,17 +98,17 @@ class HealthRecord:
 def liveness(health: Health) -> str:
     """Why the process should be restarted or counts as dead; "" if it should not.
 
-    A full or read-only disk is no reason: a new process could serve less than this one.
+    A slow, full or read-only disk is no reason: a new process could serve less than this one.
     """
     match health:
         case Broken() | Unreachable():
             return health.why
-        case Healthy() | Full() | ReadOnly():
+        case Healthy() | Slow() | Full() | ReadOnly():
             return ""
         case _:
             assert_never(health)
 
 
 def readiness(health: Health) -> str:
-    """Why not every write can be served; "" if all can."""
+    """Why not every write can be served, or not soon; "" if all can."""
     return "" if isinstance(health, Healthy) else health.why

@@ -9,24 +9,20 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-import structlog
-
-from proreus.server.storage.interface import DAMAGED, StorageCorrupt, StorageError, StorageFull
+from proreus.server.storage.interface import StorageCorrupt, StorageError, StorageFull
 from proreus.server.storage.revision_index import RevisionIndex
 from proreus.server.storage.sqlite import checksums, errors, high_water_mark, statements
 from proreus.server.storage.sqlite.ballast import Ballast
 from proreus.server.storage.sqlite.file_format import check_format
 from proreus.server.storage.sqlite.files import OpenFiles
 from proreus.server.storage.sqlite.log_order import LogOrder
-from proreus.server.storage.sqlite.rows import FileContents, Row, Version
-
-_log = structlog.get_logger(__name__)
-_JOINED_MAX = 100  # values joined by one statement; more would be copied more often
+from proreus.server.storage.sqlite.log_reader import LogReader
+from proreus.server.storage.sqlite.rows import FileContents, Row
 
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -39,12 +35,12 @@ class Database:
         self._ballast = Ballast(path.with_name(path.name + ".ballast"))
         self._is_space_low = False
         self._is_durable = synchronous == "FULL"
-        self._reported: set[int] = set()  # damaged values that were logged
         try:
             self._connection = self._connect(synchronous)
         except StorageFull:
             self._ballast.release()
             self._connection = self._connect(synchronous)
+        self.log = LogReader(path, self._connection)
 
     def _connect(self, synchronous: Synchronous) -> sqlite3.Connection:
         with self._errors():
@@ -139,7 +135,7 @@ class Database:
     def write(self, rows: Sequence[Row], old_of: Sequence[int]) -> dict[int, bytes]:
         """Commit all rows or none; returns the values that stood at the revisions ``old_of``."""
         with self._making_room(), self._errors():
-            olds = self._read_all(old_of)
+            olds = self.log.read(old_of)
             if len(rows) <= statements.INSERTED_MAX:
                 self._insert(rows)
             else:
@@ -193,65 +189,6 @@ class Database:
             raise fault
         if not self._ballast.make():
             raise StorageFull(f"no space left for {self.path}: only deletions are possible")
-
-    def read(self, revisions: Sequence[int]) -> dict[int, bytes]:
-        """The values written at these revisions; what compaction took is left out."""
-        with self._errors():
-            return self._read_all(revisions)
-
-    def _read_all(self, revisions: Sequence[int]) -> dict[int, bytes]:
-        values: dict[int, bytes] = {}
-        for first in range(0, len(revisions), _JOINED_MAX):
-            values |= self._read(revisions[first : first + _JOINED_MAX])
-        return values
-
-    def _read(self, revisions: Sequence[int]) -> dict[int, bytes]:
-        try:
-            found = self._execute(statements.values_of(revisions)).fetchone()
-        except sqlite3.DataError:  # more than SQLite's longest blob together
-            if len(revisions) == 1:
-                raise
-            half = len(revisions) // 2
-            return self._read(revisions[:half]) | self._read(revisions[half:])
-        if found[0] is None:
-            return {}
-        numbers, lengths, sums = (map(int, joined.split(",")) for joined in found[:3])
-        values: dict[int, bytes] = {}
-        at = 0
-        for revision, length, checksum in zip(numbers, lengths, sums, strict=True):
-            value = values[revision] = found[3][at : at + length]
-            at += length
-            if checksum != statements.NO_CHECKSUM and not checksums.is_value(value, checksum):
-                values[revision] = DAMAGED
-                self._report_damaged(revision)
-        return values
-
-    def _report_damaged(self, revision: int) -> None:
-        if revision in self._reported:
-            return
-        self._reported.add(revision)
-        (key,) = self._execute(statements.KEY_OF, (revision,)).fetchone()
-        _log.error(
-            "stored value is damaged and served empty",
-            file=str(self.path),
-            key=key,
-            revision=revision,
-            remedy="delete the object and create it again, or restore a backup; check the disk",
-        )
-
-    def verify(self, after: int, limit: int) -> int:
-        """Compare the next values with their checksums; returns how far it is, 0 at the end."""
-        with self._errors():
-            rows = self._execute(statements.VALUES, (after, limit)).fetchall()
-            for revision, value, checksum in rows:
-                if checksum is not None and not checksums.is_value(value, checksum):
-                    self._report_damaged(revision)
-        return rows[-1][0] if rows else 0
-
-    def versions_after(self, revision: int, limit: int) -> list[Version]:
-        with self._errors():
-            rows = self._execute(statements.CHANGES, (revision, limit))
-            return [Version(rev, key, old, bool(gone)) for rev, key, old, gone in rows]
 
     def set_compacted(self, revision: int) -> None:
         with self._making_room(), self._errors(), self._transaction():
@@ -308,14 +245,8 @@ class Database:
                 self._execute("ROLLBACK")
             raise
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as failure:
-            raise errors.translated(self.path, failure) from failure
-        except OSError as failure:
-            raise errors.of_opening(self.path, failure) from failure
+    def _errors(self) -> AbstractContextManager[None]:
+        return errors.translating(self.path)
 
     def __repr__(self) -> str:
         return f"<Database {self.path}>"

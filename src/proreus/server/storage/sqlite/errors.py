@@ -6,6 +6,8 @@ import errno
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from proreus.server.storage.interface import (
@@ -27,6 +29,17 @@ _SHARED_MEMORY = {
 }
 _SHARED_MEMORY_SIZE = 32 << 10
 _PROBED = 8192 + 24  # a frame of the write-ahead log
+
+
+@contextmanager
+def translating(path: Path) -> Iterator[None]:
+    """Failures of the body leave as storage errors about this database."""
+    try:
+        yield
+    except sqlite3.Error as failure:
+        raise translated(path, failure) from failure
+    except OSError as failure:
+        raise of_opening(path, failure) from failure
 
 
 def write_ahead_log(path: Path) -> Path:

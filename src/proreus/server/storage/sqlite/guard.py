@@ -16,6 +16,7 @@ from proreus.server.storage.health import (
     HealthRecord,
     Healthy,
     ReadOnly,
+    Slow,
     Unreachable,
 )
 from proreus.server.storage.interface import (
@@ -36,6 +37,7 @@ class Guard:
 
     def __init__(self, writer: Writer, store: str) -> None:
         self._writer = writer
+        self._store = store
         self._record = HealthRecord(store)
 
     @property
@@ -51,10 +53,20 @@ class Guard:
         if (found := _consequence(why)) is not None:
             self._record.change(found)
 
+    def slow(self, waited_s: float) -> None:
+        """Writers wait for a commit; what else is wrong with a disk says more."""
+        if isinstance(self.health, Healthy):
+            why = f"writes wait for {self._store}: it has committed none for {waited_s:.0f} s"
+            self._record.change(Slow(why))
+
+    def quick(self) -> None:
+        if isinstance(self.health, Slow):
+            self._record.change(Healthy())
+
     async def check(self, *, is_deletion: bool) -> None:
         """Raises why a write is refused. A state whose cause is gone ends here."""
         match self.health:
-            case Healthy() | Unreachable():
+            case Healthy() | Slow() | Unreachable():
                 pass
             case Full() if is_deletion:
                 pass

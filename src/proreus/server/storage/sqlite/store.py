@@ -11,9 +11,10 @@ DESIGN.md beside this file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from proreus.aio.clock import Clock
 from proreus.aio.debounce import Debounce
@@ -40,14 +41,19 @@ from proreus.server.storage.interface import (
 from proreus.server.storage.keyspace import check_key, check_prefix
 from proreus.server.storage.sqlite import maintenance
 from proreus.server.storage.sqlite.changes import change_of, committed_change
+from proreus.server.storage.sqlite.commit_watch import CommitWatch
 from proreus.server.storage.sqlite.database import Database, Synchronous
 from proreus.server.storage.sqlite.expiry import Expiries
 from proreus.server.storage.sqlite.garbage import Garbage
 from proreus.server.storage.sqlite.guard import Guard
 from proreus.server.storage.sqlite.lock_file import locked
+from proreus.server.storage.sqlite.log_reader import LogReader
 from proreus.server.storage.sqlite.pending import PendingWrite, PendingWrites
 from proreus.server.storage.sqlite.rows import FileContents, Row
+from proreus.server.storage.sqlite.side_reads import first_answer, read_aside
 from proreus.server.storage.sqlite.writer import Batch, Writer
+
+T = TypeVar("T")
 
 _READ_MAX = 500
 _VERIFIED_MAX = 20
@@ -77,6 +83,7 @@ class SqliteStorage(IndexedStorage):
         self._is_closed = False
         self._guard = Guard(writer, str(path))
         self._garbage = Garbage(self._index, self._guard)
+        self._commits_due = CommitWatch(clock, self._guard.slow, self._guard.quick)
         if not contents.has_room:
             self._guard.refused(StorageFull(f"no space left for {path}"))
 
@@ -195,7 +202,7 @@ class SqliteStorage(IndexedStorage):
 
     async def verify(self, after: int) -> int:
         """Compare some values with their checksums; returns where to go on, 0 at the end."""
-        return await self._guard.do(lambda database: database.verify(after, _VERIFIED_MAX))
+        return await self._guard.do(lambda database: database.log.verify(after, _VERIFIED_MAX))
 
     async def recover(self) -> None:
         """End a full or read-only state if its cause is gone; on a full disk forget history first.
@@ -249,6 +256,7 @@ class SqliteStorage(IndexedStorage):
             rows = [write.row for write in self._queued]
             self._writer.put(Batch(rows, self._epoch, self._log.is_watched, unread))
             self._queued = []
+            self._commits_due.handed_over()
 
     def committed(self, batches: Sequence[Batch], olds: dict[int, bytes]) -> None:
         """Called by the writer: publish in order, then answer."""
@@ -264,6 +272,7 @@ class SqliteStorage(IndexedStorage):
             else:
                 self._log.skip_to(newest)
         self._was_alone = len(settled) == 1
+        self._commits_due.ended(is_more=len(self._pending) > len(self._queued))
         self._commits.record(batches[-1].rows[-1].revision, self._clock.monotonic())
         for write in settled:
             if write.row.expires is not None:
@@ -290,6 +299,7 @@ class SqliteStorage(IndexedStorage):
 
     def refused(self, epoch: int, why: StorageError) -> None:
         """Called by the writer: nothing of what is pending was or will be written."""
+        self._commits_due.ended(is_more=False)
         self._epoch = epoch
         self._queued = []
         self._guard.refused(why)
@@ -316,11 +326,16 @@ class SqliteStorage(IndexedStorage):
         return values
 
     async def _read(self, revisions: Sequence[int]) -> dict[int, bytes]:
-        return await self._guard.do(lambda database: database.read(revisions))
+        return await self._read_log(lambda log: log.read(revisions))
+
+    async def _read_log(self, function: Callable[[LogReader], T]) -> T:
+        """By the thread, or past it if a commit holds it up."""
+        asked = asyncio.ensure_future(self._guard.do(lambda database: function(database.log)))
+        return await first_answer(asked, self._clock, lambda: read_aside(self._path, function))
 
     async def _read_past(self, position: Position) -> ChangeBatch:
         newest, after = self._log.revision, position.after
-        versions = await self._guard.do(lambda db: db.versions_after(after, _READ_MAX))
+        versions = await self._read_log(lambda log: log.versions_after(after, _READ_MAX))
         wanted = [v for v in versions if v.key.startswith(position.prefix)]
         values = await self._values(
             sorted({v.revision for v in wanted if not v.is_deletion} | {v.replaced for v in wanted})
@@ -351,6 +366,7 @@ class SqliteStorage(IndexedStorage):
 
     def _close(self) -> None:
         self._flush()
+        self._commits_due.close()
         self._expiries.close()
         self._is_closed = True
 
