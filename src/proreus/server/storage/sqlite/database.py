@@ -21,7 +21,7 @@ from proreus.server.storage.sqlite.ballast import Ballast
 from proreus.server.storage.sqlite.file_format import check_format
 from proreus.server.storage.sqlite.files import OpenFiles
 from proreus.server.storage.sqlite.log_order import LogOrder
-from proreus.server.storage.sqlite.log_reader import LogReader
+from proreus.server.storage.sqlite.row_reader import RowReader
 from proreus.server.storage.sqlite.rows import FileContents, Row
 
 Synchronous = Literal["FULL", "NORMAL"]
@@ -40,7 +40,7 @@ class Database:
         except StorageFull:
             self._ballast.release()
             self._connection = self._connect(synchronous)
-        self.log = LogReader(path, self._connection)
+        self.log = RowReader(path, self._connection)
 
     def _connect(self, synchronous: Synchronous) -> sqlite3.Connection:
         with self._errors():

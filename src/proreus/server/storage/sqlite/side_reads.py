@@ -18,7 +18,7 @@ from typing import TypeVar
 from proreus.aio.clock import Clock, deadline
 from proreus.server.storage.interface import StorageError
 from proreus.server.storage.sqlite import errors
-from proreus.server.storage.sqlite.log_reader import LogReader
+from proreus.server.storage.sqlite.row_reader import RowReader
 
 T = TypeVar("T")
 _HELD_UP_S = 0.1
@@ -41,11 +41,11 @@ async def first_answer(asked: asyncio.Task[T], clock: Clock, aside: Callable[[],
         asked.cancel()
 
 
-def read_aside(path: Path, function: Callable[[LogReader], T]) -> T:
+def read_aside(path: Path, function: Callable[[RowReader], T]) -> T:
     """Blocking. Raises StorageError."""
     with (
         errors.translating(path),
         closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as connection,
     ):
         connection.execute("PRAGMA query_only = 1")
-        return function(LogReader(path, connection))
+        return function(RowReader(path, connection))

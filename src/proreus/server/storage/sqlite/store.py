@@ -47,8 +47,8 @@ from proreus.server.storage.sqlite.expiry import Expiries
 from proreus.server.storage.sqlite.garbage import Garbage
 from proreus.server.storage.sqlite.guard import Guard
 from proreus.server.storage.sqlite.lock_file import locked
-from proreus.server.storage.sqlite.log_reader import LogReader
 from proreus.server.storage.sqlite.pending import PendingWrite, PendingWrites
+from proreus.server.storage.sqlite.row_reader import RowReader
 from proreus.server.storage.sqlite.rows import FileContents, Row
 from proreus.server.storage.sqlite.side_reads import first_answer, read_aside
 from proreus.server.storage.sqlite.writer import Batch, Writer
@@ -328,7 +328,7 @@ class SqliteStorage(IndexedStorage):
     async def _read(self, revisions: Sequence[int]) -> dict[int, bytes]:
         return await self._read_log(lambda log: log.read(revisions))
 
-    async def _read_log(self, function: Callable[[LogReader], T]) -> T:
+    async def _read_log(self, function: Callable[[RowReader], T]) -> T:
         """By the thread, or past it if a commit holds it up."""
         asked = asyncio.ensure_future(self._guard.do(lambda database: function(database.log)))
         return await first_answer(asked, self._clock, lambda: read_aside(self._path, function))

@@ -16,7 +16,7 @@ _log = structlog.get_logger(__name__)
 _JOINED_MAX = 100  # values joined by one statement; more would be copied more often
 
 
-class LogReader:
+class RowReader:
     """Raises storage errors, as ``Database`` does. Damaged values are reported once."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -84,4 +84,4 @@ class LogReader:
             return [Version(rev, key, old, bool(gone)) for rev, key, old, gone in rows]
 
     def __repr__(self) -> str:
-        return f"<LogReader of {self._path}>"
+        return f"<RowReader of {self._path}>"
