@@ -10,7 +10,8 @@ from proreus.client.controller import Controller, Request
 from proreus.client.informer import SharedInformerFactory
 from proreus.client.leader_election import ElectionTiming
 
-TIMING = ElectionTiming(lease_duration_s=3, renew_deadline_s=2.5, retry_period_s=0.2)
+# Long enough for the busiest machine to renew.
+TIMING = ElectionTiming(lease_duration_s=8, renew_deadline_s=7.5, retry_period_s=0.2)
 
 
 async def write_on(client: Client, who: str) -> None:

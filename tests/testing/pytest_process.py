@@ -10,6 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _PLUGIN = "proreus.testing.pytest_plugin"
+UNUSED = ("randomly", "hypothesispytest")  # the second takes a fifth of such a process' time
 _DEADLINE_S = 300  # of a run that hangs
 
 
@@ -18,7 +19,7 @@ def run_pytest(folder: Path, *arguments: str, without: tuple[str, ...] = ()) -> 
     be missing elsewhere."""
     registered = importlib.metadata.entry_points(group="pytest11", name="proreus")
     given = [] if registered else ["-p", _PLUGIN]  # an environment that is older than the plugin
-    given += [part for name in ("randomly", *without) for part in ("-p", f"no:{name}")]
+    given += [part for name in (*UNUSED, *without) for part in ("-p", f"no:{name}")]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--rootdir", str(folder), *given, *arguments],
         cwd=folder,

@@ -44,8 +44,11 @@ shop = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": 
 _AUTO = ("-o", "asyncio_mode=auto")
 
 
-def test_what_the_pages_show_passes(tmp_path: Path) -> None:
-    files = 0
+def test_what_the_pages_and_the_readme_show_passes(tmp_path: Path) -> None:
+    block = _README.search((ROOT / "README.md").read_text())
+    assert block is not None, "the README shows a test"
+    (tmp_path / "test_readme.py").write_text(_OPERATOR + block["text"])
+    files = 1
     for page in sorted((ROOT / "docs" / "testing").glob("*.md")):
         for block in _BLOCK.finditer(page.read_text()):
             assert not (tmp_path / block["name"]).exists(), f"two files are called {block['name']}"
@@ -54,14 +57,6 @@ def test_what_the_pages_show_passes(tmp_path: Path) -> None:
 
     assert files > 30
     assert f"{files} passed" in run_pytest(tmp_path, *_AUTO)
-
-
-def test_the_test_in_the_readme_passes(tmp_path: Path) -> None:
-    block = _README.search((ROOT / "README.md").read_text())
-    assert block is not None, "the README shows a test"
-    (tmp_path / "test_readme.py").write_text(_OPERATOR + block["text"])
-
-    assert "1 passed" in run_pytest(tmp_path, *_AUTO)
 
 
 def test_what_the_examples_test_passes(tmp_path: Path) -> None:

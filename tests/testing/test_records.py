@@ -16,6 +16,7 @@ from proreus.client.config.loading import load_config
 from proreus.server.config import ServerConfig
 from proreus.testing.records import Record, RecordInvalid, Replay, keep, load, replaying
 from proreus.testing.server import running_server
+from tests.testing.pytest_process import UNUSED
 
 
 async def kept(path: Path) -> Record:
@@ -138,7 +139,8 @@ def pytest_run(folder: Path, *options: str) -> str:
     (folder / "test_it.py").write_text(_TESTS)
     is_registered = importlib.metadata.entry_points(group="pytest11", name="proreus")
     plugin = () if is_registered else ("-p", "proreus.testing.pytest_plugin")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [part for name in UNUSED for part in ("-p", f"no:{name}")]
     command += [f"--rootdir={folder}", f"--basetemp={folder / 'temp'}", *plugin]
     ended = subprocess.run(
         [*command, *options, "test_it.py"],

@@ -15,9 +15,10 @@ from tests.faults.cluster.programs import Cluster, Program, cluster
 from tests.faults.cluster.rollout import deployment
 from tests.faults.cluster.tap import Tap, tap
 
-# A lease of four seconds: long enough for a busy machine to renew, short enough to wait for.
+# Long enough for the busiest machine to renew: an heir that did not would hand the lease back to
+# who slept, who then may write. Short enough to wait for.
 TIMING = (
-    "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3500ms",
+    "--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=7500ms",
     "--leader-elect-retry-period=200ms",
 )  # fmt: skip
 PODS = 60
