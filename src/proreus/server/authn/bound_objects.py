@@ -49,7 +49,9 @@ class BoundObjects:
         name, namespace = reference.name, reference.namespace
         key = f"{namespace}/{name}" if namespace else name
         cached = collection.cache.peek(key)
-        if cached is not None and collection.store.is_newest(key, cached.revision):
+        if cached is not None and not collection.store.is_newest(key, cached.revision):
+            cached = await collection.cache.confirmed(key)
+        if cached is not None:
             obj: Mapping[str, Any] = splice.decode_item(cached.item)
         else:
             stored = await collection.store.get(key)

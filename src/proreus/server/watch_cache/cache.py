@@ -106,6 +106,16 @@ class WatchCache:
         """
         return await self._lists.get(key, at_least)
 
+    async def confirmed(self, key: str) -> CachedObject | None:
+        """The newest state of an object, if it is here; None: only storage can tell.
+
+        Storage is asked for its revision alone, which many readers learn at once. A cache that is
+        behind, even by one write, is not waited for. Raises StorageError.
+        """
+        newest = await self._shared.storage.current_revision()
+        found = self.peek(key) if newest <= self.revision else None
+        return found if found is not None and self.is_readable(found) else None
+
     async def list(self, query: ListQuery) -> ListResult:
         """Objects in key order.
 

@@ -44,7 +44,7 @@ async def read_object(
 
 
 async def _read(collection: Collection, key: str, version: str, seat: Seat) -> EncodedObject | None:
-    """The newest is in storage, and in the cache too if storage can tell at once that it is."""
+    """The newest is in storage, and in the cache too if storage says that it is."""
     if version:
         try:
             at_least = parse_resource_version(version)
@@ -58,5 +58,9 @@ async def _read(collection: Collection, key: str, version: str, seat: Seat) -> E
     if at_hand is not None and collection.store.is_newest(key, at_hand.revision):
         return at_hand
     with translate_errors(collection.resource.group_resource, key.rpartition("/")[2], "get"):
+        if at_hand is not None:
+            confirmed = await collection.cache.confirmed(key)
+            if confirmed is not None:
+                return confirmed
         stored = await collection.store.get(key)
     return None if stored is None else EncodedObject.of_stored(key, stored.value, stored.revision)
