@@ -2,9 +2,13 @@
 and a peer that has vanished is found.
 
 All calls have the same time to be answered in, so that one timer serves all of them: the oldest
-call is the first that is late. A peer that has said nothing for ten seconds while a call waits is
-pinged (etcd forbids asking more often than every 5 s, and without a call), and five seconds later
-the connection is given up.
+call is the first that is late.
+
+A peer is pinged when it has said nothing for ten seconds while a stream is open, and at once when
+it has said nothing for all the time that a call waited in vain. Without a word in answer the
+connection is given up: after five seconds, or after as long as a call may take. So a frozen member
+is found by its late calls, and a watch on it moves on soon, too. etcd forbids pings more often than
+every 5 s, and without a stream.
 
 Cost of a call: about 15 µs, and its share of a read and a write.
 """
@@ -22,6 +26,7 @@ from proreus.net.grpc.failures import Code, ProtocolViolation, RpcFailed
 from proreus.net.grpc.session import Http2Session, Stream
 
 _TICK_S = 5.0
+_PING_EVERY_S = 5.0
 _PING_AFTER_TICKS = 2
 _LOST_AFTER_TICKS = 3
 
@@ -41,6 +46,8 @@ class Connection(asyncio.Protocol):
         self._timer: Timer | None = None
         self._tick: Timer | None = None
         self._silent_ticks = 0
+        self._heard_s = self._pinged_s = clock.monotonic()
+        self._doubt: Timer | None = None
         # Done when the peer has answered; with why it will not, if it will not.
         self.ready: asyncio.Future[RpcFailed | None] = self._loop.create_future()
         self.closed: asyncio.Future[None] = self._loop.create_future()
@@ -100,6 +107,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._silent_ticks = 0
+        self._heard_s = self._clock.monotonic()
         session = self._session
         try:
             session.receive(data)
@@ -144,17 +152,33 @@ class Connection(asyncio.Protocol):
                 self._session.cancel(answer.stream)
                 words = f"no answer in {self._timeout_s:g} s"
                 answer.ended(RpcFailed(Code.DEADLINE_EXCEEDED, words, is_unsent=is_unsent))
+                if self._heard_s <= due_s - self._timeout_s:
+                    self._ping_if_due()
         self._flush_soon()
+
+    def _ping_if_due(self) -> None:
+        if self._doubt is None and self._clock.monotonic() >= self._pinged_s + _PING_EVERY_S:
+            self._ping()
+            self._doubt = self._clock.call_later(self._timeout_s, self._check_ping_answered)
+
+    def _check_ping_answered(self) -> None:
+        self._doubt = None
+        if self._heard_s <= self._pinged_s:
+            self._fail(_silent())
 
     def _listen(self) -> None:
         """Every few seconds: does the peer still live?"""
         self._tick = self._clock.call_later(_TICK_S, self._listen)
         self._silent_ticks = self._silent_ticks + 1 if len(self._session) else 0
         if self._silent_ticks == _PING_AFTER_TICKS:
-            self._session.ping()
-            self._flush()
+            self._ping()
         elif self._silent_ticks >= _LOST_AFTER_TICKS:
-            self._fail(RpcFailed(Code.UNAVAILABLE, "the peer does not answer a ping"))
+            self._fail(_silent())
+
+    def _ping(self) -> None:
+        self._pinged_s = self._clock.monotonic()
+        self._session.ping()
+        self._flush()
 
     def _close_if_idle(self) -> None:
         if self._session.ending and not len(self._session):
@@ -162,7 +186,7 @@ class Connection(asyncio.Protocol):
 
     def _fail(self, failure: RpcFailed) -> None:
         """Once or again: a connection that is over stays over."""
-        for timer in (self._timer, self._tick):
+        for timer in (self._timer, self._tick, self._doubt):
             if timer is not None:
                 timer.cancel()
         self._session.lost(failure)
@@ -174,6 +198,10 @@ class Connection(asyncio.Protocol):
 
     def __repr__(self) -> str:
         return f"<Connection {self._session!r}>"
+
+
+def _silent() -> RpcFailed:
+    return RpcFailed(Code.UNAVAILABLE, "the peer does not answer a ping")
 
 
 class _Answer:

@@ -327,6 +327,32 @@ async def test_a_server_that_vanished_is_found_by_a_ping() -> None:
             await stream.read()
 
 
+async def test_a_stream_on_a_frozen_server_ends_soon_after_a_call_to_it_was_late() -> None:
+    clock, pinged = VirtualClock(), asyncio.Event()
+
+    async def freezing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await greet(reader, writer)
+        await reader.readuntil(frames.head(8, frames.PING, 0, 0))
+        pinged.set()
+
+    async with (
+        socket_server(freezing) as port,
+        opened(port, clock, 2) as channel,
+        channel.stream("/stream", b"x", ()) as stream,
+    ):
+        await clock.advance(4)
+        waiting = asyncio.ensure_future(channel.call("/echo", b"x", ()))
+        await asyncio.sleep(0)
+        await clock.advance(2)
+        with pytest.raises(RpcFailed, match="no answer in 2 s"):
+            await waiting
+        await pinged.wait()
+        await clock.advance(2)
+
+        with pytest.raises(RpcFailed, match="does not answer a ping"):
+            await stream.read()
+
+
 async def test_a_quiet_stream_lives_on_while_pings_are_answered(service: Service) -> None:
     clock = VirtualClock()
     async with (
