@@ -87,8 +87,8 @@ def _ports(*addresses: str) -> tuple[int, ...]:
 
 
 async def test_two_workers_are_one_server(server: RunningServer) -> None:
-    """One that is killed is missed by nobody who comes anew, and is started again; without
-    their owner they end."""
+    """One that is killed is missed by nobody who comes anew, and is started again; the owner
+    ends after all of them."""
     caller = Caller(server)
     maps = "/api/v1/namespaces/default/configmaps"
     seen: set[int] = set()
@@ -115,6 +115,12 @@ async def test_two_workers_are_one_server(server: RunningServer) -> None:
         leases = [lease["metadata"]["name"] for lease in answer.json()["items"]]
     assert len(leases) == 1, "workers are one server and have one identity"
 
+    with caller.asked("/metrics") as answer:
+        page = answer.text
+    for number in (1, 2):
+        assert f'proreus_worker_up{{worker="{number}"}} 1\n' in page
+        assert f'apiserver_request_total{{worker="{number}",' in page
+
     before = workers_of(server)
     os.kill(before[1], signal.SIGKILL)
     log = server.kubeconfig.parent / "proreus.log"
@@ -128,7 +134,8 @@ async def test_two_workers_are_one_server(server: RunningServer) -> None:
     assert '"worker": 1' in said[0]
     assert "killed by SIGKILL" in said[0]
 
-    server.process.kill()
+    server.process.send_signal(signal.SIGTERM)
 
+    assert server.process.wait(timeout=WITHIN_S) == 0
     for pid in after.values():
         await wait_gone(pid)

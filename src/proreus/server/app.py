@@ -145,6 +145,8 @@ class ApiServer:
         await start(parts.authentication.running(offload))
         await parts.custom.start()
         await start(background(parts.custom.run(), parts.start_parts.run()))
+        if parts.worker_metrics is not None:
+            await start(parts.worker_metrics.running())
         await start(parts.http.run())
         self._write_kubeconfig()
         ending.push_async_callback(parts.start_parts.withdraw)

@@ -14,21 +14,13 @@ from proreus.server.audit.options import AuditOptions
 from proreus.server.authn.options import AuthenticationOptions
 from proreus.server.authz.configuration import MODES, NODE, RBAC, WEBHOOK, WebhookFlags
 from proreus.server.registry.user import User
+from proreus.server.worker import Worker
 
 _WITHOUT_ACCOUNTS = AdmissionOptions(disable=("ServiceAccount",))
 
 
 class ConfigInvalid(ValueError):
     """The configuration is invalid; the message is one sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """One of the processes that together are one server: they share port, certificates, identity
-    and store. ``run_id`` is that of all of them."""
-
-    number: int
-    run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,7 @@ from proreus.server.http.services import Services
 from proreus.server.http.stages.deadline import Deadlines
 from proreus.server.http.stages.shutdown import Shutdown
 from proreus.server.http.watch_metrics import WatchMetrics
+from proreus.server.http.worker_metrics import WorkerMetrics
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Offload
 from proreus.server.opening import make_admission, make_authentication, make_credentials
@@ -286,6 +287,16 @@ class Parts:
             rendering=self.services.rendering,
             fairness=self.fairness,
             debug=DebugPages(self.services),
+            workers=self.worker_metrics,
+        )
+
+    @cached_property
+    def worker_metrics(self) -> WorkerMetrics | None:
+        own = self.config.worker
+        if own is None:
+            return None
+        return WorkerMetrics(
+            own, self.metrics, self.services.rendering, self.offload.answers, self.clock
         )
 
     @cached_property

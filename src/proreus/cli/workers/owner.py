@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import click
 import structlog
@@ -18,10 +20,11 @@ from proreus.cli.workers.messages import Failed
 from proreus.cli.workers.process import WorkerProcess, started_worker
 from proreus.net.addresses import local_address
 from proreus.net.bound_socket import bound_socket, share_port
-from proreus.server.config import ServerConfig, Worker
+from proreus.server.config import ServerConfig
 from proreus.server.credentials import token_file, write_kubeconfig
 from proreus.server.opening import make_shared_files
 from proreus.server.registry.metadata import new_uid
+from proreus.server.worker import Worker
 
 _log = structlog.get_logger(__name__)
 # Beyond what a server takes to withdraw its address and finish requests.
@@ -35,14 +38,18 @@ async def serve_by_workers(config: ServerConfig, count: int) -> None:
     ClickException if a worker cannot start."""
     asked = ending()
     clock = SystemClock()
-    with bound_socket(config.bind_address, config.port) as held:
+    with (
+        bound_socket(config.bind_address, config.port) as held,
+        tempfile.TemporaryDirectory(prefix="proreus-", ignore_cleanup_errors=True) as folder,
+    ):
         share_port(held)
         port: int = held.getsockname()[1]
         known = await make_shared_files(config, clock)
         run_id = new_uid()
         workers = [
-            replace(config, port=port, kubeconfig=None, worker=Worker(number, run_id))
+            replace(config, port=port, kubeconfig=None, worker=worker)
             for number in range(1, count + 1)
+            if (worker := Worker(number, count, run_id, Path(folder)))
         ]
         async with running_workers(workers, clock) as all_of_them:
             if not await all_of_them.wait_ready(asked):

@@ -40,6 +40,7 @@ from proreus.server.http.openapi import OpenApi
 from proreus.server.http.openid import OPENID_PATHS, OpenId
 from proreus.server.http.rendering import Rendering
 from proreus.server.http.representation import is_pretty
+from proreus.server.http.worker_metrics import WorkerMetrics
 from proreus.server.registry.catalog import Catalog
 
 _AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -63,6 +64,7 @@ class Documents:
     rendering: Rendering
     fairness: Fairness
     debug: DebugPages
+    workers: WorkerMetrics | None = None
 
     async def answer(self, exchange: Exchange, parts: tuple[str, ...]) -> Answer:
         """Raises NotFound and MethodNotAllowed; plain 404 for what is not the API's."""
@@ -96,6 +98,8 @@ class Documents:
             return await self.openid.answer(exchange)
         if exchange.path.endswith("/"):
             return None
+        if parts == ("metrics",) and self.workers is not None:
+            return _metrics(exchange, await self.workers.text())
         if parts == ("metrics",):
             body = await self.rendering.joined(lambda _: metrics_text(self.metrics))
             return _metrics(exchange, body)
