@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import textwrap
 from collections.abc import Callable
@@ -298,3 +299,22 @@ def test_replace_and_delete_by_selector(kubectl: Kubectl) -> None:
     assert kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}") == "6"
     kubectl("delete", "deploy", "-l", "app=web")
     assert kubectl("get", "deploy", "-o", "name") == ""
+
+
+def test_a_client_sends_all_its_requests_on_one_connection_of_http2(
+    run_kubectl: Kubectl, namespace: str, server: RunningServer
+) -> None:
+    """kubectl is client-go: Go's HTTP/2 client tells what it does if it is asked to."""
+    done = subprocess.run(
+        ["kubectl", "-n", namespace, "get", "cm,secrets,sa,svc"],
+        capture_output=True,
+        text=True,
+        env=server.environment | {"GODEBUG": "http2debug=1"},
+        timeout=60,
+    )
+
+    assert done.returncode == 0, done.stderr
+    connections = set(re.findall(r"http2: Transport creating client conn (\S+)", done.stderr))
+    answered = set(re.findall(r"Transport received HEADERS .*?stream=(\d+)", done.stderr))
+    assert len(connections) == 1, done.stderr[-4000:]
+    assert len(answered) >= 4, done.stderr[-4000:]

@@ -24,6 +24,8 @@ from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.credentials import kubeconfig_file
 
+_STREAMS = ServerConfig().http2_streams
+
 
 def _proxy_client(others: dict[str, Any]) -> PairFiles | None:
     certificate = others.pop("proxy_client_cert_file")
@@ -35,6 +37,11 @@ def _proxy_client(others: dict[str, Any]) -> PairFiles | None:
             "proxy-client-cert-file and proxy-client-key-file must be specified together"
         )
     return PairFiles(certificate, key)
+
+
+def _http2_streams(others: dict[str, Any]) -> int:
+    streams: int = others.pop("http2_max_streams_per_connection") or _STREAMS
+    return 0 if others.pop("disable_http2_serving") else streams
 
 
 def server_options(command: Command) -> Command:
@@ -65,6 +72,7 @@ def server_options(command: Command) -> Command:
                 etcd=tuple(filter(None, etcd.split(","))),
                 encryption_config=others.pop("encryption_provider_config"),
                 kubeconfig=kubeconfig and kubeconfig.absolute(),
+                http2_streams=_http2_streams(others),
                 compaction_s=others.pop("etcd_compaction_interval"),
                 event_ttl_s=event_ttl,
                 admission=others.pop("admission"),
@@ -99,6 +107,14 @@ def _own_options() -> tuple[Option, ...]:
         click.option(
             "--port", type=click.IntRange(0, 65535), default=6443, show_default=True,
             help="0 takes a free one.",
+        ),
+        click.option(
+            "--http2-max-streams-per-connection", type=click.IntRange(0, 10_000),
+            default=_STREAMS, show_default=True, metavar="N",
+            help="Requests at a time on one connection of HTTP/2; 0: as many as by default.",
+        ),
+        click.option(
+            "--disable-http2-serving", is_flag=True, help="Clients are offered HTTP/1.1 alone."
         ),
         click.option("--etcd", default="", metavar="URL[,URL]", help="Keep objects in etcd."),
         file_option("--encryption-provider-config", "What is encrypted before it is stored."),

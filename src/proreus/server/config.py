@@ -44,6 +44,7 @@ class ServerConfig:
     advertise_address: str = ""  # where others reach it; "": the bound one, unless it is loopback
     advertise: tuple[str, ...] = ()  # further names and addresses in the certificate
     shutdown_grace_s: float = 2.0
+    http2_streams: int = 100  # requests at a time on one connection of HTTP/2; 0: HTTP/1.1 alone
     authentication: AuthenticationOptions = field(default_factory=AuthenticationOptions)
     audit: AuditOptions = field(default_factory=AuditOptions)
     encryption_config: Path | None = None  # an EncryptionConfiguration: what is encrypted at rest
@@ -65,6 +66,8 @@ class ServerConfig:
             raise ConfigInvalid(f"the advertised address {self.advertise_address!r} {why}")
         if self.compaction_s < 0:
             raise ConfigInvalid("the compaction interval must not be negative")
+        if self.http2_streams < 0:
+            raise ConfigInvalid("the streams of a connection must not be fewer than none")
         if self.tls and self.data_dir is None:
             raise ConfigInvalid("TLS needs a data folder for its keys")
         if not self.tls and not is_loopback(self.bind_address):

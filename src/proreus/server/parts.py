@@ -18,6 +18,7 @@ from prometheus_client import CollectorRegistry
 from proreus.aio.clock import Clock
 from proreus.net.addresses import local_address
 from proreus.net.http1.server import HttpServer
+from proreus.net.http2.serving import http2
 from proreus.net.tls.contexts import server_context
 from proreus.net.tls.senders import Senders
 from proreus.server.admission.building import AdmissionInputs, BuiltAdmission
@@ -329,6 +330,7 @@ class Parts:
             config.shutdown_grace_s,
             self.offload.turns,
             shares_port=config.worker is not None,
+            http2=http2(config.http2_streams) if config.http2_streams else None,
         )
 
     def _tls(self) -> ssl.SSLContext | None:

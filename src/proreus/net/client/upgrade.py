@@ -111,9 +111,9 @@ class UpgradeAnswer:
         if request.on_started is not None:
             request.on_started(101)
         request.transport.write(self._head)
-        flow = cast(Flow, request.connection)  # as every connection that asked for an upgrade
+        flow = cast(Flow, request.carrier)  # as every connection that asked for an upgrade
         sender = _ToServer(self._writer, flow)
-        request.connection.hand_over(sender.take)
+        request.carrier.hand_over(sender.take)
         async with asyncio.TaskGroup() as both:
             sending = both.create_task(sender.run())
             try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from multidict import CIMultiDictProxy
 
 if TYPE_CHECKING:
-    from proreus.net.http1.connection import HttpConnection
+    from proreus.net.http1.carrier import Carrier
 
 LAST_CHUNK = b"0\r\n\r\n"
 _STATUS_LINES = {s.value: f"HTTP/1.1 {s.value} {s.phrase}\r\n".encode() for s in HTTPStatus}
@@ -154,7 +154,7 @@ class Request:
 
     __slots__ = (
         "_body",
-        "_connection",
+        "carrier",
         "headers",
         "method",
         "on_started",
@@ -163,8 +163,8 @@ class Request:
         "version",
     )
 
-    def __init__(self, connection: HttpConnection, head: Head, body: RequestBody) -> None:
-        self._connection = connection
+    def __init__(self, carrier: Carrier, head: Head, body: RequestBody) -> None:
+        self.carrier = carrier
         self._body = body
         self.on_started: Callable[[int], None] | None = None  # called when a stream begins
         self.method, target, self.headers, self.version, _ = head
@@ -178,7 +178,7 @@ class Request:
     @property
     def transport(self) -> asyncio.Transport:
         """Raises ConnectionResetError once the client is gone."""
-        return self._connection.require_transport()
+        return self.carrier.require_transport()
 
     @property
     def peer_certificate(self) -> Mapping[str, Any] | None:
@@ -193,10 +193,10 @@ class Request:
 
     @property
     def is_connected(self) -> bool:
-        return self._connection.transport is not None
+        return self.carrier.transport is not None
 
     def _about(self, name: str) -> Any:
-        transport = self._connection.transport
+        transport = self.carrier.transport
         return transport.get_extra_info(name) if transport else None
 
     @property
@@ -248,7 +248,7 @@ class Request:
         """Of a client that waits to be asked."""
         waits = "Expect" in self.headers and self.headers["Expect"].lower() == "100-continue"
         if waits and not isinstance(self._body, _ReadAhead):
-            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.carrier.send_continue()
 
     def tap_body(self, taken: Callable[[bytes], object]) -> None:
         """``taken`` is called with each piece of the body that the handler reads."""
@@ -256,29 +256,21 @@ class Request:
             self._body = _TappedBody(self._body, taken)
 
     def open_stream(self, headers: Iterable[tuple[str, str]], status: int = 200) -> ChunkedStream:
-        """Send the head of a chunked answer now."""
+        """Send the head of an answer now; its body is what is written on the stream."""
         if self.on_started is not None:
             self.on_started(status)
-        transport, date = self.transport, self._connection.server.date()
-        chunked = self.version >= (1, 1)
-        extra = ("Transfer-Encoding", "chunked") if chunked else ("Connection", "close")
-        transport.write(head_of(status, (*headers, extra), date) + b"\r\n")
-        return ChunkedStream(transport, chunked=chunked)
+        return self.carrier.open_stream(self, headers, status)
 
     async def wait_written(self) -> None:
         """Until the client has taken what was written. Raises ConnectionResetError."""
-        await self._connection.wait_written()
-
-    @property
-    def connection(self) -> HttpConnection:
-        """To be taken over after an upgrade, by its ``hand_over``."""
-        return self._connection
+        await self.carrier.wait_written()
 
 
 class ChunkedStream:
     """Chunks written on the transport without waiting: the reader of ``buffered`` sets the limit.
 
-    ``write_chunk`` takes what ``chunk_of`` made, once for all streams that send it.
+    ``write_chunk`` takes what ``chunk_of`` made, once for all streams that send it. Without chunks
+    (HTTP/1.0, HTTP/2) what is written is the body.
     """
 
     __slots__ = ("is_chunked", "transport")

@@ -18,15 +18,15 @@ from proreus.net.http1.messages import Head
 _TOKEN = rb"[A-Za-z0-9!#$%&'*+.^_`|~-]"
 # Without control characters and bytes that are no ASCII; a path, a whole URL, or OPTIONS' asterisk.
 _TARGET = rb"/[!-~]*|[Hh][Tt][Tt][Pp][Ss]?://[!-~]+"
-_LINE = re.compile(
-    rb"([A-Za-z]" + _TOKEN + rb"{0,39}) (" + _TARGET + rb"|(?<=^OPTIONS )\*) HTTP/1\.([01])\r\n"
-)
+_METHOD = rb"[A-Za-z]" + _TOKEN + rb"{0,39}"
+METHOD, TARGET = re.compile(_METHOD), re.compile(_TARGET)
+_LINE = re.compile(rb"(" + _METHOD + rb") (" + _TARGET + rb"|(?<=^OPTIONS )\*) HTTP/1\.([01])\r\n")
 # ``token: value``, without control characters; what is folded begins with no token.
 _HEADER = rb"(?:" + _TOKEN + rb"+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)"
 HEADER_LINES = re.compile(_HEADER + rb"*")
 _HEADERS = re.compile(_HEADER + rb"*\r\n")
 _HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%@\[\]-]*")
-_LENGTH = re.compile(r"[0-9]{1,15}")
+LENGTH = re.compile(r"[0-9]{1,15}")
 _LENGTH_LINE = re.compile(rb"(?:^|\n)Content-Length: ([0-9]{1,15})\r\n")
 
 HEAD_END = b"\r\n\r\n"
@@ -103,7 +103,7 @@ class Heads:
             name, _, value = text.partition(b":")
             made.add(name.decode(), value.strip(b" \t").decode("utf-8", "surrogateescape"))
         headers = CIMultiDictProxy(made)
-        _check(headers)
+        check(headers)
         self._remember(block, headers)
         return headers
 
@@ -140,7 +140,7 @@ def wants_upgrade(head: Head) -> bool:
     return "Upgrade" in head.headers and "upgrade" in _connection(head.headers)
 
 
-def _check(headers: Headers) -> None:
+def check(headers: Headers) -> None:
     """What holds for every version of HTTP. Raises BadHead."""
     if len(headers) > _HEADERS_MAX:
         raise BadHead("there are too many headers")
@@ -148,7 +148,7 @@ def _check(headers: Headers) -> None:
     codings = headers.getall("Transfer-Encoding", ())
     if len(hosts) > 1 or (hosts and _HOST.fullmatch(hosts[0]) is None):
         raise BadHead("the host is malformed or given twice")
-    if len(lengths) > 1 or (lengths and _LENGTH.fullmatch(lengths[0]) is None):
+    if len(lengths) > 1 or (lengths and LENGTH.fullmatch(lengths[0]) is None):
         raise BadHead("the length is malformed or given twice")
     if codings and (lengths or len(codings) > 1 or codings[0].lower() != "chunked"):
         raise BadHead("a body comes in chunks alone")

@@ -1,7 +1,8 @@
-"""HTTP/1.1 server: listens, accepts, and keeps account of its connections.
+"""HTTP server: listens, accepts, and keeps account of its connections.
 
 Start at ``HttpServer.run``. ``connection`` answers, ``request_reader`` reads,
-``messages`` is what a handler sees, ``tls.transport`` encrypts. Cost: about 45 µs of CPU per
+``messages`` is what a handler sees, ``tls.transport`` encrypts. Clients that choose HTTP/2 in their
+TLS handshake get an ``http2.connection`` instead. Cost: about 45 µs of CPU per
 TLS request, most of it in TLS and the kernel.
 """
 
@@ -11,16 +12,16 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
+from typing import Protocol, cast
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.aio.turns import Turns
 from proreus.net.bound_socket import bound_socket
-from proreus.net.http1.connection import HttpConnection
 from proreus.net.http1.messages import Handler
 from proreus.net.http1.request_head import Heads
 from proreus.net.http1.request_reader import RequestReader
@@ -30,6 +31,39 @@ from proreus.net.tls.listener import ACCEPTED_PER_TURN, TlsListener
 _KEEPALIVE_S = 180.0
 _LOOK_S = 15.0
 _BACKLOG = 1024
+
+
+Connect = Callable[["HttpServer", asyncio.AbstractEventLoop], asyncio.Protocol]
+
+
+class ServedConnection(Protocol):
+    """Of one client, whichever protocol it speaks."""
+
+    transport: asyncio.Transport | None
+
+    @property
+    def is_busy(self) -> bool: ...
+
+    @property
+    def idle_since(self) -> float:
+        """When it was last at work, unless it is."""
+        ...
+
+    def require_transport(self) -> asyncio.Transport:
+        """Raises ConnectionResetError once the client is gone."""
+        ...
+
+    def finish(self) -> None:
+        """No further requests; those under way are answered."""
+        ...
+
+    def drop(self) -> None:
+        """It was idle for too long."""
+        ...
+
+    async def end(self) -> None:
+        """Cancel what is at work and wait for it."""
+        ...
 
 
 @dataclass(slots=True)
@@ -50,7 +84,8 @@ class HttpServer:
     grace_s: float = 2.0
     turns: Turns = field(default_factory=Turns)
     shares_port: bool = False
-    connections: set[HttpConnection] = field(default_factory=set, init=False)
+    http2: Connect | None = None  # makes connections of clients that choose it; needs TLS
+    connections: set[ServedConnection] = field(default_factory=set, init=False)
     heads: Heads = field(default_factory=Heads, init=False)
     is_ending: bool = field(default=False, init=False)
     _dates: tuple[int, bytes] = field(default=(-1, b""), init=False)
@@ -91,8 +126,10 @@ class HttpServer:
     async def _listen(self) -> asyncio.Server | TlsListener:
         loop = asyncio.get_running_loop()
 
-        def connect() -> HttpConnection:
-            return RequestReader(self, loop)
+        def connect() -> asyncio.Protocol:
+            if self.http2 is None:
+                return RequestReader(self, loop)
+            return _Negotiated(self, loop, self.http2)
 
         listener: asyncio.Server | TlsListener
         if self._bound is None:
@@ -105,6 +142,7 @@ class HttpServer:
             listener = await loop.create_server(connect, sock=listening, backlog=ACCEPTED_PER_TURN)
             listening.listen(_BACKLOG)
         else:
+            self.tls.set_alpn_protocols(["h2", "http/1.1"] if self.http2 else ["http/1.1"])
             listener = TlsListener(loop, self.tls, connect, backlog=_BACKLOG)
             listener.listen(listening)
         self._bound, self._listener = None, listener
@@ -117,7 +155,7 @@ class HttpServer:
             longest = self.clock.monotonic() - _KEEPALIVE_S
             for connection in list(self.connections):
                 if not connection.is_busy and connection.idle_since < longest:
-                    connection.require_transport().abort()
+                    connection.drop()
 
     async def _finish_requests(self) -> None:
         """Counted in real time: a clock that stands still must not keep a server alive."""
@@ -141,6 +179,8 @@ class HttpServer:
         """No new connections, and those that are open end with their next answer."""
         self.is_ending = True
         self.stop_listening()
+        for connection in list(self.connections):
+            connection.finish()
 
     def stop_listening(self) -> None:
         if self._listener is not None:
@@ -153,3 +193,20 @@ class HttpServer:
         if second != self._dates[0]:
             self._dates = (second, f"Date: {formatdate(second, usegmt=True)}\r\n".encode())
         return self._dates[1]
+
+
+class _Negotiated(asyncio.Protocol):
+    """Until the handshake has told which protocol the client chose of those it was offered."""
+
+    def __init__(self, server: HttpServer, loop: asyncio.AbstractEventLoop, http2: Connect) -> None:
+        self._server = server
+        self._loop = loop
+        self._http2 = http2
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        encrypted = transport.get_extra_info("ssl_object")
+        is_http2 = encrypted is not None and encrypted.selected_alpn_protocol() == "h2"
+        connect = self._http2 if is_http2 else RequestReader
+        chosen = connect(self._server, self._loop)
+        cast(asyncio.Transport, transport).set_protocol(chosen)
+        chosen.connection_made(transport)

@@ -29,7 +29,6 @@ def server_context(
     if not resumes:
         context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
-    context.set_alpn_protocols(["http/1.1"])
     return context
 
 

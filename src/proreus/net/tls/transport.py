@@ -95,6 +95,7 @@ class TlsTransport(asyncio.Transport):
         self._high, self._low = _HIGH_WATER, _HIGH_WATER // 4
         self._is_protocol_paused = False
         self._is_reading = False
+        self.reads_on = False  # its client sends many short records at once
         self._phase = _Phase.HANDSHAKE
         self._handshakes = handshakes
         self._about: dict[str, Any] = {"socket": connected, "sslcontext": connected.context}
@@ -153,7 +154,7 @@ class TlsTransport(asyncio.Transport):
                 return
             protocol.data_received(record)
             # A full record is seldom the last one; anything shorter is, nearly always.
-            if len(record) < _RECORD_BYTES or not self._is_reading:
+            if not self._is_reading or (len(record) < _RECORD_BYTES and not self.reads_on):
                 return
 
     def is_reading(self) -> bool:

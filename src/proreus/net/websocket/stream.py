@@ -15,7 +15,7 @@ from aiohttp import WSCloseCode, WSMsgType
 from aiohttp.http_websocket import WebSocketError
 from aiohttp.streams import EofStream
 
-from proreus.net.http1.connection import HttpConnection
+from proreus.net.http1.carrier import Carrier
 from proreus.net.http1.messages import Request
 from proreus.net.websocket.frames import ClientFrames, Cut, NotMasked
 from proreus.net.websocket.receiver import CONTENT, WebSocketReceiver
@@ -36,9 +36,9 @@ class WebSocketStream(WebSocketReceiver):
     """An accepted WebSocket; ``write_message`` never waits, ``drain`` does."""
 
     def __init__(self, request: Request, message_bytes_max: int, cut: Cut | None = None) -> None:
-        super().__init__(cast(Any, request.connection), message_bytes_max)
+        super().__init__(cast(Any, request.carrier), message_bytes_max)
         self._transport = request.transport
-        self._connection: HttpConnection = request.connection
+        self._connection: Carrier = request.carrier
         self._frames = ClientFrames(cut)
         self._pongs_unread = 0
         # Last: some clients send before they have read our answer to the handshake.

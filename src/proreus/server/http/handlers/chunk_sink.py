@@ -31,7 +31,7 @@ class ChunkSink:
         if stream.is_chunked:
             stream.write_chunk(burst.encoded(chunk_of))
         else:
-            stream.write(b"".join(burst.data))
+            stream.write(burst.encoded(_plain))
 
     @property
     def buffered(self) -> int:
@@ -43,3 +43,7 @@ class ChunkSink:
         if self._stream is not None and not self._ended:
             self._ended = True
             self._stream.end()
+
+
+def _plain(frames: bytes) -> bytes:
+    return frames
