@@ -5,7 +5,9 @@ A target is declared here and nowhere else: where its row is made. See CONTRIBUT
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -25,6 +27,21 @@ class Row:
     higher_is_better: bool = False
     spread: float = 0.0
     peer: str = ""
+
+
+def row_of(
+    question: str,
+    rounds: Sequence[float],
+    unit: str,
+    target: float | None = None,
+    *,
+    higher_is_better: bool = False,
+) -> Row:
+    """The middle of several rounds, and how far half of them lay apart around it."""
+    middle = statistics.median(rounds)
+    low, _, high = statistics.quantiles(rounds, n=4)
+    spread = (high - low) / 2 / abs(middle) if middle else 0.0
+    return Row(question, middle, unit, target, higher_is_better, spread)
 
 
 class CpuTimer:

@@ -46,7 +46,9 @@ def run_peers(peers: Peers) -> list[Row]:
     if peers.etcd is None:
         return []
     asked = bare_etcd.creates_and_events(VALUE, ETCD_WRITES, ETCD_WRITERS)
-    return [replace(row, target=None, peer="etcd") for row in _etcd_rows(*asyncio.run(asked))]
+    return [
+        replace(row, target=None, peer="a bare client") for row in _etcd_rows(*asyncio.run(asked))
+    ]
 
 
 def _loop_of_a_server() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -28,7 +28,7 @@ class Scaling(enum.Enum):
 
 
 def scaling_of(unit: str) -> Scaling:
-    if unit.removesuffix(" of CPU") in _TIMES:
+    if unit.removesuffix(" CPU").removesuffix(" of") in _TIMES:
         return Scaling.COST
     if "/s" in unit or unit.startswith("per s"):
         return Scaling.RATE

@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks._peers import Peers
 from benchmarks.api_server._load import Connection, Target, closed_loop, each, thrown_away
 from benchmarks.api_server._server import ServerProcess, running_server
-from benchmarks.report import Row
+from benchmarks.report import Row, row_of
 from proreus.api.wire import json
 from proreus.cli.tuning import keep_small_buffers
 
@@ -160,10 +160,9 @@ class _Questions:
                 await self._spent(each(connections, bodies[first::ROUNDS]))
                 for first in range(ROUNDS)
             ]
-        rate, each_ms = _middle(rounds)
         return [
-            Row("creates, 32 writers", rate, "/s", 3_000, higher_is_better=True),
-            Row("create, CPU", each_ms, "ms", 0.35),
+            _rate_row("creates, 32 writers", rounds, 3_000),
+            _cost_row("create, CPU", rounds, 0.35),
         ]
 
     async def _reads(self) -> list[Row]:
@@ -176,11 +175,10 @@ class _Questions:
                 await self._spent(closed_loop(connections, 0.5, lambda c, n: c.ask(path(n))))
                 for _ in range(ROUNDS)
             ]
-        rate, each_ms = _middle(rounds)
         rows = [
             Row("a pod, with its head", size, "B"),
-            Row("GETs, 32 readers", rate, "/s", 10_000, higher_is_better=True),
-            Row("GET, CPU", each_ms, "ms", 0.09),
+            _rate_row("GETs, 32 readers", rounds, 10_000),
+            _cost_row("GET, CPU", rounds, 0.09),
         ]
         for question, query, count, target in (
             ("LIST of 10,000 pods, CPU", "", 8, 60),
@@ -217,14 +215,15 @@ class _Questions:
             readers = watchers[:: WATCHERS // READERS]  # all over the line
             async with thrown_away([w for w in watchers if w not in readers]):
                 rounds = [await self._delivered(watchers, readers) for _ in range(ROUNDS)]
-        rate, each_ms = _middle([spent for spent, _ in rounds])
+        spent = [spent for spent, _ in rounds]
+        each_us = [one.each_ms * 1e3 for one in spent]
         p50, p99 = (
             statistics.median(latencies[percent - 1] for _, latencies in rounds) * 1e3
             for percent in (50, 99)
         )
         return [
-            Row("deliveries to 500 watchers", rate, "/s", 300_000, higher_is_better=True),
-            Row("delivery, CPU, updates included", each_ms * 1e3, "µs", 4),
+            _rate_row("deliveries to 500 watchers", spent, 300_000),
+            row_of("delivery, CPU, updates included", each_us, "µs", 4),
             Row("delivery, p50 from send to receipt", p50, "ms"),
             Row("delivery, p99 from send to receipt", p99, "ms", 50),
         ]
@@ -247,8 +246,8 @@ class _Questions:
         async with self._target.connections(WATCHERS) as watchers:
             for number, watcher in enumerate(watchers):
                 await watcher.watch(self._target.request("GET", f"{path}node-{number}"))
-            _, each_ms = _middle([await self._updates(0.7) for _ in range(ROUNDS)])
-        return [Row("update with 500 kubelet watchers, CPU", each_ms, "ms", 0.5)]
+            rounds = [await self._updates(0.7) for _ in range(ROUNDS)]
+        return [_cost_row("update with 500 kubelet watchers, CPU", rounds, 0.5)]
 
     async def _version(self) -> str:
         async with self._target.connections(1) as (connection,):
@@ -258,10 +257,13 @@ class _Questions:
         return found[1].decode()
 
 
-def _middle(rounds: list[Spent]) -> tuple[float, float]:
-    """Rate and CPU of the middle round, each by itself."""
-    rates, costs = zip(*((spent.per_second, spent.each_ms) for spent in rounds), strict=True)
-    return statistics.median(rates), statistics.median(costs)
+def _rate_row(question: str, rounds: list[Spent], target: float) -> Row:
+    rates = [spent.per_second for spent in rounds]
+    return row_of(question, rates, "/s", target, higher_is_better=True)
+
+
+def _cost_row(question: str, rounds: list[Spent], target: float) -> Row:
+    return row_of(question, [spent.each_ms for spent in rounds], "ms", target)
 
 
 def _around_sent(answer: bytes) -> tuple[bytes, bytes]:

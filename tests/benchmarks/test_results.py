@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks._results import plots, record, svg, tables
 from benchmarks._results.record import Figure, Results, UnreadableResults
-from benchmarks.report import Row
+from benchmarks.report import Row, row_of
 from tests.benchmarks.figures import results, run
 
 WRITE = Figure("a write, CPU", 12.0, "µs", target=10.0, noise=0.1)
@@ -62,6 +62,13 @@ def test_a_row_is_at_least_as_noisy_as_its_kind_usually_is() -> None:
     assert Figure.of(Row("q", 1, "ms", spread=0.4)).noise == 0.4
     assert Figure.of(Row("q", 1, "/s of CPU")).noise == 0.15
     assert Figure.of(Row("q", 1, "MB")).noise == 0.03
+
+
+def test_a_row_of_rounds_is_the_middle_one_and_says_how_far_they_lay_apart() -> None:
+    row = row_of("q", [9.0, 10.0, 10.0, 10.0, 50.0], "/s", 5.0, higher_is_better=True)
+
+    assert (row.value, row.target, row.higher_is_better) == (10.0, 5.0, True)
+    assert 0 < row.spread < 2.1
 
 
 def test_a_table_has_ratios_verdicts_and_peers() -> None:

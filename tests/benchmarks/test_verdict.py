@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks._results.pace import REFERENCE_MS, Pace
+from benchmarks._results.pace import REFERENCE_MS, Pace, Scaling, scaling_of
 from benchmarks._results.record import Figure, Results
 from benchmarks._results.verdict import (
     Comparison,
@@ -107,3 +107,17 @@ def test_questions_that_are_asked_twice_are_compared_in_order() -> None:
 
 def test_pace_is_the_best_sample_and_how_far_the_middle_lay_above_it() -> None:
     assert Pace.of([30.0, 36.0, 60.0]) == Pace(30.0, 36.0 / 30.0 - 1)
+
+
+@pytest.mark.parametrize(
+    ("units", "scaling"),
+    [
+        (("ms", "µs", "s of CPU", "ms CPU"), Scaling.COST),
+        (("/s", "writes/s", "/s of CPU", "per s of CPU"), Scaling.RATE),
+        (("MB", "B", "%", "% of a core", ""), Scaling.NONE),
+    ],
+)
+def test_a_unit_says_whether_a_figure_follows_the_pace(
+    units: tuple[str, ...], scaling: Scaling
+) -> None:
+    assert {scaling_of(unit) for unit in units} == {scaling}
