@@ -23,9 +23,10 @@ from proreus.cluster.kubelet.settings import KubeletSettings
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
 
-# A heartbeat every 40 s, which is as often as controllers must hear of a node: hours of a virtual
-# clock are made of heartbeats, mostly.
-_CALM = KubeletSettings(lease_s=160)
+# Hours of a virtual clock are made of heartbeats, mostly: every 40 s, as often as the controller
+# must hear of a node that looks after it, and where there is none every ten minutes.
+_WATCHED, _UNWATCHED = KubeletSettings(lease_s=160), KubeletSettings(lease_s=2400)
+_WATCHER = "node-lifecycle"
 
 # Controllers by the names of ``proreus.cluster.controllers``; True: all of them.
 Controllers = Sequence[str] | bool
@@ -92,4 +93,6 @@ def _parts(
 
         yield Component("scheduler", schedule)
     if nodes:
-        yield kubelet_component(clock, nodes, settings=_CALM)
+        is_watched = controllers is True or (controllers and _WATCHER in controllers)
+        beat = _WATCHED if is_watched else _UNWATCHED
+        yield kubelet_component(clock, nodes, settings=beat)

@@ -7,6 +7,7 @@ layout that does not fit.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
@@ -30,6 +31,8 @@ _PARTS = (
 _FRACTION = ("", r"(?:[.,][0-9]+)?")
 _MICRO = (".000000", r"\.[0-9]{6}")
 _ZONE = ("Z07:00", r"Z|[+-][0-9]{2}:[0-9]{2}")
+# As servers write it, which is nearly every time there is.
+_WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z")
 _RANGES = (
     ("month", 1, 1, 12),
     ("day", 2, 1, 31),
@@ -76,6 +79,14 @@ def canonical_micro_time(text: str) -> str:
 
 
 def _parse(text: str, *, micro: bool) -> datetime:
+    written = _WRITTEN.fullmatch(text)
+    if written is not None and (written[1] is not None or not micro):
+        with contextlib.suppress(ValueError):  # out of range: a part of it is named below
+            return datetime.fromisoformat(text[:-1]).replace(tzinfo=UTC)
+    return _parse_parts(text, micro=micro)
+
+
+def _parse_parts(text: str, *, micro: bool) -> datetime:
     layout = _MICRO_LAYOUT if micro else _LAYOUT
     fields: list[str] = []
     rest = text
