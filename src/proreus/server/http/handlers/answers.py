@@ -19,7 +19,7 @@ from proreus.server.watch_cache.query import ListResult
 
 # From here on a list of JSON is sent in pieces of known size; one join is cheaper for less.
 _MANY = 100
-_GZIPPED: tuple[Header, ...] = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
+GZIPPED: tuple[Header, ...] = (("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"))
 
 
 async def object_answer(
@@ -80,7 +80,7 @@ async def list_answer(
         return Response(200, exchange.head(), Pieces(size, pieces))
     body = await services.rendering.listing(representation, listing, token, gzip=gzip)
     content = ("Content-Type", representation.content_type)
-    extra = _GZIPPED if gzip and isinstance(body, Chunks) else ()
+    extra = GZIPPED if gzip and isinstance(body, Chunks) else ()
     return Response(200, exchange.head(content=content) + extra, body)
 
 
@@ -122,7 +122,7 @@ async def compressed(services: Services, exchange: Exchange, answer: Response) -
     if not isinstance(answer.body, bytes) or not wants_gzip(exchange):
         return answer
     body = await services.rendering.compressed(answer.body)
-    return Response(answer.status, answer.headers + _GZIPPED, body, answer.close)
+    return Response(answer.status, answer.headers + GZIPPED, body, answer.close)
 
 
 def wants_gzip(exchange: Exchange) -> bool:

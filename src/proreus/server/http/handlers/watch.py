@@ -15,8 +15,11 @@ from proreus.net.http1.messages import Answer, Response, Streamed, chunk_of
 from proreus.net.tls.senders import Senders
 from proreus.net.websocket import handshake
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.handlers import gzip_sink
+from proreus.server.http.handlers.answers import GZIPPED
 from proreus.server.http.handlers.chunk_sink import ChunkSink
 from proreus.server.http.handlers.event_stream import MEDIA, EventSink
+from proreus.server.http.handlers.gzip_sink import GzipSink
 from proreus.server.http.negotiation import Form, Media, StreamMedia, stream_media
 from proreus.server.http.representation import Representation
 from proreus.server.http.router import ResourceRoute
@@ -136,14 +139,15 @@ async def watch(
         exchange.seat.leave()
         with opened(exchange, collection, selection, subscriber, services.clock.monotonic()):
             return await _over_websocket(exchange, subscriber, messages)
-    sink = _sink(exchange, representation)
+    sink = _sink(exchange, representation, options)
     receiver = services.wrap_sink(exchange, sink)
     subscriber = await _begin(collection, query, representation.frames, receiver)
     exchange.seat.leave()
     if isinstance(sink, NoEventSink):
         sink.subscriber = subscriber
     try:
-        stream = exchange.request.open_stream(exchange.head(content=content))
+        extra = GZIPPED if isinstance(sink, GzipSink) else ()
+        stream = exchange.request.open_stream(exchange.head(*extra, content=content))
         sink.begin(stream)
         with opened(exchange, collection, selection, subscriber, services.clock.monotonic()):
             await subscriber.wait_closed()
@@ -156,10 +160,12 @@ async def watch(
     return Streamed()
 
 
-def _sink(exchange: Exchange, representation: Representation) -> ChunkSink:
+def _sink(exchange: Exchange, representation: Representation, options: ListOptions) -> ChunkSink:
     if representation.choice.form is Form.METADATA_LIST:
         return NoEventSink()
-    return EventSink() if exchange.is_event_stream else ChunkSink()
+    if exchange.is_event_stream:
+        return EventSink()
+    return GzipSink() if gzip_sink.is_wanted(exchange, options) else ChunkSink()
 
 
 async def _begin(
