@@ -2,10 +2,14 @@
 
 The names, and what the three limits mean, are those of kube-apiserver's ``--audit-log-*`` flags:
 ``audit.log`` becomes ``audit-2026-11-17T00-19-05.123.log``. Synchronous: for a thread.
+
+Workers of one server write to one file. Whoever writes, or puts the file aside, holds its lock, and
+who finds another file under the name opens that.
 """
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import os
 import shutil
@@ -60,6 +64,7 @@ class LogFile:
     def write(self, lines: Sequence[bytes]) -> Loss | None:
         done = 0
         try:
+            self._take()
             while done < len(lines):
                 count = self._fitting(lines, done)
                 if count:
@@ -69,10 +74,24 @@ class LogFile:
                     self._rotate()
         except OSError as error:
             return Loss(len(lines) - done, error.strerror or str(error))
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
         return None
 
     def close(self) -> None:
         os.close(self._descriptor)
+
+    def _take(self) -> None:
+        """Lock the file that has the name now, and see how large it is."""
+        while True:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            found = os.fstat(self._descriptor)
+            if self._path.exists() and os.path.samestat(self._path.stat(), found):
+                self._size = found.st_size
+                return
+            opened, self._size = _opened(self._path)
+            os.close(self._descriptor)  # and its lock
+            self._descriptor, self._is_torn = opened, False
 
     def _fitting(self, lines: Sequence[bytes], start: int) -> int:
         """How many more lines the file may hold; a new one holds any line, however long."""
@@ -96,9 +115,7 @@ class LogFile:
 
     def _rotate(self) -> None:
         self._path.rename(self._backup())
-        os.close(self._descriptor)
-        self._descriptor, self._size = _opened(self._path)
-        self._is_torn = False
+        self._take()
         self._remove_old()
         if self._limits.compress:
             self._compress_old()
@@ -109,7 +126,7 @@ class LogFile:
         while True:
             time = datetime.fromtimestamp(self._last_ms / 1000, UTC).strftime(_TIME)[:-3]
             name = self._path.with_name(f"{self._path.stem}-{time}{self._path.suffix}")
-            if not name.exists():
+            if not name.exists() and not name.with_name(name.name + _COMPRESSED).exists():
                 return name
             self._last_ms += 1
 

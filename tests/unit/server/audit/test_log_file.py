@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -105,3 +107,22 @@ def test_lines_that_a_full_disk_refuses_are_counted_and_do_not_tear_the_next(
         assert file.write([b"cc"]) is None
 
     assert (tmp_path / "audit.log").read_bytes() == b"aaa\ncc\n"
+
+
+def test_several_processes_fill_one_log_and_lose_no_line(tmp_path: Path) -> None:
+    path, limits = tmp_path / "audit.log", LogLimits(size_bytes=400, compress=True)
+
+    def write(writer: int) -> None:
+        with log(path, limits) as file:  # a descriptor of its own, as another process has
+            for number in range(100):
+                assert file.write([b"%d-%d" % (writer, number)]) is None
+
+    with ThreadPoolExecutor(3) as writers:
+        list(writers.map(write, range(3)))
+
+    found = []
+    for each in tmp_path.iterdir():
+        content = gzip.decompress(each.read_bytes()) if each.suffix == ".gz" else each.read_bytes()
+        found += content.decode().splitlines()
+        assert len(content) <= 400
+    assert sorted(found) == sorted(f"{w}-{n}" for w in range(3) for n in range(100))
