@@ -111,12 +111,12 @@ class _Questions:
         return rows
 
     async def _reads(self) -> list[Row]:
-        def get(connection: Connection, number: int) -> object:
-            return connection.ask(self._get(_path(number * 7_919 % OBJECTS)))
+        async def get(connection: Connection, number: int) -> None:
+            await connection.ask(self._get(_path(number * 7_919 % OBJECTS)))
 
         async with self._target.connections(_READERS) as connections:
             cpu_s = self._server.cpu_s()
-            count = await closed_loop(connections, _SECONDS, get)  # type: ignore[arg-type]  # awaitable
+            count = await closed_loop(connections, _SECONDS, get)
             each_ms = (self._server.cpu_s() - cpu_s) / count * 1e3
         namespace = f"/api/v1/namespaces/{_place(0)[0]}/configmaps"
         return [
@@ -176,13 +176,12 @@ class _Questions:
                 await asyncio.gather(*map(update, connections))
             update_ms = (self._server.cpu_s() - cpu_s) / _UPDATES * 1e3
             updating_s = longest_s()
-        cpu_s = self._server.cpu_s()
         async with self._probe() as longest_s:
             await asyncio.sleep(2 * _COMPACTION_S + 5)
         return [
             Row("update, CPU", update_ms, "ms", 0.5),
             Row("pause while updating", updating_s * 1e3, "ms", 200),
-            Row("compaction of 20,000 rows: pause", longest_s() * 1e3, "ms", 200),
+            Row("pause while 20,000 rows are compacted", longest_s() * 1e3, "ms", 200),
         ]
 
     async def _backup(self) -> list[Row]:
@@ -208,23 +207,20 @@ class _Questions:
     @asynccontextmanager
     async def _probe(self) -> AsyncIterator[Callable[[], float]]:
         """How long a small GET took at most, until now."""
-        longest_s = 0.0
+        longest_s, is_over = 0.0, False
 
         async def ask(connection: Connection) -> None:
             nonlocal longest_s
-            while True:
+            while not is_over:
                 begun = time.monotonic()
                 await connection.ask(self._get(_path(0)))
                 longest_s = max(longest_s, time.monotonic() - begun)
                 await asyncio.sleep(0.002)
 
-        async with self._target.connections(1) as (connection,):
-            asking = asyncio.create_task(ask(connection))
-            try:
-                yield lambda: longest_s
-            finally:
-                asking.cancel()
-                await asyncio.wait([asking])
+        async with self._target.connections(1) as (connection,), asyncio.TaskGroup() as group:
+            group.create_task(ask(connection))
+            yield lambda: longest_s
+            is_over = True
 
     async def _cpu_ms(self, path: str, count: int) -> float:
         async with self._target.connections(1) as (connection,):

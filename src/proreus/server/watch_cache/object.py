@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -76,14 +77,21 @@ class CachedObject(EncodedObject, frozen=True, gc=False, kw_only=True):
         return f"<CachedObject {self.key} at {self.revision}, {len(self.item)} B>"
 
 
-class FieldValues(Mapping[str, str]):
-    """Values of fields whose names are shared: a tuple per object instead of a dict."""
+class _MappingStruct(msgspec.StructMeta, ABCMeta):
+    """Of structs that are mappings."""
 
-    __slots__ = ("_places", "_values")
 
-    def __init__(self, places: dict[str, int], values: tuple[str, ...]) -> None:
-        self._places = places
-        self._values = values
+class FieldValues(
+    Mapping[str, str], msgspec.Struct, metaclass=_MappingStruct, frozen=True, gc=False, eq=False
+):
+    """Values of fields whose names are shared: a tuple per object instead of a dict.
+
+    There is one per object, and nothing in it refers back: the garbage collector, which would walk
+    a million of them in half a second, does not know of them.
+    """
+
+    _places: dict[str, int]
+    _values: tuple[str, ...]
 
     def __getitem__(self, name: str) -> str:
         return self._values[self._places[name]]
