@@ -33,15 +33,21 @@ def etcd_options(about: str) -> Option:
                 raise click.UsageError("certificates are for an etcd: --etcd names one")
             command(etcd=_config(endpoints, *files) if endpoints else None, **others)
 
-        return with_options(
-            decided,
-            click.option("--etcd", default="", metavar="URL[,URL]", help=about),
-            file_option("--etcd-cafile", "Authority of its certificates; default: the system's."),
-            file_option("--etcd-certfile", "Our certificate."),
-            file_option("--etcd-keyfile", "Its key."),
-        )
+        return with_options(decided, etcd_option(about), *etcd_file_options())
 
     return added
+
+
+def etcd_option(about: str) -> Option:
+    return click.option("--etcd", default="", metavar="URL[,URL]", help=about)
+
+
+def etcd_file_options() -> tuple[Option, ...]:
+    return (
+        file_option("--etcd-cafile", "Authority of etcd's certificates; default: the system's."),
+        file_option("--etcd-certfile", "Our certificate towards etcd."),
+        file_option("--etcd-keyfile", "Its key."),
+    )
 
 
 def _config(

@@ -12,6 +12,7 @@ from proreus.cli.admission_options import admission_options
 from proreus.cli.audit_options import audit_options
 from proreus.cli.authentication_options import authentication_options
 from proreus.cli.authorization_options import authorization_options
+from proreus.cli.etcd_options import etcd_file_options, etcd_option
 from proreus.cli.options import (
     Command,
     Option,
@@ -27,15 +28,13 @@ from proreus.server.credentials import kubeconfig_file
 _STREAMS = ServerConfig().http2_streams
 
 
-def _proxy_client(others: dict[str, Any]) -> PairFiles | None:
-    certificate = others.pop("proxy_client_cert_file")
-    key = others.pop("proxy_client_key_file")
+def _pair(others: dict[str, Any], certificate_option: str, key_option: str) -> PairFiles | None:
+    certificate, key = others.pop(certificate_option), others.pop(key_option)
     if certificate is None and key is None:
         return None
     if certificate is None or key is None:
-        raise click.UsageError(
-            "proxy-client-cert-file and proxy-client-key-file must be specified together"
-        )
+        names = (certificate_option.replace("_", "-"), key_option.replace("_", "-"))
+        raise click.UsageError(f"{' and '.join(names)} must be specified together")
     return PairFiles(certificate, key)
 
 
@@ -70,6 +69,8 @@ def server_options(command: Command) -> Command:
                 port=port,
                 tls=not insecure_http,
                 etcd=tuple(filter(None, etcd.split(","))),
+                etcd_ca_file=others.pop("etcd_cafile"),
+                etcd_client=_pair(others, "etcd_certfile", "etcd_keyfile"),
                 encryption_config=others.pop("encryption_provider_config"),
                 kubeconfig=kubeconfig and kubeconfig.absolute(),
                 http2_streams=_http2_streams(others),
@@ -79,7 +80,7 @@ def server_options(command: Command) -> Command:
                 **others.pop("authorization"),
                 audit=others.pop("audit"),
                 authentication=others.pop("authentication"),
-                proxy_client=_proxy_client(others),
+                proxy_client=_pair(others, "proxy_client_cert_file", "proxy_client_key_file"),
             )
         except ConfigInvalid as error:
             raise click.UsageError(str(error)) from error
@@ -116,7 +117,8 @@ def _own_options() -> tuple[Option, ...]:
         click.option(
             "--disable-http2-serving", is_flag=True, help="Clients are offered HTTP/1.1 alone."
         ),
-        click.option("--etcd", default="", metavar="URL[,URL]", help="Keep objects in etcd."),
+        etcd_option("Keep objects in etcd."),
+        *etcd_file_options(),
         file_option("--encryption-provider-config", "What is encrypted before it is stored."),
         file_option("--kubeconfig", "Where to write it; default: in the data folder."),
         duration(

@@ -39,6 +39,8 @@ class ServerConfig:
     port: int = 0
     tls: bool = False
     etcd: tuple[str, ...] = ()
+    etcd_ca_file: Path | None = None  # the authority of etcd's certificates; None: the system's
+    etcd_client: PairFiles | None = None  # our certificate towards etcd
     kubeconfig: Path | None = None  # where to write one for the administrator
     tokens: Mapping[str, User] = field(default_factory=dict)
     advertise_address: str = ""  # where others reach it; "": the bound one, unless it is loopback

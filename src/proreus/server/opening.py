@@ -82,7 +82,7 @@ async def open_storage(
 
 def open_plain_storage(config: ServerConfig, clock: Clock) -> AbstractAsyncContextManager[Storage]:
     if config.etcd:
-        return _open_etcd(config.etcd, clock)
+        return _open_etcd(config, clock)
     if config.data_dir is None:
         from proreus.server.storage.memory import MemoryStorage
 
@@ -126,11 +126,18 @@ async def open_authorization(
         raise ConfigInvalid(str(error)) from error
 
 
-def _open_etcd(endpoints: tuple[str, ...], clock: Clock) -> AbstractAsyncContextManager[Storage]:
+def _open_etcd(config: ServerConfig, clock: Clock) -> AbstractAsyncContextManager[Storage]:
     try:
         from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
 
-        return EtcdStorage.open(EtcdConfig(endpoints), clock)
+        files = config.etcd_client
+        etcd = EtcdConfig(
+            config.etcd,
+            ca_file=config.etcd_ca_file,
+            certificate_file=files.certificate if files else None,
+            key_file=files.key if files else None,
+        )
+        return EtcdStorage.open(etcd, clock)
     except (ImportError, ValueError) as error:
         raise ConfigInvalid(str(error)) from error
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from proreus.aio.clock import SystemClock
 from proreus.cli.main import main
 from proreus.server.storage.sqlite import SqliteStorage
+from tests.real_etcd import started_etcd
 from tests.running_server import running_server
 
 
@@ -120,3 +121,26 @@ def test_a_wrong_etcd_is_a_wrong_use(command: str, flags: list[str], words: str)
 
     assert result.exit_code == 2
     assert words in result.output
+
+
+def test_an_etcd_behind_certificates_is_restored_into_served_from_and_backed_up(
+    tmp_path: Path,
+) -> None:
+    with running_server(tmp_path / "data"):
+        proreus("backup", tmp_path / "backup", "--data-dir", tmp_path / "data")
+
+    with started_etcd(tls=True) as etcd:
+        flags = [
+            f"--etcd={etcd.endpoints[0]}",
+            f"--etcd-cafile={etcd.ca_file}",
+            f"--etcd-certfile={etcd.certificate_file}",
+            f"--etcd-keyfile={etcd.key_file}",
+        ]
+        restored = proreus("restore", tmp_path / "backup", *flags)
+        with running_server(tmp_path / "data", *flags):
+            saved = proreus("backup", tmp_path / "second", *flags)
+
+    assert restored.exit_code == 0, restored.output
+    assert saved.exit_code == 0, saved.output
+    proreus("restore", tmp_path / "second", "--data-dir", tmp_path / "new")
+    assert keys(tmp_path / "data") <= keys(tmp_path / "new")
