@@ -33,7 +33,7 @@ class Budget:
 
 def check_json(text: bytes) -> None:
     """Raises TooManyContainers. What is within strings, or is never closed, does not count."""
-    if _brackets(text) <= CONTAINERS_MAX:
+    if len(text) <= CONTAINERS_MAX or _brackets(text) <= CONTAINERS_MAX:
         return
     outside = text.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
     if _brackets(b"".join(outside)) > CONTAINERS_MAX:
