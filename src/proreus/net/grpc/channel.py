@@ -56,11 +56,13 @@ class Channel:
 
     @asynccontextmanager
     async def stream(
-        self, path: str, request: bytes, metadata: Metadata
+        self, path: str, request: bytes, metadata: Metadata, *, ends: bool = False
     ) -> AsyncIterator[MessageStream]:
-        """A stream of messages both ways that begins with ``request``. Raises RpcFailed."""
+        """A stream of messages both ways that begins with ``request``; ``ends``: it is the only
+        one. Raises RpcFailed."""
         connection = await self._connected()
-        async with connection.stream(self._block(path, metadata, None), request) as opened:
+        block = self._block(path, metadata, None)
+        async with connection.stream(block, request, ends=ends) as opened:
             yield opened
 
     async def close(self) -> None:

@@ -75,10 +75,12 @@ class Connection(asyncio.Protocol):
                 self._close_if_idle()
 
     @asynccontextmanager
-    async def stream(self, block: bytes, request: bytes) -> AsyncIterator[MessageStream]:
-        """Requests and answers without a deadline; ended with the body."""
+    async def stream(
+        self, block: bytes, request: bytes, *, ends: bool
+    ) -> AsyncIterator[MessageStream]:
+        """Requests (``ends``: one) and answers without a deadline; ended with the body."""
         opened = MessageStream(self)
-        opened.stream = self._session.begin(block, opened, request, ends=False)
+        opened.stream = self._session.begin(block, opened, request, ends=ends)
         self._flush_soon()
         try:
             yield opened

@@ -19,7 +19,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from proreus.aio.clock import Clock, SystemClock
+from proreus.aio.clock import Clock, SystemClock, deadline
 from proreus.net.grpc.channel import Channel, GrpcTarget
 from proreus.net.grpc.connection import MessageStream
 from proreus.net.grpc.failures import RpcFailed
@@ -58,6 +58,7 @@ TIME_TO_LIVE = Method(
 )
 STATUS = Method("/etcdserverpb.Maintenance/Status", messages.StatusResponse, is_repeatable=True)
 LOGIN = Method("/etcdserverpb.Auth/Authenticate", messages.AuthenticateResponse, is_repeatable=True)
+_RANGE_STREAM_PATH = "/etcdserverpb.KV/RangeStream"
 _WATCH_PATH = "/etcdserverpb.Watch/Watch"
 
 
@@ -83,6 +84,28 @@ class EtcdEndpoint:
     ) -> AbstractAsyncContextManager[MessageStream]:
         """A stream of watch requests and responses; the first request is ``request``."""
         return self._channel.stream(_WATCH_PATH, request.SerializeToString(), metadata)
+
+    async def read_range_stream(self, request: Any, metadata: Metadata, timeout_s: float) -> Any:
+        """A whole range, which comes in pieces; each has the time of a call."""
+        whole = messages.RangeStreamResponse()
+        asked = request.SerializeToString()
+        try:
+            async with self._channel.stream(
+                _RANGE_STREAM_PATH, asked, metadata, ends=True
+            ) as pieces:
+                while True:
+                    async with deadline(SystemClock(), timeout_s):
+                        read = await pieces.read()
+                    if not read:
+                        return whole.range_response
+                    for piece in read:
+                        whole.MergeFromString(piece)
+        except RpcFailed as failure:
+            raise translated(failure) from failure
+        except TimeoutError:
+            raise EndpointFailed("no answer in time", is_unsent=False) from None
+        except DecodeError as wrong:
+            raise EndpointFailed(f"an answer that is none: {wrong}", is_unsent=False) from wrong
 
     async def close(self) -> None:
         await self._channel.close()
@@ -155,6 +178,17 @@ class EtcdClient:
         except TokenExpired:
             await self.log_in(metadata)
             return await endpoint.call(method, request, self.metadata)
+
+    async def read_range_stream(self, request: Any) -> Any | None:
+        """One attempt to read a range at once; None: read it in pages, by ``call``.
+
+        Raises a StorageError, RevisionCompacted, RevisionInFuture.
+        """
+        endpoint, timeout_s = self._endpoints[self._preferred], self.config.attempt_timeout_s
+        try:
+            return await endpoint.read_range_stream(request, self.metadata, timeout_s)
+        except (EndpointFailed, TokenExpired):
+            return None
 
     def is_closed(self) -> bool:
         return self._is_closed

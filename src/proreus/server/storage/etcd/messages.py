@@ -12,6 +12,7 @@ _TABLE = {
     "RangeRequest": "key:1:bytes range_end:2:bytes limit:3:int64 revision:4:int64 "
     "serializable:7:bool keys_only:8:bool count_only:9:bool",
     "RangeResponse": "header:1:ResponseHeader kvs:2:KeyValue* more:3:bool count:4:int64",
+    "RangeStreamResponse": "range_response:1:RangeResponse",
     "PutRequest": "key:1:bytes value:2:bytes lease:3:int64",
     "PutResponse": "header:1:ResponseHeader",
     "DeleteRangeRequest": "key:1:bytes range_end:2:bytes",
@@ -44,6 +45,7 @@ _TABLE = {
 _of = message_classes("etcdserverpb", _TABLE)
 
 RangeRequest, RangeResponse = _of("RangeRequest"), _of("RangeResponse")
+RangeStreamResponse = _of("RangeStreamResponse")
 TxnRequest, TxnResponse = _of("TxnRequest"), _of("TxnResponse")
 PutRequest, PutResponse = _of("PutRequest"), _of("PutResponse")
 CompactionRequest, CompactionResponse = _of("CompactionRequest"), _of("CompactionResponse")

@@ -21,6 +21,7 @@ from proreus.server.storage.etcd.config import EtcdConfig
 from proreus.server.storage.etcd.errors import RevisionCompacted, RevisionInFuture
 from proreus.server.storage.etcd.leases import EtcdLeases
 from proreus.server.storage.etcd.shared_reads import SharedReads
+from proreus.server.storage.etcd.version import streams_ranges
 from proreus.server.storage.etcd.watch import EtcdWatch, marker, open_watch, text
 from proreus.server.storage.health import Health, HealthRecord
 from proreus.server.storage.interface import (
@@ -49,6 +50,8 @@ class EtcdStorage:
         self._client = client
         self._clock = clock
         self._version = version
+        # Tried only where the version has it; a member that has not is asked for pages.
+        self._streams_ranges = streams_ranges(version)
         self._root = client.config.root
         self._marker = marker(self._root).encode()
         self._reads = SharedReads(client.call)
@@ -118,7 +121,7 @@ class EtcdStorage:
         items: list[StoredValue] = []
         at, key = revision, max(start, prefix).encode()
         while True:
-            wanted = min(_PAGE_MAX, limit - len(items)) if limit else _PAGE_MAX
+            wanted = limit - len(items) if limit else 0
             try:
                 answer = await self._range(key, prefix, limit=wanted, revision=at)
             except Compacted:
@@ -268,7 +271,7 @@ class EtcdStorage:
             key = end
         request = messages.RangeRequest(key=key, range_end=end, revision=revision, **options)
         try:
-            answer = await self._client.call(RANGE, request)
+            answer = await self._read_range(request)
         except RevisionInFuture as future:
             raise FutureRevision(revision, await self.current_revision()) from future
         except RevisionCompacted as gone:
@@ -276,6 +279,16 @@ class EtcdStorage:
             raise Compacted(revision, max(self._compacted, revision + 1)) from gone
         self._seen = max(self._seen, answer.header.revision)
         return answer
+
+    async def _read_range(self, request: Any) -> Any:
+        """All that was asked for, or the first page of it (``more``)."""
+        if not request.count_only and not 0 < request.limit <= _PAGE_MAX:
+            if self._streams_ranges:
+                answer = await self._client.read_range_stream(request)
+                if answer is not None:
+                    return answer
+            request.limit = _PAGE_MAX
+        return await self._client.call(RANGE, request)
 
     async def _grant(self, seconds: int) -> int:
         answer = await self._client.call(GRANT, messages.LeaseGrantRequest(TTL=seconds))

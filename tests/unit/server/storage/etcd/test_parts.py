@@ -10,7 +10,7 @@ import pytest
 from proreus.server.storage.etcd import EtcdConfig, messages
 from proreus.server.storage.etcd.config import place
 from proreus.server.storage.etcd.leases import EtcdLeases
-from proreus.server.storage.etcd.version import is_progress_safe
+from proreus.server.storage.etcd.version import is_progress_safe, streams_ranges
 from proreus.server.storage.interface import InvalidKey
 from proreus.testing.virtual_clock import VirtualClock
 
@@ -50,6 +50,14 @@ def test_fields_of_a_newer_etcd_are_skipped() -> None:
 )
 def test_progress_answers_are_trusted_by_version(version: str, expected: bool) -> None:
     assert is_progress_safe(version) is expected
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("3.5.13", False), ("3.6.9", False), ("3.7.0", True), ("4.0.0", True), ("unknown", False)],
+)
+def test_ranges_are_streamed_by_version(version: str, expected: bool) -> None:
+    assert streams_ranges(version) is expected
 
 
 def test_endpoints_are_urls() -> None:
