@@ -151,6 +151,35 @@ async def test_a_frozen_leader_stops_nobody_for_long(cluster: EtcdCluster) -> No
         await load.wait_writes(20)
 
 
+async def test_a_frozen_member_holds_up_neither_writes_nor_the_watch_on_it(
+    cluster: EtcdCluster,
+) -> None:
+    """Guarantee: reliable. Its connections stay open, so that only its silence gives it away."""
+    async with loaded(cluster) as load:
+        used = next(load.storage._client.in_turn()).url
+        frozen = cluster.endpoints.index(used)
+        cluster.pause(frozen)
+        try:
+            await load.wait_writes(20)
+            await load.wait_watched(max(last.revision for last in load.acknowledged.values()))
+        finally:
+            cluster.resume(frozen)
+        await load.wait_writes(20)
+
+
+async def test_history_compacted_under_load_up_to_where_the_watch_is_loses_no_event(
+    cluster: EtcdCluster,
+) -> None:
+    """Guarantee: reliable"""
+    async with loaded(cluster) as load:
+        for _ in range(5):
+            await load.wait_writes(5)
+            await load.storage.compact(load.changes[-1].revision)
+        await load.wait_writes(5)
+
+        assert load.storage.compacted_revision > 0
+
+
 async def test_without_a_majority_nothing_is_acknowledged_until_it_is_back(
     cluster: EtcdCluster,
 ) -> None:

@@ -46,7 +46,8 @@ class Connection(asyncio.Protocol):
         self._timer: Timer | None = None
         self._tick: Timer | None = None
         self._silent_ticks = 0
-        self._heard_s = self._pinged_s = clock.monotonic()
+        self._heard_s = clock.monotonic()
+        self._pinged_s = float("-inf")
         self._doubt: Timer | None = None
         # Done when the peer has answered; with why it will not, if it will not.
         self.ready: asyncio.Future[RpcFailed | None] = self._loop.create_future()

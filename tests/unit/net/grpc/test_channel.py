@@ -340,7 +340,7 @@ async def test_a_stream_on_a_frozen_server_ends_soon_after_a_call_to_it_was_late
         opened(port, clock, 2) as channel,
         channel.stream("/stream", b"x", ()) as stream,
     ):
-        await clock.advance(4)
+        await clock.advance(1)
         waiting = asyncio.ensure_future(channel.call("/echo", b"x", ()))
         await asyncio.sleep(0)
         await clock.advance(2)
