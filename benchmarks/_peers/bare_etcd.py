@@ -1,60 +1,60 @@
 """etcd itself: what a client reaches that does nothing but call it.
 
 Requests are made before the clock starts and answers are not decoded, so that what our storage
-takes longer is our storage's. The transport is the same, grpcio's for asyncio.
+takes longer is our storage's. The transport is the same, ``net/grpc``.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
-
-import grpc
 
 from benchmarks.report import CpuTimer
+from proreus.aio.clock import SystemClock
+from proreus.net.grpc.channel import Channel, GrpcTarget
 from tests.real_etcd import running_etcd
 
 _TXN, _WATCH = "/etcdserverpb.KV/Txn", "/etcdserverpb.Watch/Watch"
+_TIMEOUT_S = 30.0
 _EVENTS = 11  # the field of a WatchResponse
 _MESSAGE = 2  # protobuf's wire type: a length, and as many bytes
 
 
 async def creates_and_events(value: bytes, count: int, in_flight: int) -> tuple[CpuTimer, CpuTimer]:
     """``count`` create transactions by so many writers, then their events read by one watch."""
-    async with (
-        running_etcd(fsync=True) as cluster,
-        grpc.aio.insecure_channel(cluster.endpoints[0].removeprefix("http://")) as channel,
-    ):
-        writes = await _creates(channel, value, count, in_flight)
-        return writes, await _replay(channel, count)
+    async with running_etcd(fsync=True) as cluster:
+        target = GrpcTarget("127.0.0.1", cluster.members[0].client_port)
+        channel = Channel(target, SystemClock(), _TIMEOUT_S)
+        try:
+            writes = await _creates(channel, value, count, in_flight)
+            return writes, await _replay(channel, count)
+        finally:
+            await channel.close()
 
 
-async def _creates(channel: Any, value: bytes, count: int, in_flight: int) -> CpuTimer:
-    call = channel.unary_unary(_TXN)
+async def _creates(channel: Channel, value: bytes, count: int, in_flight: int) -> CpuTimer:
     requests = [create_request(b"/bare/%d" % number, value) for number in range(count)]
-    await call(create_request(b"/warm/up", value))
+    await channel.call(_TXN, create_request(b"/warm/up", value), ())
     waiting = iter(requests)
 
     async def write() -> None:
         for request in waiting:
-            await call(request)
+            await channel.call(_TXN, request, ())
 
     with CpuTimer() as timer:
         await asyncio.gather(*(write() for _ in range(in_flight)))
     return timer
 
 
-async def _replay(channel: Any, count: int) -> CpuTimer:
-    stream = channel.stream_stream(_WATCH)()
+async def _replay(channel: Channel, count: int) -> CpuTimer:
     # From the first revision on: all there is under the prefix.
     created = _field(1, b"/bare/") + _field(2, b"/bare0") + bytes([3 << 3, 1])
     with CpuTimer() as timer:
-        await stream.write(_field(1, created))
-        seen = 0
-        while seen < count:
-            seen += sum(number == _EVENTS for number in field_numbers(await stream.read()))
-    stream.cancel()
+        async with channel.stream(_WATCH, _field(1, created), ()) as stream:
+            seen = 0
+            while seen < count:
+                for message in await stream.read():
+                    seen += sum(number == _EVENTS for number in field_numbers(message))
     return timer
 
 

@@ -80,7 +80,7 @@ def run_peers(peers: Peers) -> list[Row]:
 
 def _asked(server: ServerProcess) -> list[Row]:
     idle = Row("resident memory, idle", _idle_mb(server), "MB", 60)
-    with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+    with asyncio.Runner(loop_factory=fast_loop()) as runner:
         return [idle, *runner.run(_Questions(server).all())]
 
 
@@ -89,7 +89,7 @@ def _idle_mb(server: ServerProcess) -> float:
     return server.resident_mb()
 
 
-def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
     except ImportError:
@@ -196,7 +196,7 @@ class _Questions:
         async with self._target.connections(UPDATERS) as connections:
             paths = [f"{_PODS_PATH}/web-{number:05}" for number in range(UPDATED)]
             found = [await connections[0].ask(self._target.request("GET", p)) for p in paths]
-            halves = [_around_sent(answer) for answer in found]
+            halves = [around_sent(answer) for answer in found]
 
             def step(connection: Connection, number: int) -> Awaitable[bytes]:
                 at = number % UPDATED
@@ -266,7 +266,7 @@ def _cost_row(question: str, rounds: list[Spent], target: float) -> Row:
     return row_of(question, [spent.each_ms for spent in rounds], "ms", target)
 
 
-def _around_sent(answer: bytes) -> tuple[bytes, bytes]:
+def around_sent(answer: bytes) -> tuple[bytes, bytes]:
     """A pod as its owner would write it anew, around the time of its sending.
 
     Without its revision, so that no update conflicts, and without the owners of its fields, which
