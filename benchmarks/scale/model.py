@@ -25,8 +25,8 @@ CORE_MAX = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A load. Each node has a connection for its requests and one per watch (HTTP/1.1);
-    ``followers`` watch all pods: scheduler, controllers, whoever else."""
+    """A load. Each node has a connection for its requests and one per watch (HTTP/1.1), or one for
+    all (HTTP/2); ``followers`` watch all pods: scheduler, controllers, whoever else."""
 
     nodes: int
     pods: int
@@ -34,6 +34,7 @@ class Cluster:
     lease_period_s: float = 10.0
     status_period_s: float = 300.0
     watches_per_node: int = 3
+    connections_per_node: int = 4
     followers: int = 5
 
     @property
@@ -54,7 +55,7 @@ class Cluster:
 
     @property
     def connections(self) -> int:
-        return self.watches + self.nodes
+        return self.nodes * self.connections_per_node + self.followers
 
     @property
     def deliveries_per_s(self) -> float:
@@ -71,6 +72,7 @@ class Cluster:
 
 
 FULL = Cluster(nodes=5_000, pods=150_000, pod_changes_per_s=1_000.0)
+FULL_HTTP2 = replace(FULL, connections_per_node=1)
 
 
 @dataclass(frozen=True, slots=True)

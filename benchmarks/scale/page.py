@@ -12,6 +12,7 @@ from benchmarks.scale.measured import Measurement
 from benchmarks.scale.model import (
     CORE_MAX,
     FULL,
+    FULL_HTTP2,
     Demand,
     Slopes,
     call_p99_ms,
@@ -219,10 +220,14 @@ def _limits_table(measurement: Measurement) -> str:
     """What is reached first comes first."""
     slopes = _together(measurement)
     full, nothing = demand(FULL, slopes), demand(FULL.scaled(0), slopes)
+    over_http2 = demand(FULL_HTTP2, slopes)
     limits = [
         (_resumable_share(full),
          "`resumable` after a restart: all reconnect within what the new server recalls",
          f"{full.reconnect_s:.0f} s to reconnect, {full.window_at_start_s:.1f} s recalled"),
+        (_resumable_share(over_http2),
+         "`resumable` after a restart, over HTTP/2, if its handshakes cost as much",
+         f"{over_http2.reconnect_s:.1f} s, {over_http2.window_at_start_s:.1f} s"),
         (share_at(CORE_MAX, full.cores, nothing.cores),
          f"single-object calls within 1 s: {CORE_MAX:.0%} of a core is used",
          f"{full.cores:.2f} cores"),

@@ -12,6 +12,7 @@ from benchmarks.scale.checks import SHARES, percentile
 from benchmarks.scale.model import (
     CORE_MAX,
     FULL,
+    FULL_HTTP2,
     PAGE_CACHE_MB,
     RECALLED_B_MAX,
     Cluster,
@@ -59,6 +60,12 @@ def test_the_whole_cluster_is_the_one_that_was_asked_for() -> None:
     assert FULL.leases_per_s == 500
     assert FULL.writes_per_s == pytest.approx(1_516.7, abs=0.1)
     assert FULL.connections == 4 * FULL.nodes + FULL.followers
+
+
+def test_over_http2_a_node_has_one_connection_and_as_many_watches() -> None:
+    assert FULL_HTTP2.connections == FULL.nodes + FULL.followers
+    assert FULL_HTTP2.watches == FULL.watches
+    assert demand(FULL_HTTP2, SLOPES).reconnect_s < demand(FULL, SLOPES).reconnect_s / 3
 
 
 def test_units_add_up() -> None:
