@@ -21,7 +21,18 @@ def run(main: Coroutine[Any, Any, None]) -> None:
         asyncio.run(main)
     else:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.get_loop().set_exception_handler(report_failure)
             runner.run(main)
+
+
+def report_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """As loops do, but for one thing: uvloop's TLS answers once more on a connection that is
+    closed by then, as those are that begin when the program ends, and calls that fatal. Nothing
+    is lost by it, and nobody could do anything about it."""
+    transport, failure = context.get("transport"), context.get("exception")
+    if transport is not None and transport.is_closing() and isinstance(failure, RuntimeError):
+        return
+    loop.default_exception_handler(context)
 
 
 def ending(*signals: signal.Signals) -> asyncio.Event:
