@@ -126,8 +126,8 @@ def test_a_wrong_etcd_is_a_wrong_use(command: str, flags: list[str], words: str)
 def test_an_etcd_behind_certificates_is_restored_into_served_from_and_backed_up(
     tmp_path: Path,
 ) -> None:
-    with running_server(tmp_path / "data"):
-        proreus("backup", tmp_path / "backup", "--data-dir", tmp_path / "data")
+    store(tmp_path / "data", "a", "b")
+    proreus("backup", tmp_path / "backup", "--data-dir", tmp_path / "data")
 
     with started_etcd(tls=True) as etcd:
         flags = [
