@@ -1,8 +1,9 @@
-"""A whole cluster: 5,000 pods on 500 simulated nodes, in one process and with each part alone.
+"""A whole cluster: 5,000 pods on 500 simulated nodes, by ``proreus up`` and with each part alone;
+1,000 pods on 100 nodes, their rolling update, and what 100 nodes cost while nothing happens.
 
 The clock runs from the creation of the Deployments until every replica is available. Alone, each
-part's CPU is its process's, which says where the time goes; in one process (``proreus up``) the
-parts share one core.
+part's CPU is its process's, which says where the time goes; that of ``proreus up`` is the sum over
+its processes.
 """
 
 from __future__ import annotations
@@ -12,34 +13,88 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks._process import cpu_s
+from benchmarks._process import children_of, cpu_s
 from benchmarks.report import Row
 from proreus.client import Client, ClientConfig, KubeObject, load_config
 
-_NODES, _PODS, _DEPLOYMENTS = 500, 5_000, 10
 _PARTS = ("server", "controllers", "scheduler", "kubelet")
+_IDLE_S, _SETTLES_S = 30.0, 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    nodes: int
+    pods: int
+    deployments: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.pods:,} pods on {self.nodes} nodes"
+
+    @property
+    def replicas(self) -> int:
+        return self.pods // self.deployments
+
+
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    wall_s: float
+    cpu_s: dict[str, float]
+
+    @property
+    def all_cpu_s(self) -> float:
+        return sum(self.cpu_s.values())
+
+
+_SMALL, _MIDDLE, _LARGE = _Size(5, 500), _Size(100, 1_000), _Size(500, 5_000, 10)
 
 
 def run() -> list[Row]:
-    return [*asyncio.run(_in_one_process()), *asyncio.run(_in_parts())]
-
-
-async def _in_one_process() -> list[Row]:
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        _started("up", "--data-dir", folder, "--port", "0", "--nodes", str(_NODES)) as process,
-    ):
-        spent = await _roll_out(load_config(Path(folder) / "kubeconfig"), {"up": process})
-    what = f"{_PODS:,} pods on {_NODES} nodes"
     return [
-        Row(f"{what} available, proreus up", spent.wall_s, "s", 90),
-        Row(f"{what}, proreus up: CPU per pod", spent.cpu_s["up"] / _PODS * 1e3, "ms"),
+        *asyncio.run(_middle()),
+        *asyncio.run(_small()),
+        *asyncio.run(_large()),
+        *asyncio.run(_in_parts()),
+    ]
+
+
+async def _middle() -> list[Row]:
+    async with _up(_MIDDLE) as cluster:
+        await asyncio.sleep(_SETTLES_S)
+        idle = await cluster.spent_by(asyncio.sleep(_IDLE_S))
+        made = await cluster.spent_by(cluster.roll_out())
+        updated = await cluster.spent_by(cluster.update())
+    share = idle.all_cpu_s / idle.wall_s * 100
+    return [
+        Row(f"{_MIDDLE} available, proreus up", made.wall_s, "s", 2.5),
+        Row(f"{_MIDDLE}, proreus up: CPU per pod", made.all_cpu_s / _MIDDLE.pods * 1e3, "ms"),
+        Row(f"{_MIDDLE}: rolling update", updated.wall_s, "s", 6),
+        Row(f"{_MIDDLE.nodes} nodes while nothing happens: share of a core", share, "%", 3),
+    ]
+
+
+async def _small() -> list[Row]:
+    async with _up(_SMALL) as cluster:
+        made = await cluster.spent_by(cluster.roll_out())
+        updated = await cluster.spent_by(cluster.update())
+    return [
+        Row(f"{_SMALL} available, proreus up", made.wall_s, "s", 1.44),
+        Row(f"{_SMALL}, proreus up: CPU", made.all_cpu_s, "s", 3.06),
+        Row(f"{_SMALL}: rolling update", updated.wall_s, "s", 4.5),
+    ]
+
+
+async def _large() -> list[Row]:
+    async with _up(_LARGE) as cluster:
+        made = await cluster.spent_by(cluster.roll_out())
+    return [
+        Row(f"{_LARGE} available, proreus up", made.wall_s, "s", 14),
+        Row(f"{_LARGE}, proreus up: CPU per pod", made.all_cpu_s / _LARGE.pods * 1e3, "ms"),
     ]
 
 
@@ -53,54 +108,90 @@ async def _in_parts() -> list[Row]:
         with (
             _started("controllers", *flags, "--no-leader-elect") as controllers,
             _started("scheduler", *flags, "--no-leader-elect") as scheduler,
-            _started("kubelet", *flags, "--nodes", str(_NODES)) as kubelet,
+            _started("kubelet", *flags, "--nodes", str(_MIDDLE.nodes)) as kubelet,
         ):
-            processes = dict(zip(_PARTS, (server, controllers, scheduler, kubelet), strict=True))
-            spent = await _roll_out(load_config(kubeconfig), processes)
-    what = f"{_PODS:,} pods on {_NODES} nodes"
+            started = (server, controllers, scheduler, kubelet)
+            pids = {part: one.pid for part, one in zip(_PARTS, started, strict=True)}
+            async with _client(load_config(kubeconfig)) as client:
+                cluster = _Cluster(client, _MIDDLE, pids)
+                await cluster.wait_nodes()
+                spent = await cluster.spent_by(cluster.roll_out())
     return [
-        Row(f"{what} available, a process per part", spent.wall_s, "s", 90),
+        Row(f"{_MIDDLE} available, a process per part", spent.wall_s, "s"),
         *(
-            Row(f"{what}: CPU per pod of the {part}", spent.cpu_s[part] / _PODS * 1e3, "ms")
-            for part in _PARTS
+            Row(f"{_MIDDLE}: CPU per pod of the {part}", cpu / _MIDDLE.pods * 1e3, "ms", 1.2)
+            for part, cpu in spent.cpu_s.items()
         ),
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Spent:
-    wall_s: float
-    cpu_s: dict[str, float]
+class _Cluster:
+    client: Client
+    size: _Size
+    pids: dict[str, int]
 
+    async def wait_nodes(self) -> None:
+        """All are there, ready and open for pods."""
+        for number in range(1, self.size.nodes + 1):
+            await self.client.core_v1.nodes.wait_for(
+                f"node-{number}",
+                lambda node: node is not None and not node.spec.taints,
+                timeout_s=300,
+            )
 
-async def _roll_out(config: ClientConfig, processes: dict[str, subprocess.Popen[str]]) -> _Spent:
-    async with Client(replace(config, rate_limit=None)) as client:
-        await _wait_nodes(client)
-        before = {name: cpu_s(process.pid) for name, process in processes.items()}
-        began = time.perf_counter()
-        deployments = client.apps_v1.deployments("default")
-        for number in range(_DEPLOYMENTS):
-            await deployments.create(_deployment(f"web-{number}"))
-        for number in range(_DEPLOYMENTS):
-            await deployments.wait_for(f"web-{number}", _is_available, timeout_s=900)
+    async def spent_by(self, work: Awaitable[None]) -> _Spent:
+        before, began = {name: cpu_s(pid) for name, pid in self.pids.items()}, time.perf_counter()
+        await work
         wall_s = time.perf_counter() - began
-        spent = {name: cpu_s(process.pid) - before[name] for name, process in processes.items()}
-        return _Spent(wall_s, spent)
+        return _Spent(wall_s, {name: cpu_s(pid) - before[name] for name, pid in self.pids.items()})
+
+    async def roll_out(self) -> None:
+        deployments = self.client.apps_v1.deployments("default")
+        for number in range(self.size.deployments):
+            await deployments.create(_deployment(f"web-{number}", self.size.replicas))
+        await self._wait_rolled_out()
+
+    async def update(self) -> None:
+        """Another image for all pods, as ``kubectl set image`` asks for it."""
+        template = {"spec": {"containers": [{"name": "main", "image": "web:2"}]}}
+        for number in range(self.size.deployments):
+            await self.client.apps_v1.deployments("default").patch(
+                f"web-{number}", {"spec": {"template": template}}, type="strategic"
+            )
+        await self._wait_rolled_out()
+
+    async def _wait_rolled_out(self) -> None:
+        def is_rolled_out(found: KubeObject | None) -> bool:
+            if found is None or found.status is None:
+                return False
+            counts = ("replicas", "updatedReplicas", "availableReplicas")
+            is_observed = found.status.observedGeneration == found.metadata.generation
+            wanted = self.size.replicas
+            return is_observed and all(found.status.get(count) == wanted for count in counts)
+
+        deployments = self.client.apps_v1.deployments("default")
+        for number in range(self.size.deployments):
+            await deployments.wait_for(f"web-{number}", is_rolled_out, timeout_s=900)
 
 
-async def _wait_nodes(client: Client) -> None:
-    """All are there, ready and open for pods."""
-    for number in range(1, _NODES + 1):
-        await client.core_v1.nodes.wait_for(
-            f"node-{number}",
-            lambda node: node is not None and not node.spec.taints,
-            timeout_s=300,
-        )
+@asynccontextmanager
+async def _up(size: _Size) -> AsyncIterator[_Cluster]:
+    """``proreus up``, with all of its processes, once its nodes are ready."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _started("up", "--data-dir", folder, "--port", "0", "--nodes", str(size.nodes)) as process,
+    ):
+        async with _client(load_config(Path(folder) / "kubeconfig")) as client:
+            cluster = _Cluster(client, size, {"up": process.pid})
+            await cluster.wait_nodes()
+            for pid in children_of(process.pid):
+                cluster.pids[f"up's {pid}"] = pid
+            yield cluster
 
 
-def _is_available(found: KubeObject | None) -> bool:
-    status = (found.get("status") or {}) if found is not None else {}
-    return bool(status.get("availableReplicas") == _PODS // _DEPLOYMENTS)
+def _client(config: ClientConfig) -> Client:
+    return Client(replace(config, rate_limit=None))
 
 
 @contextmanager
@@ -117,14 +208,14 @@ def _started(*arguments: str) -> Iterator[subprocess.Popen[str]]:
         process.wait(60)
 
 
-def _deployment(name: str) -> dict[str, Any]:
+def _deployment(name: str, replicas: int) -> dict[str, Any]:
     labels = {"app": name}
     requests = {"cpu": "100m", "memory": "64Mi"}
     container = {"name": "main", "image": "web:1", "resources": {"requests": requests}}
     return {
         "metadata": {"name": name},
         "spec": {
-            "replicas": _PODS // _DEPLOYMENTS,
+            "replicas": replicas,
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },

@@ -59,7 +59,7 @@ class EventRecorder:
     """Records events of one component (Kubernetes: source, reporting controller).
 
     ``waiting_max`` is client-go's bound; who speaks for many components at once, as a process of
-    several nodes does, needs more.
+    several nodes does, needs more. ``writers``: how many events are written at once.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class EventRecorder:
         *,
         instance: str = "",
         waiting_max: int = WAITING_MAX,
+        writers: int = WRITERS,
         clock: Clock | None = None,
         randomness: random.Random | None = None,
     ) -> None:
@@ -79,7 +80,7 @@ class EventRecorder:
         self._random = randomness or random.Random()
         # One per writer; the limit holds for all of them together.
         self._mailboxes: list[Mailbox[EventWrite]] = [
-            Mailbox(limit=waiting_max) for _ in range(WRITERS)
+            Mailbox(limit=waiting_max) for _ in range(writers)
         ]
         self._waiting_max = waiting_max
         self._correlator = EventCorrelator(self._new_name)
@@ -113,7 +114,8 @@ class EventRecorder:
         try:
             if self.waiting_count >= self._waiting_max:
                 raise MailboxFull
-            self._mailboxes[hash(occurrence.subject.identity) % WRITERS].put_nowait(write)
+            writer = hash(occurrence.subject.identity) % len(self._mailboxes)
+            self._mailboxes[writer].put_nowait(write)
         except (MailboxFull, MailboxClosed):
             self.dropped_count += 1
             self._kept_out_count += 1

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 CONTROLLER_MANAGER, SCHEDULER = "system:kube-controller-manager", "system:kube-scheduler"
 NODES = "system:nodes"
 _RESTART_S, _RESTART_MAX_S = 0.5, 30.0
+_NODES_REPORTING = 5
+_WORKERS_SHARED = 40  # by all nodes of a process
 _Run = Callable[["Client"], Awaitable[None]]
 # Two threads that import a package and a module of it wait for each other; Python resolves that by
 # giving one of them a module that is not complete yet.
@@ -42,12 +44,14 @@ _IMPORTING = threading.Lock()
 @dataclass(frozen=True, slots=True)
 class Component:
     """``run`` ends only by cancellation; a second call begins anew. ``user`` and ``groups``: whom
-    the cluster's policy gives the rights that it needs."""
+    the cluster's policy gives the rights that it needs. ``reports``: the server's debug pages may
+    show what it does."""
 
     name: str
     run: _Run
     user: str = ""
     groups: tuple[str, ...] = ()
+    reports: bool = True
 
 
 def controllers_component(
@@ -80,13 +84,20 @@ def kubelet_component(
 def node_components(
     clock: Clock, nodes: int, *, settings: KubeletSettings | None = None
 ) -> list[Component]:
-    """One per node, each with the rights of its node alone."""
-    tls = EndpointTls(settings or KubeletSettings(), clock)
+    """One per node, each with the rights of its node alone. Of many the first ones report: all do
+    the same, and a hundred reports would cost more than a hundred leases."""
+    settings = settings or KubeletSettings()
+    tls = EndpointTls(settings, clock)
+    # A handshake costs more than a request: many nodes have few connections each.
+    shared = replace(settings, workers=max(1, min(settings.workers, _WORKERS_SHARED // nodes)))
     return [
         replace(
-            _kubelet(clock, [name], settings, tls), user=f"{NODE_PREFIX}{name}", groups=(NODES,)
+            _kubelet(clock, [name], shared, tls),
+            user=f"{NODE_PREFIX}{name}",
+            groups=(NODES,),
+            reports=number < _NODES_REPORTING,
         )
-        for name in node_names(nodes)
+        for number, name in enumerate(node_names(nodes))
     ]
 
 
@@ -130,7 +141,7 @@ async def run_component(
         from proreus.cluster.leader_election import note_warning
 
         async with Client(own, clock=clock, on_warning=note_warning) as client:
-            if not reports_activity:
+            if not reports_activity or not part.reports:
                 await part.run(client)
                 return
             from proreus.client.activity_report import reported

@@ -133,6 +133,12 @@ def until_eviction_s(pod: KubeObject, taints: Sequence[Any], now: float) -> floa
     return min(delays, default=None)
 
 
+def is_well(node: KubeObject) -> bool:
+    """Whether its pods may stay as they are."""
+    taints = node.spec.taints or ()
+    return readiness(node) == "True" and not any(one.get("effect") == "NoExecute" for one in taints)
+
+
 def by_node(pod: KubeObject) -> list[str]:
     return [node] if (node := node_name(pod)) else []
 
@@ -149,16 +155,21 @@ class Nodes(ObjectReconciler):
         self.leases = context.informers.informer("leases.coordination.k8s.io", namespace=LEASES)
         self.pods = context.informers.informer("pods", indexes={NODE_INDEX: by_node})
         self._heartbeats: dict[str, ObservedHeartbeat] = {}
+        self._settled: dict[str, str] = {}  # the version of a node that needed nothing
 
     def forget(self, key: str) -> None:
         self._heartbeats.pop(key, None)
+        self._settled.pop(key, None)
 
     async def sync(self, node: KubeObject) -> Result | None:
         left_s = self._grace_left_s(node)
+        if left_s > 0 and self._settled.get(node.key) == node.resource_version:
+            return Result(left_s)  # a lease was renewed
         if left_s <= 0 and readiness(node) != "Unknown":
             node = await self._mark_unknown(node)
-        await self._set_taints(node)
-        again_s = await self._process_pods(node)
+        is_settled = not await self._set_taints(node) and is_well(node)
+        again_s = None if is_well(node) else await self._process_pods(node)
+        self._settled[node.key] = node.resource_version if is_settled else ""
         delays = [one for one in (left_s, again_s) if one is not None and one > 0]
         return Result(min(delays, default=None))
 
@@ -177,19 +188,19 @@ class Nodes(ObjectReconciler):
         self.record(node, "NodeNotReady", message)
         return written
 
-    async def _set_taints(self, node: KubeObject) -> None:
+    async def _set_taints(self, node: KubeObject) -> bool:
+        """Whether they were wrong."""
         wanted = taints_for(node, self.clock.now())
         if wanted == (node.spec.taints or []):
-            return
+            return False
         content = node.to_dict()
         content["spec"]["taints"] = wanted
         await self.api.replace(content)
+        return True
 
     async def _process_pods(self, node: KubeObject) -> float | None:
         """Mark pods of an unreachable node not ready, and evict those whose toleration ran out."""
         taints = [one for one in node.spec.taints or () if one.get("effect") == "NoExecute"]
-        if readiness(node) == "True" and not taints:
-            return None
         now, soonest = self.clock.now(), None
         for pod in self.pods.indexer.by_index(NODE_INDEX, node.name):
             if readiness(node) == "Unknown" and is_ready(pod):

@@ -42,7 +42,7 @@ from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings
 
 log = logging.getLogger(__name__)
 
-_WORKERS, _WORKERS_MAX = 4, 16  # of a node, of a process
+_WORKERS_MAX = 16  # of a process
 _HEARTBEATS_AT_ONCE = 8
 _SWEEP_S = 60.0
 _EVENTS_WAITING_MAX = 20_000
@@ -71,7 +71,11 @@ class Kubelet:
         # As many as the nodes would keep in processes of their own, within reason.
         waiting_max = min(WAITING_MAX * len(self._names), _EVENTS_WAITING_MAX)
         self._recorder = EventRecorder(
-            client.core_v1.events, "kubelet", waiting_max=waiting_max, clock=clock
+            client.core_v1.events,
+            "kubelet",
+            waiting_max=waiting_max,
+            writers=self._settings.workers,
+            clock=clock,
         )
         if self._settings.runtime == "process":
             if len(self._names) != 1:
@@ -235,7 +239,7 @@ class Kubelet:
         def is_ours(notification: Notification) -> bool:
             return notification.object.spec.nodeName in addresses
 
-        workers = min(_WORKERS_MAX, _WORKERS * len(self._names))
+        workers = min(_WORKERS_MAX, self._settings.workers * len(self._names))
         return Controller(work.reconcile, pods, when=is_ours, name="kubelet", concurrency=workers)
 
     def __repr__(self) -> str:

@@ -15,13 +15,15 @@ RUNTIMES: tuple[RuntimeName, ...] = ("simulated", "process")
 class KubeletSettings:
     """``folder`` keeps the endpoint's key and, with the process runtime, everything of the pods.
     ``host`` is where the endpoint listens. A node's lease is renewed four times while it lasts.
-    ``missing_images``: patterns of images that simulated nodes cannot pull."""
+    ``missing_images``: patterns of images that simulated nodes cannot pull. ``workers``: how many
+    pods of a node are worked on at once, each over a connection."""
 
     runtime: RuntimeName = "simulated"
     folder: Path | None = None
     host: str = "127.0.0.1"
     lease_s: int = 40
     missing_images: tuple[str, ...] = ()
+    workers: int = 4
 
 
 def node_names(count: int, prefix: str = "node") -> list[str]:

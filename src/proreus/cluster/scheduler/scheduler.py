@@ -48,6 +48,7 @@ log = logging.getLogger(__name__)
 
 LEASE_NAME = "proreus-scheduler"
 _WRITES_MAX = 16
+_EVENTS_WAITING_MAX = 20_000
 _UNPARK_CHECK_S = 30.0  # how often the queue is checked for pods parked too long
 
 
@@ -85,7 +86,10 @@ class Scheduler:
         self._budgets: Lister
         self._wake_up = Gate()
         self._writes = asyncio.Semaphore(_WRITES_MAX)
-        self._recorder = EventRecorder(client.core_v1.events, name, clock=clock)
+        # As many as a burst of pods has: each is told where it went.
+        self._recorder = EventRecorder(
+            client.core_v1.events, name, waiting_max=_EVENTS_WAITING_MAX, clock=clock
+        )
 
     async def run(self) -> None:
         """Until cancelled."""
