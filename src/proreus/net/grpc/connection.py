@@ -22,8 +22,9 @@ from contextlib import asynccontextmanager
 from typing import cast
 
 from proreus.aio.clock import Clock, Timer
-from proreus.net.grpc.failures import Code, ProtocolViolation, RpcFailed
+from proreus.net.grpc.failures import Code, RpcFailed
 from proreus.net.grpc.session import Http2Session, Stream
+from proreus.net.http2.frames import ProtocolBroken
 
 _TICK_S = 5.0
 _PING_EVERY_S = 5.0
@@ -114,7 +115,7 @@ class Connection(asyncio.Protocol):
         session = self._session
         try:
             session.receive(data)
-        except ProtocolViolation as wrong:
+        except ProtocolBroken as wrong:
             self._fail(RpcFailed(Code.UNAVAILABLE, f"the peer broke the protocol: {wrong}"))
             return
         if session.is_ready and not self.ready.done():

@@ -39,10 +39,6 @@ class RpcFailed(Exception):
         return RpcFailed(self.code, self.details, is_unsent=self.is_unsent)
 
 
-class ProtocolViolation(Exception):
-    """The peer sent what is no HTTP/2, or no gRPC: the connection cannot be used any more."""
-
-
 def code_of(number: int) -> Code:
     try:
         return Code(number)

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from hpack import Decoder
 from hpack.exceptions import HPACKError
 
-from proreus.net.grpc.failures import ProtocolViolation
+from proreus.net.http2.frames import ErrorCode, ProtocolBroken
 
 Metadata = tuple[tuple[str, str], ...]
 
@@ -77,7 +77,7 @@ class AnswerHeads:
         self._known: dict[bytes, AnswerHead] = {}
 
     def read(self, block: bytes) -> AnswerHead:
-        """Raises ProtocolViolation."""
+        """Raises ProtocolBroken."""
         # Until the peer has read our settings it may remember headers, and a block depends on them.
         is_bare = not self._decoder.header_table.dynamic_entries
         if is_bare and (known := self._known.get(block)) is not None:
@@ -85,7 +85,9 @@ class AnswerHeads:
         try:
             head = _head(self._decoder.decode(block, raw=True))
         except (HPACKError, ValueError) as wrong:
-            raise ProtocolViolation(f"a head that cannot be read: {wrong!r}") from wrong
+            raise ProtocolBroken(
+                ErrorCode.PROTOCOL_ERROR, f"a head that cannot be read: {wrong!r}"
+            ) from wrong
         if is_bare and not self._decoder.header_table.dynamic_entries:
             if len(self._known) >= _KNOWN_MAX:
                 self._known.clear()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from proreus.net.grpc import frames
-from proreus.net.grpc.failures import ProtocolViolation
+from proreus.net.http2 import frames
+from proreus.net.http2.frames import ErrorCode, ProtocolBroken
 
 
 class Sending(Protocol):
@@ -23,7 +23,7 @@ class PeerWindows:
 
     def __init__(self, output: list[bytes]) -> None:
         self._output = output
-        self._window = self._initial = frames.WINDOW_DEFAULT
+        self._window = self._initial = frames.WINDOW_BYTES
         self._frame_bytes = frames.FRAME_BYTES_MAX
         self._blocked: dict[int, Sending] = {}  # by number: the first one has waited longest
 
@@ -39,7 +39,7 @@ class PeerWindows:
         while at < room:
             ends_at = min(room, at + self._frame_bytes)
             flags = frames.END_STREAM if stream.ends and ends_at == size else 0
-            head = frames.head(ends_at - at, frames.DATA, flags, stream.number)
+            head = frames.frame_head(frames.DATA, flags, stream.number, ends_at - at)
             self._output += (head, unsent[at:ends_at])
             at = ends_at
         self._window -= at
@@ -69,7 +69,7 @@ class PeerWindows:
     def change_initial(self, size: int, streams: Iterable[Sending]) -> None:
         """It counts for streams that are open, too, and may leave them with less than nothing."""
         if size > frames.WINDOW_MAX:
-            raise ProtocolViolation("a window that is too large")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a window that is too large")
         for stream in streams:
             stream.window += size - self._initial
         self._initial = size
@@ -78,11 +78,11 @@ class PeerWindows:
 
     def change_frame_size(self, size: int) -> None:
         if not frames.FRAME_BYTES_MAX <= size < 2**24:
-            raise ProtocolViolation("a frame size outside of its bounds")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame size outside of its bounds")
         self._frame_bytes = size
 
 
 def _sum(window: int, more: int) -> int:
     if not more or window + more > frames.WINDOW_MAX:
-        raise ProtocolViolation("a window update outside of its bounds")
+        raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a window update outside of its bounds")
     return window + more

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections import deque
 from typing import Protocol
 
-from proreus.net.grpc import frames
-from proreus.net.grpc.failures import Code, ProtocolViolation, RpcFailed, code_of
-from proreus.net.grpc.frames import END_STREAM, HEAD_BYTES
+from proreus.net.grpc.failures import Code, RpcFailed, code_of
 from proreus.net.grpc.header_blocks import AnswerHead, AnswerHeads
 from proreus.net.grpc.messages import Assembly, prefixed
 from proreus.net.grpc.peer_windows import PeerWindows
+from proreus.net.http2 import frames
+from proreus.net.http2.frames import END_STREAM, HEAD_BYTES, ErrorCode, ProtocolBroken
 
 STREAM_WINDOW = 8 * 1024 * 1024
 CONNECTION_WINDOW = 16 * 1024 * 1024
@@ -67,8 +67,8 @@ class Http2Session:
     def __init__(self) -> None:
         self.output: list[bytes] = [
             frames.PREFACE,
-            frames.settings(_SETTINGS),
-            frames.window_update(0, CONNECTION_WINDOW - frames.WINDOW_DEFAULT),
+            frames.settings(*_SETTINGS.items()),
+            frames.window_update(0, CONNECTION_WINDOW - frames.WINDOW_BYTES),
         ]
         self.is_ready = False  # the peer has said its settings
         self.ending = ""  # why no stream begins any more
@@ -127,7 +127,7 @@ class Http2Session:
         self._refuse_waiting(failure)
 
     def receive(self, data: bytes) -> None:
-        """Raises ProtocolViolation: then the connection is to be closed."""
+        """Raises ProtocolBroken: then the connection is to be closed."""
         if self._rest:
             data = self._rest + data
         at, end = 0, len(data)
@@ -136,7 +136,7 @@ class Http2Session:
             high, low, kind, flags, number = unpack(data, at)
             ends_at = at + HEAD_BYTES + (high << 8 | low)
             if ends_at - at - HEAD_BYTES > frames.FRAME_BYTES_MAX:
-                raise ProtocolViolation("a frame that is too large")
+                raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame that is too large")
             if ends_at > end:
                 break
             self._take(kind, flags, number & frames.NUMBER_MAX, data[at + HEAD_BYTES : ends_at])
@@ -145,7 +145,7 @@ class Http2Session:
 
     def _take(self, kind: int, flags: int, number: int, payload: bytes) -> None:
         if self._begun_block is not None and kind != frames.CONTINUATION:
-            raise ProtocolViolation("a frame inside of a head")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame inside of a head")
         if kind == frames.DATA:
             self._data(flags, number, payload)
         elif kind == frames.HEADERS:
@@ -163,7 +163,7 @@ class Http2Session:
         elif kind == frames.CONTINUATION:
             self._continuation(flags, number, payload)
         elif kind == frames.PUSH_PROMISE:
-            raise ProtocolViolation("a push, which was refused")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a push, which was refused")
         # Others are to be ignored (RFC 9113, section 5.5).
 
     def _data(self, flags: int, number: int, payload: bytes) -> None:
@@ -177,11 +177,9 @@ class Http2Session:
             return  # cancelled; what it cost is acknowledged above
         stream.unacked += size
         if stream.unacked > STREAM_WINDOW:
-            raise ProtocolViolation("more data than was granted")
-        if flags & frames.PADDED:
-            payload = _without_padding(payload)
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "more data than was granted")
         try:
-            messages = stream.assembly.add(payload)
+            messages = stream.assembly.add(frames.unpadded(payload, flags))
         except RpcFailed as failure:
             self._close(stream)
             stream.receiver.ended(failure)
@@ -194,9 +192,8 @@ class Http2Session:
             self._grant(stream)
 
     def _headers(self, flags: int, number: int, payload: bytes) -> None:
-        if flags & frames.PADDED:
-            payload = _without_padding(payload)
-        if flags & frames.HAS_PRIORITY:
+        payload = frames.unpadded(payload, flags)
+        if flags & frames.WITH_PRIORITY:
             payload = payload[5:]
         if flags & frames.END_HEADERS:
             self._head(flags, number, payload)
@@ -205,11 +202,11 @@ class Http2Session:
 
     def _continuation(self, flags: int, number: int, payload: bytes) -> None:
         if self._begun_block is None or self._begun_block[0] != number:
-            raise ProtocolViolation("the continuation of no head")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "the continuation of no head")
         _, first_flags, begun = self._begun_block
         begun += payload
         if len(begun) > _BLOCK_BYTES_MAX:
-            raise ProtocolViolation("a head that is too large")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a head that is too large")
         self._begun_block = number, first_flags, begun
         if flags & frames.END_HEADERS:
             self._begun_block = None
@@ -228,24 +225,24 @@ class Http2Session:
 
     def _settings(self, flags: int, number: int, payload: bytes) -> None:
         if number or len(payload) % 6 or (flags & frames.ACK and payload):
-            raise ProtocolViolation("settings of a wrong form")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "settings of a wrong form")
         if flags & frames.ACK:
             return
-        for name, value in frames.settings_in(payload):
+        for name, value in frames.read_settings(payload):
             if name == frames.INITIAL_WINDOW_SIZE:
                 self._windows.change_initial(value, self._streams.values())
             elif name == frames.MAX_FRAME_SIZE:
                 self._windows.change_frame_size(value)
             elif name == frames.MAX_CONCURRENT_STREAMS:
                 self._streams_max = value
-        self.output.append(frames.frame(frames.SETTINGS, frames.ACK, 0, b""))
+        self.output.append(frames.SETTINGS_ACK)
         self.is_ready = True
         self._start_waiting()
 
     def _window_update(self, number: int, payload: bytes) -> None:
         if len(payload) != 4:
-            raise ProtocolViolation("a window update of a wrong form")
-        more = frames.number_in(payload) & frames.WINDOW_MAX
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a window update of a wrong form")
+        more = frames.read_number(payload)
         if not number:
             self._windows.grow(more)
         elif (stream := self._found(number)) is not None:
@@ -253,22 +250,22 @@ class Http2Session:
 
     def _ping(self, flags: int, number: int, payload: bytes) -> None:
         if number or len(payload) != 8:
-            raise ProtocolViolation("a ping of a wrong form")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a ping of a wrong form")
         if not flags & frames.ACK:
-            self.output.append(frames.frame(frames.PING, frames.ACK, 0, payload))
+            self.output.append(frames.ping_ack(payload))
 
     def _reset(self, number: int, payload: bytes) -> None:
         if len(payload) != 4:
-            raise ProtocolViolation("a reset of a wrong form")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a reset of a wrong form")
         stream = self._found(number)
         if stream is not None:
             stream.ends, stream.unsent = True, b""  # there is nobody to tell
-            self._end(stream, _reset_failure(frames.number_in(payload)))
+            self._end(stream, _reset_failure(frames.read_number(payload)))
 
     def _go_away(self, number: int, payload: bytes) -> None:
         if number or len(payload) < 8:
-            raise ProtocolViolation("a farewell of a wrong form")
-        last, code = frames.number_in(payload) & frames.NUMBER_MAX, frames.number_in(payload, 4)
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a farewell of a wrong form")
+        last, code = frames.read_number(payload), frames.read_number(payload, 4)
         words = payload[8:200].decode("utf-8", "replace")
         self.ending = f"the peer ends the connection, code {code} {words}".rstrip()
         refused = RpcFailed(Code.UNAVAILABLE, self.ending, is_unsent=True)
@@ -280,7 +277,7 @@ class Http2Session:
     def _found(self, number: int) -> Stream | None:
         stream = self._streams.get(number)
         if stream is None and (number >= self._next or not number & 1):
-            raise ProtocolViolation("a frame for a stream that never began")
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame for a stream that never began")
         return stream
 
     def _start(self, stream: Stream) -> None:
@@ -319,19 +316,13 @@ class Http2Session:
         del self._streams[stream.number]
         self._windows.forget(stream)
         if is_told:
-            self.output.append(frames.reset(stream.number, frames.CANCEL))
+            self.output.append(frames.rst_stream(stream.number, ErrorCode.CANCEL))
         if self._waiting:
             self._start_waiting()
 
     def __repr__(self) -> str:
         state = self.ending or ("open" if self.is_ready else "not answered yet")
         return f"<Http2Session {state}, {len(self)} streams>"
-
-
-def _without_padding(payload: bytes) -> bytes:
-    if not payload or payload[0] >= len(payload):
-        raise ProtocolViolation("more padding than data")
-    return payload[1 : len(payload) - payload[0]]
 
 
 def _failure(head: AnswerHead, stream: Stream) -> RpcFailed | None:
@@ -352,8 +343,8 @@ def _http_failure(head: AnswerHead) -> RpcFailed:
 
 
 def _reset_failure(code: int) -> RpcFailed:
-    if code == frames.REFUSED_STREAM:
+    if code == ErrorCode.REFUSED_STREAM:
         return RpcFailed(Code.UNAVAILABLE, "the peer refused the stream", is_unsent=True)
-    if code == frames.ENHANCE_YOUR_CALM:
+    if code == ErrorCode.ENHANCE_YOUR_CALM:
         return RpcFailed(Code.RESOURCE_EXHAUSTED, "the peer asks for less")
     return RpcFailed(Code.UNAVAILABLE, f"the peer reset the stream, code {code}")

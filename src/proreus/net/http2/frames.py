@@ -1,4 +1,5 @@
-"""Frames of HTTP/2 as bytes (RFC 9113, 4 and 6): their numbers, and how ours are made."""
+"""Frames of HTTP/2 as bytes (RFC 9113, 4 and 6), of servers and of clients (``net/grpc``): their
+numbers, and how ours are made."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from enum import IntEnum
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_BYTES_MAX = 16 * 1024  # what everybody takes, and what we take
-WINDOW_MAX = 2**31 - 1
+WINDOW_MAX = NUMBER_MAX = 2**31 - 1  # the first bit of a stream's number is reserved
 WINDOW_BYTES = 65535  # of a connection, and of streams unless settings say otherwise
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS = 0, 1, 2, 3, 4
@@ -23,6 +24,7 @@ INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE, MAX_HEADER_LIST_SIZE = 4, 5, 6
 
 # Length (in three bytes), type, flags, stream.
 HEAD = struct.Struct(">HBBBL")
+HEAD_BYTES = HEAD.size
 _SETTING = struct.Struct(">HL")
 _NUMBER = struct.Struct(">L")
 _TWO_NUMBERS = struct.Struct(">LL")
@@ -58,11 +60,15 @@ def frame_head(kind: int, flags: int, stream: int, length: int) -> bytes:
     return _pack(length >> 8, length & 0xFF, kind, flags, stream)
 
 
+def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    return frame_head(kind, flags, stream, len(payload)) + payload
+
+
 def headers(stream: int, block: bytes, *, ends: bool) -> bytes:
     """One frame, and others behind it if the block needs them."""
     flags = END_STREAM if ends else 0
     if len(block) <= FRAME_BYTES_MAX:
-        return frame_head(HEADERS, flags | END_HEADERS, stream, len(block)) + block
+        return frame(HEADERS, flags | END_HEADERS, stream, block)
     pieces = [block[at : at + FRAME_BYTES_MAX] for at in range(0, len(block), FRAME_BYTES_MAX)]
     made = [frame_head(HEADERS, flags, stream, len(pieces[0])), pieces[0]]
     for piece in pieces[1:]:
@@ -86,12 +92,11 @@ def data(stream: int, piece: Bytes, *, ends: bool) -> list[Bytes]:
 
 
 def rst_stream(stream: int, code: ErrorCode) -> bytes:
-    return frame_head(RST_STREAM, 0, stream, 4) + _NUMBER.pack(code)
+    return frame(RST_STREAM, 0, stream, _NUMBER.pack(code))
 
 
 def settings(*pairs: tuple[int, int]) -> bytes:
-    payload = b"".join(_SETTING.pack(*pair) for pair in pairs)
-    return frame_head(SETTINGS, 0, 0, len(payload)) + payload
+    return frame(SETTINGS, 0, 0, b"".join(_SETTING.pack(*pair) for pair in pairs))
 
 
 SETTINGS_ACK = frame_head(SETTINGS, ACK, 0, 0)
@@ -102,22 +107,21 @@ def read_settings(payload: bytes) -> list[tuple[int, int]]:
 
 
 def ping_ack(payload: bytes) -> bytes:
-    return frame_head(PING, ACK, 0, 8) + payload
+    return frame(PING, ACK, 0, payload)
 
 
 def goaway(last: int, code: ErrorCode, why: str = "") -> bytes:
-    payload = _TWO_NUMBERS.pack(last, code) + why.encode()
-    return frame_head(GOAWAY, 0, 0, len(payload)) + payload
+    return frame(GOAWAY, 0, 0, _TWO_NUMBERS.pack(last, code) + why.encode())
 
 
 def window_update(stream: int, credit: int) -> bytes:
-    return frame_head(WINDOW_UPDATE, 0, stream, 4) + _NUMBER.pack(credit)
+    return frame(WINDOW_UPDATE, 0, stream, _NUMBER.pack(credit))
 
 
-def read_number(payload: bytes) -> int:
+def read_number(payload: bytes, at: int = 0) -> int:
     """Without its first bit, which is reserved."""
-    number: int = _NUMBER.unpack_from(payload)[0]
-    return number & 0x7FFFFFFF
+    number: int = _NUMBER.unpack_from(payload, at)[0]
+    return number & NUMBER_MAX
 
 
 def unpadded(payload: bytes, flags: int) -> bytes:

@@ -102,16 +102,16 @@ class ServerSession:
                 self._unread = data
                 return events
             self._has_preface, place = True, len(begun)
-        while end - place >= frames.HEAD.size:
+        while end - place >= frames.HEAD_BYTES:
             high, low, kind, flags, number = frames.HEAD.unpack_from(data, place)
             length = high << 8 | low
             if length > frames.FRAME_BYTES_MAX:
                 raise ProtocolBroken(ErrorCode.FRAME_SIZE_ERROR, "a frame is too long")
-            begin = place + frames.HEAD.size
+            begin = place + frames.HEAD_BYTES
             if end - begin < length:
                 break
             place = begin + length
-            self._frame(kind, flags, number & 0x7FFFFFFF, data[begin:place], events)
+            self._frame(kind, flags, number & frames.NUMBER_MAX, data[begin:place], events)
         self._unread = data[place:]
         return events
 

@@ -10,9 +10,9 @@ import grpc
 import pytest
 
 from proreus.aio.clock import Clock, SystemClock
-from proreus.net.grpc import frames
 from proreus.net.grpc.channel import Channel, GrpcTarget
 from proreus.net.grpc.failures import Code, RpcFailed
+from proreus.net.http2 import frames
 from proreus.testing.virtual_clock import VirtualClock
 
 WITHIN_S = 60
@@ -240,7 +240,7 @@ async def socket_server(behaviour: Behaviour) -> AsyncIterator[int]:
 async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Take the client's head and its settings, and say ours."""
     await reader.readexactly(len(frames.PREFACE))
-    writer.write(frames.settings({}))
+    writer.write(frames.settings())
 
 
 async def test_a_connection_that_breaks_fails_its_calls_which_may_have_been_done() -> None:
@@ -310,7 +310,7 @@ async def test_a_server_that_vanished_is_found_by_a_ping() -> None:
 
     async def vanishing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await greet(reader, writer)
-        await reader.readuntil(frames.head(8, frames.PING, 0, 0))
+        await reader.readuntil(frames.frame_head(frames.PING, 0, 0, 8))
         pinged.set()
 
     async with (
@@ -332,7 +332,7 @@ async def test_a_stream_on_a_frozen_server_ends_soon_after_a_call_to_it_was_late
 
     async def freezing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await greet(reader, writer)
-        await reader.readuntil(frames.head(8, frames.PING, 0, 0))
+        await reader.readuntil(frames.frame_head(frames.PING, 0, 0, 8))
         pinged.set()
 
     async with (

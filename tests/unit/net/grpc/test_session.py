@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proreus.net.grpc import frames
-from proreus.net.grpc.failures import Code, ProtocolViolation, RpcFailed
+from proreus.net.grpc.failures import Code, RpcFailed
 from proreus.net.grpc.header_blocks import request_block
 from proreus.net.grpc.session import BACKLOG_MAX, STREAM_WINDOW, Http2Session
+from proreus.net.http2 import frames
 from tests.unit.net.grpc.h2_peer import Collected, Cuts, Peer, prefixed
 
 BLOCK = request_block("http", "etcd:2379", "/a.B/C", (("hasleader", "true"),), 2.0)
@@ -113,7 +113,7 @@ def test_damaged_bytes_end_the_connection_and_nothing_else(data: st.DataObject) 
     sent = bytearray(peer.h2.data_to_send())
     for _ in range(data.draw(st.integers(1, 3))):
         sent[data.draw(st.integers(0, len(sent) - 1))] = data.draw(st.integers(0, 255))
-    with contextlib.suppress(ProtocolViolation):
+    with contextlib.suppress(frames.ProtocolBroken):
         session.receive(bytes(sent))
     session.lost(RpcFailed(Code.UNAVAILABLE, "closed"))
 
@@ -148,7 +148,7 @@ def test_an_answer_before_the_question_was_sent_whole_ends_the_call() -> None:
     peer.talk(session)
 
     assert failures(answer) == [(Code.RESOURCE_EXHAUSTED, "larger than max", False)]
-    assert peer.requests[1].reset == frames.CANCEL
+    assert peer.requests[1].reset == frames.ErrorCode.CANCEL
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,8 @@ def test_a_message_that_is_compressed_or_too_large_ends_its_call_alone(cut: byte
 
 
 @pytest.mark.parametrize(
-    ("code", "is_unsent"), [(frames.REFUSED_STREAM, True), (frames.CANCEL, False), (2, False)]
+    ("code", "is_unsent"),
+    [(frames.ErrorCode.REFUSED_STREAM, True), (frames.ErrorCode.CANCEL, False), (2, False)],
 )
 def test_a_refused_stream_was_not_looked_at_and_a_reset_one_may_have_been(
     code: int, is_unsent: bool
@@ -268,7 +269,7 @@ def test_messages_are_sent_one_after_another_on_a_stream() -> None:
     assert (answers.messages, answers.ends) == ([b"created", b""], [])
     session.cancel(stream)
     peer.talk(session)
-    assert (peer.requests[1].reset, answers.ends, len(session)) == (frames.CANCEL, [], 0)
+    assert (peer.requests[1].reset, answers.ends, len(session)) == (frames.ErrorCode.CANCEL, [], 0)
 
 
 def test_late_frames_of_a_cancelled_call_are_passed_over() -> None:
@@ -313,14 +314,14 @@ def test_numbers_of_streams_come_to_an_end() -> None:
         frames.frame(frames.CONTINUATION, 4, 1, b""),
         frames.frame(frames.PUSH_PROMISE, 4, 1, bytes(4)),
         frames.frame(frames.SETTINGS, 0, 0, b"x"),
-        frames.settings({frames.INITIAL_WINDOW_SIZE: 2**31}),
-        frames.settings({frames.MAX_FRAME_SIZE: 5}),
+        frames.settings((frames.INITIAL_WINDOW_SIZE, 2**31)),
+        frames.settings((frames.MAX_FRAME_SIZE, 5)),
         frames.window_update(0, 0),
         frames.window_update(0, 2**31 - 1),
         frames.frame(frames.PING, 0, 0, b"x"),
         frames.frame(frames.GOAWAY, 0, 0, b"x"),
         frames.frame(frames.RST_STREAM, 0, 1, b"x"),
-        frames.head(2**24 - 1, frames.DATA, 0, 1),
+        frames.frame_head(frames.DATA, 0, 1, 2**24 - 1),
         b"HTTP/1.1 400 Bad Request\r\n\r\n",
     ],
     ids=bytes.hex,
@@ -329,5 +330,5 @@ def test_what_is_no_http2_is_refused(sent: bytes) -> None:
     session = Http2Session()
     session.begin(BLOCK, Collected(), b"x", ends=True)
 
-    with pytest.raises(ProtocolViolation):
+    with pytest.raises(frames.ProtocolBroken):
         session.receive(sent)
