@@ -1,4 +1,4 @@
-"""A body's bytes → a decoded value, before its kind is known: JSON, YAML or protobuf.
+"""A body's bytes → a decoded value, before its kind is known: JSON, YAML, protobuf or CBOR.
 
 Long bodies are parsed in a thread: YAML and protobuf, and JSON so long that locating a fault in it
 may take seconds.
@@ -45,7 +45,7 @@ def is_long(body: bytes, media: Media) -> bool:
             return len(body) > 2 * _CONTAINERS_MAX and (
                 len(body) > JSON_BYTES_MAX or body.count(b"{") + body.count(b"[") > _CONTAINERS_MAX
             )
-        case Media.PROTOBUF:
+        case Media.PROTOBUF | Media.CBOR:
             return len(body) > _PROTOBUF_BYTES_MAX
         case _:
             assert_never(media)
@@ -60,6 +60,9 @@ def parse(body: bytes, media: Media) -> Parsed:
             return _yaml(body)
         case Media.PROTOBUF:
             return _protobuf(body)
+        case Media.CBOR:
+            value = read_cbor(body)
+            return Parsed(value, json.encode(value))
         case _:
             assert_never(media)
 
@@ -85,6 +88,16 @@ def _yaml(body: bytes) -> Parsed:
         raise UnreadableBody(str(error)) from error
     text = b"" if read.is_cut else json.encode(read.value)
     return Parsed(read.value, text, faults=read.duplicates, is_cut=read.is_cut)
+
+
+def read_cbor(body: bytes) -> Any:
+    """Raises UnreadableBody, TooManyContainers."""
+    from proreus.api.wire import cbor
+
+    try:
+        return cbor.decode(body)
+    except cbor.CborError as error:
+        raise UnreadableBody(str(error)) from error
 
 
 def _protobuf(body: bytes) -> Parsed:

@@ -23,9 +23,11 @@ class Media(StrEnum):
     JSON = "application/json"
     YAML = "application/yaml"
     PROTOBUF = "application/vnd.kubernetes.protobuf"
+    CBOR = "application/cbor"
 
 
-StreamMedia = Literal[Media.JSON, Media.PROTOBUF]  # what a watch can be encoded in
+# What a watch can be encoded in.
+StreamMedia = Literal[Media.JSON, Media.PROTOBUF, Media.CBOR]
 
 
 class Form(StrEnum):
@@ -37,8 +39,11 @@ class Form(StrEnum):
     METADATA_LIST = "PartialObjectMetadataList"
 
 
+# What messages name. CBOR is for who knows of it: Kubernetes does not serve it by default.
 SERVED = (Media.JSON, Media.YAML, Media.PROTOBUF)
+_UNDERSTOOD = (*SERVED, Media.CBOR)
 _STREAMS = f"{Media.JSON};stream=watch, {Media.PROTOBUF};stream=watch"
+_CBOR_APPLY = "application/apply-patch+cbor"
 _PATCH_TYPES = tuple(kind.value for kind in PatchType)
 _FORMS = {form.value: form for form in Form if form is not Form.WHOLE}
 _CLAUSES_MAX = 64  # sorting them is quadratic; no client sends more
@@ -98,7 +103,7 @@ def stream_media(choice: Choice) -> StreamMedia:
 
 def _is_streamed(media: Media) -> TypeGuard[StreamMedia]:
     match media:
-        case Media.JSON | Media.PROTOBUF:
+        case Media.JSON | Media.PROTOBUF | Media.CBOR:
             return True
         case Media.YAML:
             return False
@@ -109,7 +114,7 @@ def _is_streamed(media: Media) -> TypeGuard[StreamMedia]:
 def _needs_messages(media: Media) -> bool:
     """Whether it needs a message type per kind, so that it has no custom kinds and no tables."""
     match media:
-        case Media.JSON | Media.YAML:
+        case Media.JSON | Media.YAML | Media.CBOR:
             return False
         case Media.PROTOBUF:
             return True
@@ -127,9 +132,15 @@ def check_routed(
     raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {kinds}", details={})
 
 
+def is_cbor_apply(content_type: str) -> bool:
+    return media_type(content_type) == _CBOR_APPLY
+
+
 def patch_type(content_type: str, resource: Resource) -> str:
     """The kind of patch. Raises UnsupportedMediaType, for built-in kinds with the router's text."""
     media = media_type(content_type)
+    if media == _CBOR_APPLY:
+        return PatchType.APPLY
     if resource.custom:
         known = [kind for kind in _PATCH_TYPES if kind != PatchType.STRATEGIC]
         if media not in known:
@@ -149,13 +160,14 @@ def media_type(content_type: str) -> str:
 @lru_cache(maxsize=256)
 def _is_routed(accept: str, offered: tuple[Media, ...]) -> bool:
     types = [clause.partition(";")[0].strip() for clause in accept.split(",")]
-    return any(kind == "*/*" or kind in offered for kind in types)
+    known = _UNDERSTOOD if offered is SERVED else offered
+    return any(kind == "*/*" or kind in known for kind in types)
 
 
 @lru_cache(maxsize=256)
 def _negotiated(accept: str, offer: Offer) -> Choice | None:
     for clause in _sorted(_clauses(accept)):
-        for media in SERVED:
+        for media in _UNDERSTOOD:
             if _matches(clause, media) and (choice := _choice(clause, media, offer)):
                 return choice
     return None

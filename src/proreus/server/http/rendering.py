@@ -23,6 +23,7 @@ from proreus.server.views.json_view import stored_size
 from proreus.server.views.list_encodings import (
     IsDue,
     Piece,
+    cbor_pieces,
     indented_pieces,
     json_pieces,
     protobuf_pieces,
@@ -163,6 +164,8 @@ def _encoder(
             return yaml_pieces(parts(), is_due)
         case Media.PROTOBUF:
             return protobuf_pieces(parts, is_due)
+        case Media.CBOR:
+            return cbor_pieces(parts(), is_due)
         case Media.JSON if representation.choice.pretty:
             return indented_pieces(parts(), is_due)
         case Media.JSON:
@@ -178,7 +181,7 @@ def _at_once_bytes(choice: Choice) -> float:
             return 2 * 1024 * 1024 if choice.pretty else math.inf
         case Media.YAML:
             return 16 * 1024
-        case Media.PROTOBUF:
+        case Media.PROTOBUF | Media.CBOR:
             return 128 * 1024
         case _:
             assert_never(choice.media)

@@ -27,6 +27,7 @@ from proreus.server.http.negotiation import (
 from proreus.server.resource import Resource
 from proreus.server.resource.conversion import Convert
 from proreus.server.views import (
+    CborView,
     ConvertedView,
     IncludeObject,
     JsonView,
@@ -35,6 +36,7 @@ from proreus.server.views import (
     ResponseView,
     TableView,
     indented,
+    to_cbor,
     to_protobuf,
     to_yaml,
 )
@@ -69,6 +71,8 @@ class Representation:
                 return self.view
             case Media.PROTOBUF:
                 return ProtobufView(self.view)
+            case Media.CBOR:
+                return CborView(self.view)
             case _:
                 assert_never(media)
 
@@ -180,6 +184,8 @@ def encoded(choice: Choice, body: bytes) -> bytes:
             return to_yaml(body)
         case Media.PROTOBUF:
             return to_protobuf(body)
+        case Media.CBOR:
+            return to_cbor(body)
         case _:
             assert_never(choice.media)
 

@@ -5,8 +5,9 @@ A view implements ``watch_cache.view.View`` for streams and has ``object``, ``li
 indented JSON. Nothing here knows HTTP: ``http/negotiation`` picks the view.
 """
 
+from proreus.server.views.cbor_view import CborView
 from proreus.server.views.converted_view import ConvertedView
-from proreus.server.views.encodings import indented, to_protobuf, to_yaml
+from proreus.server.views.encodings import indented, to_cbor, to_protobuf, to_yaml
 from proreus.server.views.json_view import JsonView
 from proreus.server.views.metadata_view import MetadataView
 from proreus.server.views.protobuf_view import ProtobufView
@@ -14,6 +15,7 @@ from proreus.server.views.response import ResponseView
 from proreus.server.views.table_view import IncludeObject, TableView
 
 __all__ = [
+    "CborView",
     "ConvertedView",
     "IncludeObject",
     "JsonView",
@@ -22,6 +24,7 @@ __all__ = [
     "ResponseView",
     "TableView",
     "indented",
+    "to_cbor",
     "to_protobuf",
     "to_yaml",
 ]

@@ -20,6 +20,12 @@ def to_yaml(body: bytes) -> bytes:
     return yaml.encode(json.decode(body))
 
 
+def to_cbor(body: bytes) -> bytes:
+    from proreus.api.wire import cbor  # few ask for it
+
+    return cbor.encode(json.decode(body))
+
+
 def to_protobuf(body: bytes) -> bytes:
     """With the envelope. Raises ProtobufError for kinds without a message: Table, custom ones."""
     from proreus.api.wire import protobuf

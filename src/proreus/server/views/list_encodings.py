@@ -79,6 +79,27 @@ def yaml_pieces(parts: ListParts, is_due: IsDue = never_due) -> Iterator[Piece]:
         yield yaml.encode(after)
 
 
+def cbor_pieces(parts: ListParts, is_due: IsDue = never_due) -> Iterator[Piece]:
+    """The list's own field is last, and its length is not said before its end."""
+    from proreus.api.wire import cbor
+
+    def item(source: bytes) -> bytes:
+        return cbor.encode_item(json.decode(source))
+
+    head = _head(parts)
+    begun = [cbor.SELF_DESCRIBED, cbor.map_start(len(head) + 1)]
+    for key, value in head.items():
+        begun += (cbor.encode_item(key), cbor.encode_item(value))
+    begun.append(cbor.encode_item(parts.field))
+    items = iter(parts.items)
+    if (first := next(items, None)) is None:
+        yield b"".join(begun) + item(parts.empty)
+        return
+    yield b"".join(begun) + cbor.BEGIN_LIST
+    yield from _encoded(chain((first,), items), item, _PROTOBUF_ALONE_BYTES, is_due)
+    yield cbor.END_LIST
+
+
 def protobuf_pieces(
     make_parts: Callable[[], ListParts], is_due: IsDue = never_due
 ) -> Iterator[Piece]:

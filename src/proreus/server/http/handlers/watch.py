@@ -102,6 +102,8 @@ class MessageSink:
                     self._stream.write_message(frame, binary=False)
                 case Media.PROTOBUF:  # frames begin with their length, messages have their own
                     self._stream.write_message(frame[4:], binary=True)
+                case Media.CBOR:
+                    self._stream.write_message(frame, binary=True)
                 case _:
                     assert_never(self._media)
 
@@ -209,5 +211,7 @@ def _content_type(media: StreamMedia) -> str:
             return media.value
         case Media.PROTOBUF:
             return f"{media};stream=watch"
+        case Media.CBOR:
+            return f"{media}-seq"
         case _:
             assert_never(media)
