@@ -38,9 +38,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 _COLLECTED_AFTER = (50_000, 20, 100)  # as gc.set_threshold takes them
 gc.disable()
 
-# Constants of all loaded modules would make examples depend on which those are, and change with
-# every line of them.
-vars(providers)["is_local_module_file"] = lambda _: False
 # The default run says the same twice; the thorough one looks for what nobody has seen yet.
 hypothesis.settings.register_profile(
     "default",
@@ -50,7 +47,12 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.register_profile("thorough", max_examples=1_000, deadline=None)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+_PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
+hypothesis.settings.load_profile(_PROFILE)
+if _PROFILE == "default":
+    # Constants of all loaded modules would make examples depend on which those are, and change
+    # with every line of them.
+    vars(providers)["is_local_module_file"] = lambda _: False
 
 _CLOSING_S = 60  # the other end of a connection closes in its own time
 
