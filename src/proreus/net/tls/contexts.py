@@ -50,7 +50,7 @@ def checking_context(
     authorities: Path | None, pair: PairFiles | None, protocol: str
 ) -> ssl.SSLContext:
     """Accept servers of these authorities (None: the system's), and present our own certificate if
-    there is one. ``protocol`` is what is spoken. Raises OSError, UnusableFiles."""
+    there is one. ``protocol`` is what is spoken. Raises OSError, SSLError among them."""
     context = ssl.create_default_context(cafile=authorities)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if authorities is not None:
@@ -58,9 +58,6 @@ def checking_context(
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if pair is not None:
-        try:
-            context.load_cert_chain(pair.certificate, pair.key, password="")
-        except ssl.SSLError as error:
-            raise UnusableFiles(pair) from error
+        context.load_cert_chain(pair.certificate, pair.key, password="")
     context.set_alpn_protocols([protocol])
     return context

@@ -227,4 +227,11 @@ def _tls(config: EtcdConfig) -> ssl.SSLContext | None:
     pair = None
     if config.certificate_file is not None and config.key_file is not None:
         pair = PairFiles(config.certificate_file, config.key_file)
-    return checking_context(config.ca_file, pair, "h2")
+    try:
+        return checking_context(config.ca_file, pair, "h2")
+    except ssl.SSLError as unusable:
+        files = (config.ca_file, config.certificate_file, config.key_file)
+        names = ", ".join(str(file) for file in files if file is not None)
+        raise AccessDenied(
+            f"the certificates for etcd cannot be used ({names}): {unusable}"
+        ) from unusable

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from proreus.server.storage.etcd import EtcdConfig, messages
+from proreus.server.storage.etcd import EtcdConfig, EtcdStorage, messages
 from proreus.server.storage.etcd.config import place
 from proreus.server.storage.etcd.leases import EtcdLeases
 from proreus.server.storage.etcd.version import is_progress_safe, streams_ranges
-from proreus.server.storage.interface import InvalidKey
+from proreus.server.storage.interface import AccessDenied, InvalidKey
 from proreus.testing.virtual_clock import VirtualClock
 
 
@@ -86,6 +87,17 @@ def test_wrong_endpoints_are_refused(urls: tuple[str, ...]) -> None:
 def test_a_root_outside_the_key_space_is_refused() -> None:
     with pytest.raises(InvalidKey):
         EtcdConfig(("http://a",), root="registry")
+
+
+async def test_files_that_are_no_certificates_are_named(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "client.pem", tmp_path / "client-key.pem"
+    for file in (certificate, key):
+        file.write_text("nothing of the kind")
+    config = EtcdConfig(("https://a",), None, certificate, key)
+
+    with pytest.raises(AccessDenied, match=r"client\.pem, .*client-key\.pem"):
+        async with EtcdStorage.open(config, VirtualClock()):
+            pass
 
 
 class Grants:
