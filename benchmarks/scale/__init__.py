@@ -31,5 +31,5 @@ def run() -> list[Row]:
         Row("CPU of them, predicted", predicted.cores * 100, "% of a core"),
         Row("the same, measured, CPU", ran.cores * 100, "% of a core"),
         Row("memory of 5,000 nodes and 150,000 pods, predicted", whole.memory_mb, "MB"),
-        Row("CPU of them, predicted, for 5,000 nodes", whole.cores * 100, "% of a core"),
+        Row("CPU of these, predicted, if each write were alone", whole.cores * 100, "% of a core"),
     ]
