@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.faults.informer.scene import Scene, scene, until
+from tests.faults.informer.scene import HURRY, Scene, scene, until
 from tests.real_etcd import EtcdCluster, started_etcd
 
 
@@ -88,10 +88,12 @@ async def test_an_informer_lists_again_when_an_older_backup_took_the_place_of_a_
     said = await proreus("restore", tmp_path / "backup", "--data-dir", data_dir, "--force")
     assert "clients list again" in said
     await stage.start_server()
-    await until(lambda: stage.informer.status().relists > 0)
+    marker = await stage.write("marker")
+    await stage.informer.lister.wait_for_version(marker.resource_version, timeout_s=60 * HURRY)
     await until(lambda: not stage.informer.status().handlers[0].pending)
     stage.witness.complaints.clear()  # versions of objects went back, as was asked for
 
     await stage.churn(10)
     await stage.wait_equal()
+    assert stage.informer.status().relists > 0
     assert "expired" in stage.causes

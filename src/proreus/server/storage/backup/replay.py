@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from proreus.aio.clock import Clock
@@ -27,6 +28,7 @@ from proreus.server.storage.interface import StorageCorrupt, StorageError, Unava
 from proreus.server.storage.sqlite.rows import Row
 
 _IN_FLIGHT = 50
+_PATIENCE_S = 60.0
 # Times to live are rounded up to share a lease: etcd pays for each.
 _LEASE_S = 60.0
 
@@ -45,6 +47,8 @@ async def restore_etcd(
         found = source.verify(lambda _share: None)
         if found.damaged:
             raise StorageCorrupt(f"{backup} has damaged values: {', '.join(found.damaged[:10])}")
+        # A write that is given up and repeated would take two revisions.
+        config = replace(config, attempt_timeout_s=_PATIENCE_S, request_timeout_s=_PATIENCE_S)
         async with (
             EtcdStorage.open(config, clock) as storage,
             EtcdClient.open(config, clock) as client,
