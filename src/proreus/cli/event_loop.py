@@ -29,8 +29,9 @@ def report_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
     """As loops do, but for one thing: uvloop's TLS answers once more on a connection that is
     closed by then, as those are that begin when the program ends, and calls that fatal. Nothing
     is lost by it, and nobody could do anything about it."""
-    transport, failure = context.get("transport"), context.get("exception")
-    if transport is not None and transport.is_closing() and isinstance(failure, RuntimeError):
+    failure = context.get("exception")
+    # The loop has closed it, so that its transport does not say that it is closing.
+    if isinstance(failure, RuntimeError) and str(failure).endswith("; the handler is closed"):
         return
     loop.default_exception_handler(context)
 
