@@ -22,6 +22,7 @@ async def test_a_server_that_restarted_and_forgot_the_history_in_between(
     """Guarantee: eventually equal. The informer is cut off, the collection changes, the server
     restarts with a short memory: resuming meets 410, and the relist finds deletions."""
     monkeypatch.setattr("proreus.server.parts._REMEMBERED", 5)
+    monkeypatch.setattr("proreus.server.watch_cache.recall.CHANGES_MAX", 5)
     await own_stage.cut_off()
     await own_stage.churn(60)
     await own_stage.delete("object-0")
