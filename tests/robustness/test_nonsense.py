@@ -11,7 +11,7 @@ import pytest
 from proreus.api.field_error import FAULTS_MAX, FieldError
 from proreus.server.app import ApiServer
 from proreus.server.http.body_syntax import is_long
-from proreus.server.http.negotiation import Media
+from proreus.server.http.negotiation import SERVED, BodyMedia
 from proreus.server.kinds.core.pod.status import validate_status
 from proreus.server.kinds.parts.pod_template.warnings import pod_spec_warnings
 from proreus.server.registry import metadata, metadata_rules
@@ -124,8 +124,8 @@ async def test_a_long_object_is_validated_beside_the_loop(
     assert [thread is threading.main_thread() for thread in threads] == [True, False]
 
 
-@pytest.mark.parametrize("media", Media)
-def test_three_megabytes_are_parsed_beside_the_loop(media: Media) -> None:
+@pytest.mark.parametrize("media", SERVED)
+def test_three_megabytes_are_parsed_beside_the_loop(media: BodyMedia) -> None:
     assert is_long(bytes(3 * 1024 * 1024), media)
 
 

@@ -18,7 +18,7 @@ from proreus.api.wire.json_reader import holds_too_deep
 from proreus.net.http1.messages import BodyTooLarge, BodyUnreadable
 from proreus.server.http.body_syntax import Parsed, UnreadableBody, is_long, parse
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.negotiation import SERVED, Media, media_type
+from proreus.server.http.negotiation import SERVED, BodyMedia, Media, media_type
 from proreus.server.offload import INLINE, Lane, Runner
 from proreus.server.registry.declared_types import (
     PARSE_ERROR,
@@ -34,6 +34,7 @@ from proreus.server.schema.known_specs import KnownSpecs, Split, split
 BODY_BYTES_MAX = 3 * 1024 * 1024
 _SHOWN_BYTES = 30
 _JSON = Media.JSON.value
+_BY_NAME = {media.value: media for media in SERVED}
 # A place in Kubernetes' sources that its clients see in messages.
 _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
@@ -43,7 +44,7 @@ class Body(NamedTuple):
     """A body that has arrived, its syntax, and where work on something of its size is done."""
 
     text: bytes
-    media: Media
+    media: BodyMedia
     runner: Runner
 
 
@@ -65,14 +66,14 @@ async def read_body(exchange: Exchange) -> bytes:
     return text
 
 
-def input_media(exchange: Exchange) -> Media:
+def input_media(exchange: Exchange) -> BodyMedia:
     """Raises UnsupportedMediaType."""
     header = exchange.headers.get("Content-Type", "")
     if not header or header == _JSON:
         return Media.JSON
     try:
-        return Media(media_type(header).lower())
-    except ValueError as error:
+        return _BY_NAME[media_type(header).lower()]
+    except KeyError as error:
         raise UnsupportedMediaType(
             "the body of the request was in an unknown format - accepted media types include: "
             f"{', '.join(SERVED)}"
@@ -92,7 +93,7 @@ class ObjectDecoder:
         media = input_media(exchange)
         return self.body(await read_body(exchange), media)
 
-    def body(self, text: bytes, media: Media) -> Body:
+    def body(self, text: bytes, media: BodyMedia) -> Body:
         return Body(text, media, self._lane if is_long(text, media) else INLINE)
 
     async def decode(

@@ -1,4 +1,4 @@
-"""A body's bytes → a decoded value, before its kind is known: JSON, YAML, protobuf or CBOR.
+"""A body's bytes → a decoded value, before its kind is known: JSON, YAML or protobuf.
 
 Long bodies are parsed in a thread: YAML and protobuf, and JSON so long that locating a fault in it
 may take seconds.
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, assert_never
 
 from proreus.api.wire import json, strict_json
 from proreus.api.wire.amplification import check_json
-from proreus.server.http.negotiation import Media
+from proreus.server.http.negotiation import BodyMedia, Media
 from proreus.server.registry.declared_types import PARSE_ERROR
 
 # A pod of YAML takes 1.5 ms; what is longer than a few of them is parsed in a thread.
@@ -35,7 +35,7 @@ class UnreadableBody(ValueError):
     """Bytes that cannot be parsed, so that not even their kind is known."""
 
 
-def is_long(body: bytes, media: Media) -> bool:
+def is_long(body: bytes, media: BodyMedia) -> bool:
     """Whether the body takes too long to parse and check on the loop."""
     match media:
         case Media.YAML:
@@ -45,13 +45,13 @@ def is_long(body: bytes, media: Media) -> bool:
             return len(body) > 2 * _CONTAINERS_MAX and (
                 len(body) > JSON_BYTES_MAX or body.count(b"{") + body.count(b"[") > _CONTAINERS_MAX
             )
-        case Media.PROTOBUF | Media.CBOR:
+        case Media.PROTOBUF:
             return len(body) > _PROTOBUF_BYTES_MAX
         case _:
             assert_never(media)
 
 
-def parse(body: bytes, media: Media) -> Parsed:
+def parse(body: bytes, media: BodyMedia) -> Parsed:
     """Raises Unreadable, TooManyContainers."""
     match media:
         case Media.JSON:
@@ -60,9 +60,6 @@ def parse(body: bytes, media: Media) -> Parsed:
             return _yaml(body)
         case Media.PROTOBUF:
             return _protobuf(body)
-        case Media.CBOR:
-            value = read_cbor(body)
-            return Parsed(value, json.encode(value))
         case _:
             assert_never(media)
 
@@ -88,16 +85,6 @@ def _yaml(body: bytes) -> Parsed:
         raise UnreadableBody(str(error)) from error
     text = b"" if read.is_cut else json.encode(read.value)
     return Parsed(read.value, text, faults=read.duplicates, is_cut=read.is_cut)
-
-
-def read_cbor(body: bytes) -> Any:
-    """Raises UnreadableBody, TooManyContainers."""
-    from proreus.api.wire import cbor
-
-    try:
-        return cbor.decode(body)
-    except cbor.CborError as error:
-        raise UnreadableBody(str(error)) from error
 
 
 def _protobuf(body: bytes) -> Parsed:

@@ -28,6 +28,9 @@ class Media(StrEnum):
 
 # What a watch can be encoded in.
 StreamMedia = Literal[Media.JSON, Media.PROTOBUF, Media.CBOR]
+# What a body can be encoded in. CBOR is refused, as by Kubernetes without its feature gate, and
+# client-go then goes on with JSON.
+BodyMedia = Literal[Media.JSON, Media.YAML, Media.PROTOBUF]
 
 
 class Form(StrEnum):
@@ -40,10 +43,9 @@ class Form(StrEnum):
 
 
 # What messages name. CBOR is for who knows of it: Kubernetes does not serve it by default.
-SERVED = (Media.JSON, Media.YAML, Media.PROTOBUF)
+SERVED: tuple[BodyMedia, ...] = (Media.JSON, Media.YAML, Media.PROTOBUF)
 _UNDERSTOOD = (*SERVED, Media.CBOR)
 _STREAMS = f"{Media.JSON};stream=watch, {Media.PROTOBUF};stream=watch"
-_CBOR_APPLY = "application/apply-patch+cbor"
 _PATCH_TYPES = tuple(kind.value for kind in PatchType)
 _FORMS = {form.value: form for form in Form if form is not Form.WHOLE}
 _CLAUSES_MAX = 64  # sorting them is quadratic; no client sends more
@@ -132,15 +134,9 @@ def check_routed(
     raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {kinds}", details={})
 
 
-def is_cbor_apply(content_type: str) -> bool:
-    return media_type(content_type) == _CBOR_APPLY
-
-
 def patch_type(content_type: str, resource: Resource) -> str:
     """The kind of patch. Raises UnsupportedMediaType, for built-in kinds with the router's text."""
     media = media_type(content_type)
-    if media == _CBOR_APPLY:
-        return PatchType.APPLY
     if resource.custom:
         known = [kind for kind in _PATCH_TYPES if kind != PatchType.STRATEGIC]
         if media not in known:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 from proreus.api.patch.errors import PatchError
 from proreus.api.patch.patch_type import PatchType
-from proreus.api.status import BadRequest
-from proreus.api.wire import json
 from proreus.net.http1.messages import Answer
 from proreus.server.http.body import read_body
-from proreus.server.http.body_syntax import UnreadableBody, read_cbor
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.writing import begin_write, write_answer, write_options
-from proreus.server.http.negotiation import Media, is_cbor_apply, patch_type
+from proreus.server.http.negotiation import Media, patch_type
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.verbs.apply import read_apply
@@ -39,12 +35,9 @@ async def patch(services: Services, exchange: Exchange, route: ResourceRoute) ->
 async def read_patch_request(
     services: Services, exchange: Exchange, route: ResourceRoute
 ) -> PatchRequest:
-    content_type = exchange.headers.get("Content-Type", "")
-    media = patch_type(content_type, route.resource)
+    media = patch_type(exchange.headers.get("Content-Type", ""), route.resource)
     is_apply = media == PatchType.APPLY
     text = await read_body(exchange)
-    if is_cbor_apply(content_type):
-        text = await services.decoder.body(text, Media.CBOR).runner.run(partial(_json_of, text))
     options = write_options(exchange, "PatchOptions", apply=is_apply)
     body = services.decoder.body(text, Media.YAML if is_apply else Media.JSON)
     write = begin_write(services, exchange, route, options, body.runner)
@@ -61,12 +54,3 @@ async def read_patch_request(
     if exchange.audit is not None:
         exchange.audit.set_request_patch(text)
     return PatchRequest(write, document)
-
-
-def _json_of(text: bytes) -> bytes:
-    """What is applied, which is read from here on as any other. Raises BadRequest,
-    TooManyContainers."""
-    try:
-        return json.encode(read_cbor(text))
-    except UnreadableBody as error:
-        raise BadRequest(f"error decoding CBOR: {error}") from error
