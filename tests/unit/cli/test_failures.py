@@ -66,11 +66,11 @@ def test_addresses_of_etcd_that_are_none(urls: str) -> None:
 def test_etcd_without_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("proreus.server.storage.etcd")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "grpc", None)
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
 
     message = said(ServerConfig(etcd=("http://127.0.0.1:1",)))
 
-    assert message == "storage in etcd needs grpcio and protobuf: pip install 'proreus[etcd]'"
+    assert message == "storage in etcd needs protobuf: pip install 'proreus[etcd]'"
 
 
 def test_a_data_folder_that_is_a_file_or_in_one(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ PIPELINED_MAX = 16
 # that does not read, and the transport would count them as delivered: a slow watcher would not be
 # noticed.
 UNSENT_BYTES = 256 * 1024
-NOTSENT_LOWAT: int | None = getattr(socket, "TCPNOTSENT_LOWAT", None)
+NOTSENT_LOWAT: int | None = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 # How long the rest of a refused body is awaited: many clients read no answer before they have sent.
 _LINGER_S = 1.0
 _BAD_REQUEST = (

@@ -5,11 +5,8 @@ It needs the extra ``etcd`` and says so.
 
 try:
     import google.protobuf  # noqa: F401
-    import hpack  # noqa: F401
 except ImportError as missing:
-    raise ImportError(
-        "storage in etcd needs hpack and protobuf: pip install 'proreus[etcd]'"
-    ) from missing
+    raise ImportError("storage in etcd needs protobuf: pip install 'proreus[etcd]'") from missing
 
 from proreus.server.storage.etcd.config import EtcdConfig
 from proreus.server.storage.etcd.store import EtcdStorage

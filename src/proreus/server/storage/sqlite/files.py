@@ -18,12 +18,17 @@ class OpenFiles:
     """What was at the paths when the database was opened."""
 
     def __init__(self, path: Path) -> None:
-        files = (path, write_ahead_log(path), path.with_name(path.name + ".lock"))
+        log = write_ahead_log(path)
+        self._log = str(log)
+        files = (path, log, path.with_name(path.name + ".lock"))
         self._known = {str(file): found for file in files if (found := _identity(str(file)))}
 
-    def check(self) -> None:
-        """Raises StorageBroken."""
+    def check(self, *, is_closing: bool = False) -> None:
+        """``is_closing``: the thread may have closed the database meanwhile, which removes the
+        write-ahead log once the database has all of it. Raises StorageBroken."""
         for path, opened in self._known.items():
+            if is_closing and path == self._log:
+                continue
             try:
                 found = _identity(path)
             except OSError as failure:

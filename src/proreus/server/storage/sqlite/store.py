@@ -287,7 +287,7 @@ class SqliteStorage(IndexedStorage):
         if isinstance(self.health, Broken):
             return False
         try:
-            self._files.check()
+            self._files.check(is_closing=self._is_closed)
         except StorageBroken as why:
             self._guard.refused(why)
             self._queued = []
