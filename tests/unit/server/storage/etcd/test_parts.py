@@ -140,10 +140,10 @@ async def test_a_lease_holds_a_thousand_keys() -> None:
     assert [numbers.count(number) for number in (1, 2, 3)] == [1_000, 1_000, 1]
 
 
-def test_without_hpack_everything_else_works_and_etcd_says_what_it_needs() -> None:
+def test_without_protobuf_everything_else_works_and_etcd_says_what_it_needs() -> None:
     script = (
         "import sys\n"
-        "sys.modules['hpack'] = None\n"
+        "sys.modules['google.protobuf'] = None\n"
         "import proreus.server.storage.sqlite, proreus.server.storage.resource_stores\n"
         "try:\n"
         "    import proreus.server.storage.etcd\n"
