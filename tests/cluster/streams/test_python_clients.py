@@ -19,6 +19,7 @@ from kubernetes.stream import portforward, stream
 
 from tests.cluster.streams.conftest import Stage
 from tests.cluster.streams.test_port_forward import BODY, Web, get, web  # noqa: F401
+from tests.ports import reserved_port
 
 Api = kubernetes.client.CoreV1Api
 
@@ -133,8 +134,10 @@ async def test_kr8s_reads_logs_runs_commands_and_forwards_ports(
 
     lines = [line async for line in pod.logs()]
     done = await pod.exec(["sh", "-c", "echo out; exit 3"], check=False)
-    async with pod.portforward(web.port, local_port="auto") as port:
-        body = await get(port, "/kr8s")
+    # The client's own choice of a port is taken by chance from those of outgoing connections.
+    with reserved_port() as chosen:
+        async with pod.portforward(web.port, local_port=chosen) as port:
+            body = await get(port, "/kr8s")
 
     assert lines == ["one", "two"]
     assert (done.stdout, done.returncode) == (b"out\n", 3)
