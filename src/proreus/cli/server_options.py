@@ -24,6 +24,7 @@ from proreus.cli.options import (
 from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.credentials import kubeconfig_file
+from proreus.server.storage.formatted import StorageFormat
 
 _STREAMS = ServerConfig().http2_streams
 
@@ -71,6 +72,7 @@ def server_options(command: Command) -> Command:
                 etcd=tuple(filter(None, etcd.split(","))),
                 etcd_ca_file=others.pop("etcd_cafile"),
                 etcd_client=_pair(others, "etcd_certfile", "etcd_keyfile"),
+                storage_format=StorageFormat(others.pop("storage_media_type")),
                 encryption_config=others.pop("encryption_provider_config"),
                 kubeconfig=kubeconfig and kubeconfig.absolute(),
                 http2_streams=_http2_streams(others),
@@ -119,6 +121,11 @@ def _own_options() -> tuple[Option, ...]:
         ),
         etcd_option("Keep objects in etcd."),
         *etcd_file_options(),
+        click.option(
+            "--storage-media-type", type=click.Choice([one.value for one in StorageFormat]),
+            default=StorageFormat.JSON.value, show_default=True,
+            help="What objects are written in; either is read, whatever this says.",
+        ),
         file_option("--encryption-provider-config", "What is encrypted before it is stored."),
         file_option("--kubeconfig", "Where to write it; default: in the data folder."),
         duration(

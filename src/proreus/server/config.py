@@ -14,6 +14,7 @@ from proreus.server.audit.options import AuditOptions
 from proreus.server.authn.options import AuthenticationOptions
 from proreus.server.authz.configuration import MODES, NODE, RBAC, WEBHOOK, WebhookFlags
 from proreus.server.registry.user import User
+from proreus.server.storage.formatted import StorageFormat
 from proreus.server.worker import Worker
 
 _WITHOUT_ACCOUNTS = AdmissionOptions(disable=("ServiceAccount",))
@@ -41,6 +42,7 @@ class ServerConfig:
     etcd: tuple[str, ...] = ()
     etcd_ca_file: Path | None = None  # the authority of etcd's certificates; None: the system's
     etcd_client: PairFiles | None = None  # our certificate towards etcd
+    storage_format: StorageFormat = StorageFormat.JSON  # what objects are written in
     kubeconfig: Path | None = None  # where to write one for the administrator
     tokens: Mapping[str, User] = field(default_factory=dict)
     advertise_address: str = ""  # where others reach it; "": the bound one, unless it is loopback

@@ -28,6 +28,7 @@ from proreus.server.offload import Offload, Runner
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.user import MASTERS
 from proreus.server.resource import Resource
+from proreus.server.storage.formatted import FormattedStorage
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.measured import MeasuredStorage, StorageRequests
 
@@ -62,7 +63,7 @@ async def open_storage(
         requests = StorageRequests(registry, places, clock.monotonic)
         storage = MeasuredStorage(plain, requests)
         if config.encryption_config is None:
-            yield storage
+            yield FormattedStorage(storage, config.storage_format)
             return
         from proreus.server.storage.encryption.opening import open_encrypted
 
@@ -75,7 +76,7 @@ async def open_storage(
         )
         try:
             async with encrypting as encrypted:
-                yield encrypted
+                yield FormattedStorage(encrypted, config.storage_format)
         except ConfigFileInvalid as error:
             raise ConfigInvalid(str(error)) from error
 

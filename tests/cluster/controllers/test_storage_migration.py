@@ -10,10 +10,12 @@ import pytest
 from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
+from proreus.api.wire.stored_cbor import SELF_DESCRIBED
 from proreus.client import Client, conditions
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.server.config import ServerConfig
 from proreus.server.opening import open_plain_storage
+from proreus.server.storage.formatted import StorageFormat
 from proreus.testing.server import running_server
 from tests.client_server.test_encryption_at_rest import PASSWORD, SECRET, provider, write_config
 from tests.custom.asking import define, widgets
@@ -73,6 +75,24 @@ async def test_after_a_key_was_rotated_all_is_stored_under_the_new_one(tmp_path:
         found = await client.core_v1.secrets("default").get("b")
         assert found.data["password"] == SECRET["data"]["password"]  # type: ignore[index]
         assert PASSWORD not in b"".join(after)
+
+
+async def test_after_the_format_was_changed_all_is_stored_in_the_new_one(tmp_path: Path) -> None:
+    config = ServerConfig(data_dir=tmp_path)
+    async with running_server(config) as server, server.client() as client:
+        await define(client, definition(version("v1", spec={"size": INTEGER})))
+        await widgets(client).create(widget("a", spec={"size": 1}))
+
+    changed = ServerConfig(data_dir=tmp_path, storage_format=StorageFormat.CBOR)
+    async with running_server(changed) as server, server.client() as client, migrating(client):
+        before = await widgets(client).get("a")
+        ended = await migrate(client, "widgets", "example.com")
+        assert conditions.is_true(ended, "Succeeded")
+        after = await widgets(client).get("a")
+
+    assert after.spec == before.spec
+    values = await stored_bytes(config, "/registry/example.com/widgets/")
+    assert [value.startswith(SELF_DESCRIBED) for value in values] == [True]
 
 
 async def test_custom_objects_are_stored_in_the_version_that_is_stored_now(tmp_path: Path) -> None:

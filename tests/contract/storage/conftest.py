@@ -21,6 +21,7 @@ from proreus.server.storage.encryption.rules import EncryptionRules, Transformer
 from proreus.server.storage.encryption.store import EncryptedStorage
 from proreus.server.storage.encryption.transformers import transformers_of
 from proreus.server.storage.etcd import EtcdConfig, EtcdStorage
+from proreus.server.storage.formatted import FormattedStorage, StorageFormat
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.measured import MeasuredStorage, StorageRequests
 from proreus.server.storage.memory import MemoryStorage
@@ -72,6 +73,16 @@ def sqlite_backend(folder: Path) -> OpenBackend:
     return opened
 
 
+def cbor_backend(folder: Path) -> OpenBackend:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Backend]:
+        async with sqlite_backend(folder)() as inner:
+            storage = FormattedStorage(inner.storage, StorageFormat.CBOR)
+            yield Backend(storage, inner.let_pass)
+
+    return opened
+
+
 def etcd_backend(cluster: EtcdCluster) -> OpenBackend:
     @asynccontextmanager
     async def opened() -> AsyncIterator[Backend]:
@@ -93,7 +104,7 @@ def etcd() -> Iterator[EtcdCluster]:
         yield cluster
 
 
-@pytest.fixture(params=["memory", "sqlite", "etcd", "encrypted"])
+@pytest.fixture(params=["memory", "sqlite", "etcd", "encrypted", "cbor"])
 def open_backend(request: pytest.FixtureRequest, tmp_path: Path) -> OpenBackend:
     match request.param:
         case "etcd":
@@ -104,6 +115,8 @@ def open_backend(request: pytest.FixtureRequest, tmp_path: Path) -> OpenBackend:
             return sqlite_backend(tmp_path)
         case "encrypted":
             return encrypted_backend
+        case "cbor":
+            return cbor_backend(tmp_path)
         case unknown:
             raise AssertionError(unknown)
 

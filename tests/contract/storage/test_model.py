@@ -22,7 +22,8 @@ from proreus.server.storage.interface import (
 from tests.contract.storage.conftest import OpenBackend
 
 NAMES = st.sampled_from(["a", "a/b", "a/c", "ab", "b", "b/a", "é"])
-VALUES = st.binary(max_size=20)
+OBJECTS = st.integers(0, 3).map(lambda n: b'{"metadata":{"name":"a"},"data":{"n":%d}}' % n)
+VALUES = st.binary(max_size=20) | OBJECTS
 
 
 class History(RuleBasedStateMachine):

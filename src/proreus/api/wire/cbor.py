@@ -10,7 +10,8 @@ from typing import Any
 
 import cbor2
 
-SELF_DESCRIBED = b"\xd9\xd9\xf7"
+from proreus.api.wire.stored_cbor import SELF_DESCRIBED as SELF_DESCRIBED
+
 BEGIN_LIST, END_LIST = b"\x9f", b"\xff"  # of a list whose length is not known before its end
 _MAP = 5
 

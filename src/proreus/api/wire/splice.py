@@ -21,8 +21,8 @@ from __future__ import annotations
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.wire import json
 
-_METADATA = b'{"metadata":{'
-_BODY = len(_METADATA)
+METADATA = b'{"metadata":{'  # what stored bytes begin with
+_BODY = len(METADATA)
 _ITEM = b'"metadata":{"resourceVersion":"'
 WRITTEN_IN = b'{"metadata":{"storedVersion":"'
 _NOT_STORED = ("kind", "apiVersion")
@@ -56,11 +56,11 @@ def split_version(stored: bytes) -> tuple[str, bytes]:
     if not stored.startswith(WRITTEN_IN):
         return "", stored
     end = stored.index(b'"', len(WRITTEN_IN))
-    return stored[len(WRITTEN_IN) : end].decode(), _METADATA + stored[end + 2 :]
+    return stored[len(WRITTEN_IN) : end].decode(), METADATA + stored[end + 2 :]
 
 
 def item_from_stored(stored: bytes, revision: int) -> bytes:
-    assert stored.startswith(_METADATA), "stored bytes start with metadata"
+    assert stored.startswith(METADATA), "stored bytes start with metadata"
     return b'%b%d",%b' % (_ITEM, revision, stored[_BODY:])
 
 
@@ -73,7 +73,7 @@ def item_from_object(obj: Json) -> bytes:
 def stored_from_item(item: bytes) -> bytes:
     """Take the revision out again, e.g. to give a deleted object the deletion's revision."""
     end = item.index(b'"', len(_ITEM))
-    return _METADATA + item[end + 2 :]
+    return METADATA + item[end + 2 :]
 
 
 def kind_head(kind: str, api_version: str) -> bytes:
