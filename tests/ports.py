@@ -1,4 +1,4 @@
-"""Ports for servers that must be found again where they were.
+"""Ports for servers that must be found again where they were, or must not be found any more.
 
 One that the kernel chose is of the range that outgoing connections are served from too: as soon as
 nobody listens it may be anybody's. Those outside of it are taken by who asks for them alone, and a
@@ -36,6 +36,14 @@ def reserved_ports(count: int = 1) -> Iterator[list[int]]:
 def reserved_port() -> Iterator[int]:
     with reserved_ports() as (port,):
         yield port
+
+
+@contextmanager
+def dead_port() -> Iterator[int]:
+    """A port of the loopback where who connects is refused: it is bound, and nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
 def _candidates() -> list[int]:

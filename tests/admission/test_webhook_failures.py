@@ -5,16 +5,15 @@ Whatever a webhook does, its request ends: within the webhook's timeout, with a 
 
 from __future__ import annotations
 
-import socket
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 
 import pytest
 
 from proreus.client import ApiError, Client
 from proreus.testing.server import RunningServer
 from tests.admission import webhooks
+from tests.ports import dead_port
 
 BROKEN: dict[str, tuple[webhooks.Behaviour, str]] = {
     "hold": ({"hold": True}, 'failed to call webhook: Post "{url}?timeout=1s": context deadline '
@@ -50,10 +49,8 @@ def name() -> str:
 
 @pytest.fixture
 def nobody() -> Iterator[int]:
-    """A port where nobody listens, and nobody else can."""
-    with closing(socket.socket()) as taken:
-        taken.bind(("127.0.0.1", 0))
-        yield taken.getsockname()[1]
+    with dead_port() as port:
+        yield port
 
 
 @pytest.mark.parametrize("fault", BROKEN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,6 +27,7 @@ from tests.aggregation.world import (
     until_reason,
 )
 from tests.closing import all_closed
+from tests.ports import reserved_port
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -62,8 +63,14 @@ async def check_now(client: httpx.AsyncClient) -> None:
     assert answer.status_code == 200
 
 
+@pytest.fixture
+def port() -> Iterator[int]:
+    with reserved_port() as reserved:
+        yield reserved
+
+
 async def test_a_server_that_dies_is_unavailable_until_it_is_back(
-    client: httpx.AsyncClient,
+    client: httpx.AsyncClient, port: int
 ) -> None:
     backend = RawBackend()
 
@@ -71,10 +78,9 @@ async def test_a_server_that_dies_is_unavailable_until_it_is_back(
     async def answer(asked: Asked) -> None:
         await asked.answer("200 OK", "here")
 
-    async with backend.running():
+    async with backend.running(port):
         await register(client, backend)
         assert (await client.get(f"{WIDGETS}/one")).text == "here"
-    port = backend.port
     at_once = await client.get(f"{WIDGETS}/one")
     await check_now(client)
     why = await until_reason(client, "FailedDiscoveryCheck")

@@ -41,7 +41,7 @@ def answer(review: Json) -> Json:
 class ConversionServer:
     """``answer`` may be replaced; ``open`` closed holds every call back; ``calls``: all so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.answer: Answer = answer
         self.code = 200
         self.open = threading.Event()
@@ -51,7 +51,7 @@ class ConversionServer:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         names = ("127.0.0.1", "converter.default.svc")
         self._authority.issue_cert(*names).configure_cert(context)
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
         self._http.daemon_threads = True
         self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
 
@@ -110,8 +110,8 @@ def _handler(server: ConversionServer) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def conversion_server() -> Iterator[ConversionServer]:
-    server = ConversionServer()
+def conversion_server(port: int = 0) -> Iterator[ConversionServer]:
+    server = ConversionServer(port)
     thread = threading.Thread(target=server.serve)
     thread.start()
     try:

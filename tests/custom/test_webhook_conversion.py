@@ -15,6 +15,7 @@ from proreus.testing.virtual_clock import VirtualClock
 from tests.custom.asking import PATIENCE_S, define, definitions, widgets
 from tests.custom.conversion_server import ConversionServer, answer, conversion_server
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
+from tests.ports import reserved_port
 
 _V2 = "example.com/v2"
 SIZED = {"size": {**INTEGER, "minimum": 1}, "color": TEXT}
@@ -384,14 +385,15 @@ async def test_only_labels_and_annotations_change_of_metadata(
 async def test_an_unknown_authority_and_a_dead_port_are_reported(
     client: Client, hook: ConversionServer
 ) -> None:
-    with conversion_server() as other:
-        stranger = hook.conversion(url=other.url, caBundle=hook.ca_bundle)
-        await define(client, both(stranger))
-        await widgets(client, "v1").create(widget("a", spec={"size": 1}))
-        with pytest.raises(ApiError) as unknown:
+    with reserved_port() as port:
+        with conversion_server(port) as other:
+            stranger = hook.conversion(url=other.url, caBundle=hook.ca_bundle)
+            await define(client, both(stranger))
+            await widgets(client, "v1").create(widget("a", spec={"size": 1}))
+            with pytest.raises(ApiError) as unknown:
+                await widgets(client, "v2").get("a")
+        with pytest.raises(ApiError) as dead:
             await widgets(client, "v2").get("a")
-    with pytest.raises(ApiError) as dead:
-        await widgets(client, "v2").get("a")
 
     begin = f'{_FOR}failed: Post "{other.url}?timeout=30s": '
     assert unknown.value.message == (

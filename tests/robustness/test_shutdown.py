@@ -10,6 +10,7 @@ import pytest
 
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from tests.ports import reserved_port
 from tests.robustness.wire import (
     CONFIG_MAPS,
     ask,
@@ -109,8 +110,9 @@ async def test_a_request_that_never_ends_is_dropped_after_the_grace() -> None:
 
 
 async def test_after_the_end_nobody_listens() -> None:
-    async with ApiServer(ServerConfig()) as server:
-        pass
+    with reserved_port() as port:
+        async with ApiServer(ServerConfig(port=port)) as server:
+            pass
 
-    with pytest.raises(ConnectionRefusedError):
-        await ask(server, "GET", "/readyz")
+        with pytest.raises(ConnectionRefusedError):
+            await ask(server, "GET", "/readyz")

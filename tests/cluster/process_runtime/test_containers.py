@@ -224,10 +224,7 @@ async def test_hooks_run_after_the_start_and_before_the_end(stage: Stage) -> Non
 
 async def test_a_container_whose_first_hook_fails_is_killed(stage: Stage) -> None:
     hook = {"postStart": {"exec": {"command": ["sh", "-c", "echo no; exit 1"]}}}
-    await stage.run(
-        "unhooked", shell("sleep 1000", lifecycle=hook),
-        restartPolicy="Never", terminationGracePeriodSeconds=1,
-    )  # fmt: skip
+    await stage.run("unhooked", shell("sleep 1000", lifecycle=hook), restartPolicy="Never")
 
     pod = await stage.phase("unhooked", "Failed")
 
@@ -266,7 +263,7 @@ async def test_a_container_that_fails_its_probe_is_restarted(stage: Stage, kind:
     script = f"{decide}; while :; do sleep 0.1; done"
     await stage.run(
         "sick", shell(script, **counted, volumeMounts=mounts),
-        volumes=[{"name": "keep", "emptyDir": {}}], terminationGracePeriodSeconds=1,
+        volumes=[{"name": "keep", "emptyDir": {}}],
     )  # fmt: skip
 
     pod = await stage.until("sick", lambda pod: bool(_restarts(pod) and state(pod).started))

@@ -26,6 +26,7 @@ from proreus.net.client.transport_error import (
     TransportTimeout,
 )
 from proreus.testing.virtual_clock import VirtualClock
+from tests.ports import dead_port
 from tests.unit.client.scripted_server import (
     HastyClock,
     ScriptedServer,
@@ -124,12 +125,12 @@ async def test_an_answer_cut_in_the_middle_is_repeated_for_a_get() -> None:
 
 
 async def test_nobody_there_surfaces_at_once() -> None:
-    async with against() as (rest, server):
-        pass
-    async with RestClient(ClientConfig(server.url), clock=HastyClock()) as rest:
-        with pytest.raises(ConnectionRefused, match="connection refused"):
-            await rest.get_object(GET)
-        assert slept(rest) == []
+    with dead_port() as port:
+        nowhere = ClientConfig(f"http://127.0.0.1:{port}")
+        async with RestClient(nowhere, clock=HastyClock()) as rest:
+            with pytest.raises(ConnectionRefused, match="connection refused"):
+                await rest.get_object(GET)
+            assert slept(rest) == []
 
 
 async def test_what_is_not_http_is_a_protocol_error() -> None:

@@ -21,6 +21,7 @@ from proreus.net.client.transport_error import (
     StreamSilent,
 )
 from proreus.testing.virtual_clock import VirtualClock
+from tests.ports import dead_port
 from tests.unit.client import scripted_server as scripted
 
 WATCH = RestRequest("watch", "GET", "/api/v1/pods", (("watch", "true"),))
@@ -228,12 +229,14 @@ async def test_a_watch_that_cannot_be_opened_for_broken_connections_is_already_e
 
 
 async def test_nobody_there_and_no_permission_are_raised_at_open() -> None:
-    async with against(scripted.answer(401)) as (rest, server):
+    async with against(scripted.answer(401)) as (rest, _):
         with pytest.raises(Unauthorized):
             await events_of(rest)
-    async with RestClient(ClientConfig(server.url), clock=scripted.HastyClock()) as rest:
-        with pytest.raises(ConnectionRefused):
-            await events_of(rest)
+    with dead_port() as port:
+        nowhere = ClientConfig(f"http://127.0.0.1:{port}")
+        async with RestClient(nowhere, clock=scripted.HastyClock()) as rest:
+            with pytest.raises(ConnectionRefused):
+                await events_of(rest)
 
 
 async def test_headers_that_never_come_end_at_the_deadline_and_are_tried_again() -> None:

@@ -26,6 +26,7 @@ from proreus.server.audit.webhook_backend import ATTEMPTS, WebhookBackend
 from proreus.server.offload import INLINE
 from proreus.server.webhooks.kubeconfig import WebhookAddress
 from proreus.testing.virtual_clock import VirtualClock
+from tests.ports import dead_port
 
 
 def event(number: int) -> bytes:
@@ -169,13 +170,13 @@ async def test_a_batch_that_is_refused_is_sent_again_and_at_last_counted_as_lost
 async def test_a_webhook_that_is_not_there_loses_events_and_holds_up_nobody() -> None:
     clock, counted = VirtualClock(), metrics()
     receiver = Receiver()
-    async with receiver.serving():
-        pass
-    backend = receiver.backend(clock, counted, events_max=3, batch_events=3)
+    with dead_port() as port:
+        receiver.url = f"http://127.0.0.1:{port}/audit"
+        backend = receiver.backend(clock, counted, events_max=3, batch_events=3)
 
-    async with backend_running(backend):
-        for number in range(5):
-            backend.backlog.offer(event(number))
+        async with backend_running(backend):
+            for number in range(5):
+                backend.backlog.offer(event(number))
 
     assert counted.errors["webhook"] == 5
 

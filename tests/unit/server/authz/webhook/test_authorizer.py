@@ -28,6 +28,7 @@ from proreus.server.registry.user import User
 from proreus.server.webhooks.kubeconfig import read_webhook_kubeconfig
 from proreus.server.webhooks.review_client import ANSWER_BYTES_MAX, ATTEMPTS
 from proreus.testing.virtual_clock import VirtualClock
+from tests.ports import dead_port
 from tests.unit.server.authz.webhook.webhook_server import (
     TOKEN,
     Json,
@@ -357,12 +358,12 @@ async def test_a_webhook_of_another_authority_is_not_trusted(tmp_path: Path) -> 
 
 
 async def test_a_webhook_that_is_not_there_lets_nobody_in(tmp_path: Path) -> None:
-    async with webhook_server() as server:
-        world = World(server, tmp_path)
-    authorizer = world.authorizer()
+    with dead_port() as port:
+        world = World(WebhookServer(port), tmp_path)
+        authorizer = world.authorizer()
 
-    verdict = await world.ask(authorizer)
-    await authorizer.close()
+        verdict = await world.ask(authorizer)
+        await authorizer.close()
 
     assert verdict.decision is Decision.NO_OPINION
     assert verdict.error.endswith("connect: connection refused")

@@ -35,14 +35,14 @@ class WebhookServer:
     """``decide`` makes the status of a spec; ``behave`` may answer otherwise; ``reviews`` are all
     that came; ``most_at_once``: how many were under way together."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.decide: Decide = allow
         self.behave: Behave = self.answer
         self.reviews: list[Json] = []
         self.heads: list[str] = []
         self.most_at_once = 0
         self._under_way = 0
-        self.port = 0
+        self.port = port
 
     @property
     def url(self) -> str:
