@@ -65,14 +65,13 @@ def test_the_official_client_lists_watches_and_patches(
 
 
 def test_the_official_dynamic_client_finds_resources_and_applies(
-    server: RunningServer, namespace: str
+    server: RunningServer, namespace: str, tmp_path: Path
 ) -> None:
     from kubernetes import config, dynamic
 
     api_client = config.new_client_from_config(str(server.kubeconfig))
-    config_maps = dynamic.DynamicClient(api_client).resources.get(
-        api_version="v1", kind="ConfigMap"
-    )
+    found = dynamic.DynamicClient(api_client, cache_file=str(tmp_path / "discovery"))
+    config_maps = found.resources.get(api_version="v1", kind="ConfigMap")
 
     config_maps.server_side_apply(
         body=config_map("a", k="1"), name="a", namespace=namespace, field_manager="test"

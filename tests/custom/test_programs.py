@@ -105,12 +105,15 @@ def test_kopf_runs_an_operator(
 
 
 def test_the_official_dynamic_client_finds_the_kind(
-    separate_server: RunningServer, run_kubectl: Kubectl
+    separate_server: RunningServer, run_kubectl: Kubectl, tmp_path: Path
 ) -> None:
     from kubernetes import config, dynamic
 
     established(run_kubectl, gadget("doodads", "Doodad"))
-    client = dynamic.DynamicClient(config.new_client_from_config(str(separate_server.kubeconfig)))
+    client = dynamic.DynamicClient(
+        config.new_client_from_config(str(separate_server.kubeconfig)),
+        cache_file=str(tmp_path / "discovery"),
+    )
     doodads = client.resources.get(api_version="example.com/v1", kind="Doodad")
 
     doodads.create(body=instance("Doodad", "a", color="red"), namespace="default")
@@ -126,12 +129,15 @@ def test_the_official_dynamic_client_finds_the_kind(
 
 
 def test_the_official_dynamic_client_watches_the_kind(
-    separate_server: RunningServer, run_kubectl: Kubectl
+    separate_server: RunningServer, run_kubectl: Kubectl, tmp_path: Path
 ) -> None:
     from kubernetes import config, dynamic
 
     established(run_kubectl, gadget("gizzards", "Gizzard"))
-    client = dynamic.DynamicClient(config.new_client_from_config(str(separate_server.kubeconfig)))
+    client = dynamic.DynamicClient(
+        config.new_client_from_config(str(separate_server.kubeconfig)),
+        cache_file=str(tmp_path / "discovery"),
+    )
     gizzards = client.resources.get(api_version="example.com/v1", kind="Gizzard")
     gizzards.create(body=instance("Gizzard", "a", color="red"), namespace="default")
     seen: list[tuple[str, int]] = []

@@ -3,7 +3,8 @@
 Each of ``hostile_requests`` is sent to a server with 20,000 pods. What is measured is how much CPU
 time the server's process spent while its event loop could not run, so that other load on the
 machine does not count. A hundred milliseconds is the aim on an idle machine; the bound leaves room
-for a processor half as fast. Without what these requests found, they took from 0.35 s to minutes.
+for a processor a third as fast: one that shares its core with another is half as fast already.
+Without what these requests found, they took from 0.35 s to minutes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tests.robustness.wire import CONFIG_MAPS, ask, connected
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-HELD_MAX_S = 0.2
+HELD_MAX_S = 0.3
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -85,7 +86,7 @@ async def test_readers_that_do_not_read_cost_a_piece_of_their_list_each(
 
 
 async def test_the_meter_sees_what_holds_the_loop(server: Measured) -> None:
-    await server.hold(0.3)
+    await server.hold(0.4)
 
-    assert (await server.take()).held_s > 0.25
-    assert (await server.take()).held_s < 0.25
+    assert (await server.take()).held_s > HELD_MAX_S
+    assert (await server.take()).held_s < HELD_MAX_S
