@@ -7,9 +7,10 @@ outage lasts; here only a stretch of health without a call to ``next`` resets (c
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.aio.clock import Clock
+from proreus.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
 from proreus.api import go_text
+from proreus.lazy_dataclass import dataclass
 
 # How many faults of one request are reported. Kubernetes reports all of them: 3 MiB of bad labels
 # become a response of 130 MB, which takes seconds to write.

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
 from types import MappingProxyType
@@ -27,6 +26,7 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.kinds.fields import type_of_kind
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from proreus.api.kinds.meta_v1 import ObjectMeta

@@ -8,13 +8,14 @@ reads its header. Nothing else is decoded, and the items do not keep the body al
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic
 
 import msgspec
 
 from proreus.api.object import KubeObject, ObjectDecodeError
 from proreus.api.object_type import Object
+from proreus.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

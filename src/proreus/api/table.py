@@ -6,9 +6,8 @@ prints them as they come.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 
 UNKNOWN = "<unknown>"
 INVALID = "<invalid>"

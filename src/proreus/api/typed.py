@@ -8,11 +8,12 @@ CRDs do), so children are resolved on first use.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 
 
 class Shape(StrEnum):

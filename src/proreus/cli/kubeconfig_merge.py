@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from proreus.api.json_types import Json
 from proreus.api.wire import yaml
 from proreus.client.client_config import ConfigError
 from proreus.client.config.kubeconfig import read_kubeconfig
+from proreus.lazy_dataclass import dataclass
 from proreus.net.private_files import write_private
 
 _ENTRIES = ("clusters", "users", "contexts")

@@ -10,12 +10,12 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import BinaryIO
 
 from proreus.api.json_types import Json
+from proreus.lazy_dataclass import dataclass
 
 _BYTES_MAX = 10 * 1024 * 1024
 _KNOWN = ("timestamp", "level", "event", "exception", "logger")

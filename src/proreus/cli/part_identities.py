@@ -5,10 +5,9 @@ Each has a certificate of its own, issued when this process starts and kept in m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.client import ClientConfig, TlsSettings
 from proreus.cluster.components import Component
+from proreus.lazy_dataclass import dataclass
 from proreus.net.tls.certificate_authority import CertificateAuthority
 from proreus.net.tls.key_pairs import LASTING_S
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from proreus.aio.clock import Clock
@@ -15,6 +14,7 @@ from proreus.cluster.components import (
 )
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import KubeletSettings
+from proreus.lazy_dataclass import dataclass
 
 CONTROLLERS, SCHEDULER, KUBELET = PARTS = ("controllers", "scheduler", "kubelet")
 # By the number of processes, that of the server included. What talks to itself the most stays

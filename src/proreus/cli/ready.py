@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import click
 
 from proreus.cli.kubectl import advice
+from proreus.lazy_dataclass import dataclass
 
 _TRY = (
     "kubectl create deployment web --image=nginx --replicas=3",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from proreus.api.values.names import parse_ip
+from proreus.lazy_dataclass import dataclass
 from proreus.net.addresses import is_loopback
 from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.admission.options import AdmissionOptions

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import base64
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.private_files import read_private, write_private
 from proreus.net.tls.certificates import TlsFiles
 from proreus.net.tls.key_pairs import KeyPair

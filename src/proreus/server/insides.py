@@ -9,9 +9,9 @@ differ. Connections that wait for a request stay.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.server import HttpServer
 from proreus.server.watch_cache.caches import WatchCaches
 

@@ -18,11 +18,11 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from proreus.aio.turns import Turns
 from proreus.api.status import TooManyRequests
+from proreus.lazy_dataclass import dataclass
 
 T = TypeVar("T")
 _QUEUED_MAX = 1_000

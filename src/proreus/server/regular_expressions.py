@@ -13,11 +13,12 @@ are written out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import re2
+
+from proreus.lazy_dataclass import dataclass
 
 LENGTH_MAX = 10_000
 _ATOMS_MAX = 5_000  # a chain of so many optional atoms takes RE2 a tenth of a second to compile

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import structlog
 from prometheus_client import CollectorRegistry
@@ -18,6 +17,7 @@ from prometheus_client import CollectorRegistry
 from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart, Worked
 from proreus.api.status import ApiError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.aggregation.building import Aggregation
 from proreus.server.allocation.repair import AddressRepair, default_ranges
 from proreus.server.allocation.service_addresses import ServiceAddresses

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 
 OBJECT, LIST = "?", "?List"
 

@@ -10,7 +10,6 @@ Cost of applying one field to a pod: about 100 µs, most of it reading and writi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -34,6 +33,7 @@ from proreus.api.patch.ownership import (
 from proreus.api.patch.typed_merge import merge, remove
 from proreus.api.typed import TypeNode
 from proreus.api.values.timestamp import format_time
+from proreus.lazy_dataclass import dataclass
 
 ANYWHERE = Endpoint()
 

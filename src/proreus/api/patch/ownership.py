@@ -6,7 +6,7 @@ Between ``apply`` and ``managed_fields``: the first says what is written, the se
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from proreus.api.json_types import Json, JsonObject
@@ -27,6 +27,7 @@ from proreus.api.patch.managed_fields import (
 from proreus.api.patch.plans import plan_of
 from proreus.api.patch.shapes import EmptyObjectLeaves, TreesByText, is_cached
 from proreus.api.typed import TypeNode
+from proreus.lazy_dataclass import dataclass
 
 _CREATED_MAX = 256
 

@@ -6,11 +6,11 @@ is a star, as in every cron. Errors are worded as Kubernetes reports them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
 from proreus.api.values.duration import parse_duration
+from proreus.lazy_dataclass import dataclass
 
 _WORDS = {
     "@yearly": "0 0 1 1 *",

@@ -11,11 +11,12 @@ Every result is cached by its text: the same few hundred quantities appear in ev
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
+
+from proreus.lazy_dataclass import dataclass
 
 FORMAT_WRONG = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 CLOSE = 255

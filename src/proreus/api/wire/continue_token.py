@@ -10,11 +10,11 @@ import base64
 import json
 import posixpath
 import string
-from dataclasses import dataclass
 from typing import TypeVar
 
 from proreus.api.go_text import json_kind, mistyped, plain
 from proreus.api.wire import strict_json
+from proreus.lazy_dataclass import dataclass
 
 _VERSION = "meta.k8s.io/v1"
 _ALPHABET = frozenset((string.ascii_letters + string.digits + "-_").encode())

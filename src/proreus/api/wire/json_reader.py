@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Any, Final
 
 from proreus.api.field_error import FAULTS_MAX
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 
 KEPT_DEPTH = 254  # what the encoder writes
 

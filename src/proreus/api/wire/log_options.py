@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from proreus.api import field_error
@@ -10,6 +9,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.status import BadRequest
 from proreus.api.values.timestamp import TimeError, canonical_time, parse_time
 from proreus.api.wire.query import Query, boolean, first, integer
+from proreus.lazy_dataclass import dataclass
 
 LOG_STREAMS = ("All", "Stderr", "Stdout")
 

@@ -8,7 +8,7 @@ reported. Validation returns every violation; the caller turns them into one 422
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
@@ -18,6 +18,7 @@ from proreus.api.selectors.fields import FieldSelector
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import BadRequest
 from proreus.api.wire.query import Query, boolean, first, integer, optional_boolean
+from proreus.lazy_dataclass import dataclass
 
 NOT_OLDER_THAN = "NotOlderThan"
 IGNORE_READ_ERRORS = "ignoreStoreReadErrorWithClusterBreakingPotential"

@@ -13,10 +13,10 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from proreus.api.wire.spdy_dictionary import DICTIONARY
+from proreus.lazy_dataclass import dataclass
 
 _VERSION = 3
 _CONTROL = 0x8000

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -19,6 +18,7 @@ from proreus.cli.options import data_dir_option, duration
 from proreus.cli.ready import say
 from proreus.client.client_config import ConfigError
 from proreus.client.config.loading import kubeconfig_paths, load_config
+from proreus.lazy_dataclass import dataclass
 from proreus.net.private_files import NotPrivate
 from proreus.net.tls.certificate_authority import CertificateAuthority, NoAuthority
 from proreus.net.tls.key_pairs import KeyPair

@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -19,6 +18,7 @@ from proreus.cli.ready import say
 from proreus.client import Client, ClientConfig
 from proreus.client.rest.request import RestRequest
 from proreus.client.rest.retry import RetryPolicy
+from proreus.lazy_dataclass import dataclass
 from proreus.net.client.transport_error import TransportError
 
 _PATIENCE_S = 10.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+
+from proreus.lazy_dataclass import dataclass
 
 _LINE_MAX = 64 * 1024
 

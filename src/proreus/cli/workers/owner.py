@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import click
@@ -18,6 +18,7 @@ from proreus.cli.event_loop import ending
 from proreus.cli.ready import Announcement, say_ready
 from proreus.cli.workers.messages import Failed
 from proreus.cli.workers.process import WorkerProcess, started_worker
+from proreus.lazy_dataclass import dataclass
 from proreus.net.addresses import local_address
 from proreus.net.bound_socket import bound_socket, share_port
 from proreus.server.config import ServerConfig

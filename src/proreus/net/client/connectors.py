@@ -11,7 +11,6 @@ import functools
 import socket
 import ssl
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -20,6 +19,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.helpers import _EXC_SENTINEL
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.client.transport_error import NotPermitted
 
 CONNECT_TIMEOUT_S = 30.0

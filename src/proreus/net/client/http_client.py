@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 import aiohttp
 import yarl
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.client.connectors import Dropped, Route, connector
 from proreus.net.client.translation import translated
 from proreus.net.client.transport_error import ProtocolError

@@ -11,9 +11,10 @@ import contextlib
 import re
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.client.connectors import AddressForbidden, open_socket
 from proreus.net.client.http_client import Headers
 from proreus.net.client.transport_error import (

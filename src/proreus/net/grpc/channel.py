@@ -6,9 +6,9 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from proreus.aio.clock import Clock, deadline
+from proreus.lazy_dataclass import dataclass
 from proreus.net.grpc.connection import Connection, MessageStream
 from proreus.net.grpc.failures import Code, RpcFailed
 from proreus.net.grpc.header_blocks import Metadata, request_block

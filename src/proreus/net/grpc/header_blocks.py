@@ -8,12 +8,12 @@ and one that came before is found by its bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import unquote
 
 from hpack import Decoder
 from hpack.exceptions import HPACKError
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http2.frames import ErrorCode, ProtocolBroken
 
 Metadata = tuple[tuple[str, str], ...]

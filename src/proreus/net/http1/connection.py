@@ -13,9 +13,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.carrier import Carrier, Headers
 from proreus.net.http1.messages import (
     LAST_CHUNK,

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from multidict import CIMultiDictProxy
+
+from proreus.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from proreus.net.http1.carrier import Carrier

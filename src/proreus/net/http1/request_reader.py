@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.connection import PIPELINED_MAX, HttpConnection
 from proreus.net.http1.messages import NO_BODY, Head
 from proreus.net.http1.request_body import BadChunk, Chunked, IncomingBody, Sized

@@ -14,13 +14,14 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from email.utils import formatdate
 from typing import Protocol, cast
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.aio.turns import Turns
+from proreus.lazy_dataclass import dataclass
 from proreus.net.bound_socket import bound_socket
 from proreus.net.http1.messages import Handler
 from proreus.net.http1.request_head import Heads

@@ -6,9 +6,9 @@ Everyone who gets one gets it here: the cluster's own parts, users, and who send
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.tls.certificates import authority_files
 from proreus.net.tls.key_pairs import KeyPair, PairFiles
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ipaddress
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.tls.key_pairs import PairFiles, UnusableFiles
 
 KUBELET_CLIENT = "kube-apiserver-kubelet-client"  # Kubernetes' own name for it

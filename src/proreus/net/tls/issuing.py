@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import ipaddress
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.tls.key_pairs import LASTING_S, KeyPair
 
 _AUTHORITY_S = 3650 * 86400.0

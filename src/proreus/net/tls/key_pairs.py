@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.private_files import read_private, write_private
 
 LASTING_S = 3 * 365 * 86400.0  # of certificates that are renewed when their program starts

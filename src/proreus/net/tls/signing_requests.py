@@ -5,10 +5,10 @@ Importing this loads ``cryptography``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from cryptography import x509
 from cryptography.x509.oid import NameOID
+
+from proreus.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ Messages sent in fragments (few clients do) are left to the reader, which bounds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from proreus.lazy_dataclass import dataclass
 
 PIECE_BYTES = 64 * 1024  # a multiple of 4: a mask has 4 bytes, base64 has groups of 4
 

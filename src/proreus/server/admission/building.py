@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.configuration_file import read_admission_configuration
 from proreus.server.admission.expressions import ExpressionRunner
 from proreus.server.admission.options import AdmissionOptions

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from proreus.api import field_error
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.options import PLUGINS
 from proreus.server.admission.pod_security.configuration import (
     PodSecurityConfiguration,

@@ -8,10 +8,10 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from proreus.api.json_types import Json, JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.request import name_of, namespace_of
 from proreus.server.authz.authorizer import Action, Authorization, Decision
 from proreus.server.cel.pace import CostPace, PaceExceeded, on_loop, on_thread

@@ -7,12 +7,13 @@ one kind) the request's own is tried first, then for each rule in order the othe
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from proreus.api.group_version import GroupVersionResource
 from proreus.api.json_types import Json
 from proreus.api.selectors.labels import LabelSelector
+from proreus.lazy_dataclass import dataclass
 
 _NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 _CONFIGURATION_GROUP = "admissionregistration.k8s.io"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
+
+from proreus.lazy_dataclass import dataclass
 
 # All that exist, in the order they run in.
 PLUGINS = (

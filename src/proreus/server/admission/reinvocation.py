@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.admission import Attributes
 
 

@@ -7,10 +7,10 @@ stored. ResourceQuota comes last: what it charges would not be given back.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupResource
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.configuration_file import AdmissionConfiguration
 from proreus.server.admission.options import PLUGINS, AdmissionOptions
 from proreus.server.admission.plugins.certificate_decisions import CertificateDecisions

@@ -4,13 +4,14 @@ stored."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api.group_version import GroupVersionKind, GroupVersionResource
 from proreus.api.json_types import JsonObject
 from proreus.api.status import ApiError, InternalError
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.offload import INLINE, Lane
 from proreus.server.registry.admission import Attributes
 from proreus.server.registry.catalog import Catalog

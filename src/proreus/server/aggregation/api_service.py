@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api.group_version import GroupVersion
 from proreus.api.json_types import Json, JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.discovery.priorities import DiscoveryPriority
 from proreus.server.webhooks.client_config import ServiceReference
 

@@ -7,10 +7,10 @@ asked for its discovery document, which decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values.timestamp import format_time
+from proreus.lazy_dataclass import dataclass
 from proreus.server.aggregation.api_service import AVAILABLE
 from proreus.server.webhooks.client_config import ServiceReference
 

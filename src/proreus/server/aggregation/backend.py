@@ -20,11 +20,11 @@ from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
 )
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from proreus.aio.clock import Clock, deadline
 from proreus.aio.current_tasks import CurrentTasks
+from proreus.lazy_dataclass import dataclass
 from proreus.net.client.transport_error import (
     ConnectFailed,
     ConnectionLost,

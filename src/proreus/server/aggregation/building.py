@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart
+from proreus.lazy_dataclass import dataclass
 from proreus.net.tls.key_pairs import PairFiles
 from proreus.server.aggregation.api_service import REGISTRATION
 from proreus.server.aggregation.backend import Surroundings

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
@@ -21,6 +20,7 @@ from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, deadline
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.status import ApiError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.aggregation import discovered
 from proreus.server.aggregation.api_service import ApiService
 from proreus.server.aggregation.availability import PASSED, Availability, failed_check, of_service

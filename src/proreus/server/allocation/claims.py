@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proreus.aio.clock import Clock
 from proreus.api.json_types import JsonObject
 from proreus.api.status import InternalError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.collection import Collection
 from proreus.server.storage.interface import (
     KeyExists,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Address, ip_address
 
 import structlog
@@ -21,6 +21,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.status import Invalid
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.allocation.claim_records import NETWORKING, AddressRecords, PortRecords
 from proreus.server.allocation.claims import Claims, Taken
 from proreus.server.allocation.metrics import DYNAMIC, STATIC, AddressMetrics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import structlog
@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.api.status import InternalError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.audit import log_backend, webhook_backend
 from proreus.server.audit.backlog import Backlog
 from proreus.server.audit.event import AuditedRequest, AuditEvent

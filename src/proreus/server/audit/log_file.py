@@ -15,10 +15,10 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.audit.options import LogLimits
 
 _DAY_S = 24 * 3600

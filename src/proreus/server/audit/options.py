@@ -6,9 +6,11 @@ wait for the disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
+
+from proreus.lazy_dataclass import dataclass
 
 MEGABYTE = 1024 * 1024
 STANDARD_OUTPUT = Path("-")

@@ -7,10 +7,11 @@ look-ups.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from proreus.api.wire.path import ApiPath, Path
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.user import User
 
 

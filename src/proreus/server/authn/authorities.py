@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import ssl
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.options import AuthenticationInvalid
 
 _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)

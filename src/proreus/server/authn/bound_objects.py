@@ -8,12 +8,12 @@ the watch cache as long as that is current, so that nothing is remembered beyond
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.aio.clock import Clock
 from proreus.api.values.timestamp import parse_time
 from proreus.api.wire import json, splice
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.collection import Collection
 
 _LEEWAY_S = 60.0

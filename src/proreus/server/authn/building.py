@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.authorities import Authorities
 from proreus.server.authn.bootstrap_tokens import BootstrapTokens
 from proreus.server.authn.bound_objects import BoundObjects

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.aio.clock import Clock
 from proreus.api.status import Unauthorized
 from proreus.api.wire.channels import BEARER_PROTOCOL
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.anonymous import Anonymous
 from proreus.server.authn.certificates import ClientCertificates
 from proreus.server.authn.front_proxy import FrontProxy

@@ -6,11 +6,11 @@ It is Kubernetes' ``AuthenticationConfiguration``, refused in the words of Kuber
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.anonymous import Anonymous
 from proreus.server.authn.authorities import Authorities
 from proreus.server.authn.jwt.config import (

@@ -6,9 +6,9 @@ They are believed only on connections whose client certificate is of the proxy's
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.net.tls.certificates import subject_of
 from proreus.server.authn.certificates import UNKNOWN_AUTHORITY, is_issued_by
 from proreus.server.authn.escaping import unescaped

@@ -6,12 +6,12 @@ Servers without them load none of it.
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proreus.aio.clock import Clock
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.anonymous import Anonymous
 from proreus.server.authn.metrics import AuthenticationMetrics
 from proreus.server.authn.options import AuthenticationInvalid, AuthenticationOptions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
@@ -17,6 +16,7 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.bare_counter import BareCounter
 from proreus.server.config_files.followed_file import Reloads
 from proreus.server.histogram import BucketCounts

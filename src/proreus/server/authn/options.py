@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from proreus.lazy_dataclass import dataclass
 
 # As clusters made by kubeadm have it.
 ISSUER = "https://kubernetes.default.svc.cluster.local"

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from proreus.aio.clock import Clock
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.bound_objects import BoundObjects
 from proreus.server.authn.jwt.compact import decoded, encoded, parse_compact
 from proreus.server.authn.options import ServiceAccountOptions

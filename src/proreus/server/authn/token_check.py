@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.user import User
 
 

@@ -7,13 +7,14 @@ being asked about waits for the same answer. A webhook that fails lets nobody in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import structlog
 
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.metrics import AuthenticationMetrics
 from proreus.server.authn.options import TokenWebhookOptions
 from proreus.server.authn.remembered_tokens import RememberedTokens

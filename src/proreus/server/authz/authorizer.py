@@ -8,7 +8,6 @@ verdict is to be awaited from. A decision for which nobody was asked outside is 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 
 import msgspec
@@ -17,6 +16,7 @@ from proreus.api.go_text import quoted
 from proreus.api.group_version import GroupResource
 from proreus.api.selectors import FieldSelector
 from proreus.api.status import Forbidden
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authz.rbac.rules import EVERYTHING, Held, aggregated
 from proreus.server.registry.user import User
 

@@ -7,7 +7,6 @@ names are read with it; like kube-apiserver's, they are not followed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values.duration import format_duration, parse_duration
 from proreus.api.values.names import dns_subdomain
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authz.authorizer import Decision
 from proreus.server.authz.webhook.authorizer import WebhookSettings
 from proreus.server.authz.webhook.review import V1, VERSIONS

@@ -7,9 +7,9 @@ Objects have no declared type: any field may be asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.checker import Checker, CheckError, ProgramError
 from proreus.server.cel.evaluate import Program
 from proreus.server.cel.shapes import Field, ShapeKind, ValueShape

@@ -8,9 +8,9 @@ second.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel import steps
 from proreus.server.cel.checker import OLD, Checker, is_optional_old
 from proreus.server.cel.functions.operators import NO_OVERLOAD

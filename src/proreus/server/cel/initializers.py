@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
+
+from proreus.lazy_dataclass import dataclass
 
 ROOT, PATCH = "Object", "JSONPatch"
 PATCH_TEXTS = ("op", "path", "from")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.functions.operators import NO_OVERLOAD
 from proreus.server.cel.steps import Failure, Run, Step, truth
 from proreus.server.cel.values import EvaluationError

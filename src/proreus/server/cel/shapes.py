@@ -7,8 +7,10 @@ schema. Sizes left open are bounded by the largest request.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from proreus.lazy_dataclass import dataclass
 
 REQUEST_BYTES = 3 * 1024 * 1024
 

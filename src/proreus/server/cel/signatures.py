@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
+
+from proreus.lazy_dataclass import dataclass
 
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _SUMMED = ("int", "uint", "double", "duration")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.shapes import ValueShape
 
 UNBOUNDED = 2**64 - 1

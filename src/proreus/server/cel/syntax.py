@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.wire.protobuf_wire import read_varint, signed
+from proreus.lazy_dataclass import dataclass
 
 _PRIMITIVES = {1: "bool", 2: "int", 3: "uint", 4: "double", 5: "string", 6: "bytes"}
 _WELL_KNOWN = {1: "dyn", 2: "timestamp", 3: "duration"}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proreus.api.values.duration import parse_duration
 from proreus.api.values.timestamp import parse_time
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.shapes import ShapeKind, ValueShape
 from proreus.server.cel.syntax import Uint
 

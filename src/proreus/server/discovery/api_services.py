@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from proreus.api.group_version import GroupVersion
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.discovery.priorities import DiscoveryPriority
 
 

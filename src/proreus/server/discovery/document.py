@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from proreus.api.group_version import GroupVersion
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.discovery.api_services import ApiServices
 from proreus.server.discovery.ordering import groups_in_order
 from proreus.server.discovery.priorities import DiscoveryPriority, own_priority

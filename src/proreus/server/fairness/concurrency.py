@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from proreus.lazy_dataclass import dataclass
 
 _SMOOTHING = 0.977  # of the demand that is remembered from one adjustment to the next
 

@@ -7,11 +7,11 @@ whose name comes first. All is compared as kube-apiserver compares it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
 from proreus.api.json_types import Json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.user import User
 
 _ALL = "*"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.api.json_types import Json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.fairness.concurrency import Shares
 from proreus.server.fairness.queues import Queuing
 

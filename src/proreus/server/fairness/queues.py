@@ -14,8 +14,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.fairness.concurrency import DemandMeter, SeatDemand
 from proreus.server.fairness.shuffle_sharding import deal
 

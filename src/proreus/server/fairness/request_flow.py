@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.fairness.concurrency import Bounds
 from proreus.server.fairness.flow_schemas import FlowSchema
 from proreus.server.fairness.priority_level import PriorityLevel

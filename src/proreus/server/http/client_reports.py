@@ -8,13 +8,14 @@ sent it, so that nobody can speak for another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from proreus.api.json_types import JsonObject
 from proreus.api.status import BadRequest, TooLarge
 from proreus.api.values.timestamp import format_micro_time
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 
 REPORT_BYTES_MAX = 256 * 1024
 _CLIENTS_MAX, _OF_USER_MAX = 200, 50

@@ -7,7 +7,6 @@ answers some of these to any method and some to GET alone, and so does this (ser
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry
 
@@ -15,6 +14,7 @@ from proreus.api import go_text
 from proreus.api.group_version import GroupVersion
 from proreus.api.status import MethodNotAllowed, NotFound, UnsupportedMediaType
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.messages import Answer, Response
 from proreus.server.discovery.aggregated import AggregatedDiscovery
 from proreus.server.discovery.document import Document

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from proreus.api.wire.query import Query
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.messages import Answer, Response
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.health_metrics import HealthMetrics

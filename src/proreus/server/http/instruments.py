@@ -7,9 +7,9 @@ asks whether there are any.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.stages.stage import Stage
 from proreus.server.watch_cache.view import Sink

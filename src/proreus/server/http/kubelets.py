@@ -16,7 +16,6 @@ from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
 )
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
@@ -25,6 +24,7 @@ from proreus.aio.current_tasks import CurrentTasks
 from proreus.api.group_version import GroupResource
 from proreus.api.status import ApiError, BadRequest, InternalError, NotFound, PlainError
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.net.client.transport_error import (
     AddressNotAllowed,
     ConnectFailed,

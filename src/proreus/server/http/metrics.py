@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import (
@@ -22,6 +22,7 @@ from prometheus_client.registry import Collector
 from proreus.aio.clock import Clock
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire.path import ApiPath
+from proreus.lazy_dataclass import dataclass
 from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.seats import Limits

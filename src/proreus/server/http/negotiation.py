@@ -6,13 +6,14 @@ Two gates stand behind each other, as in Kubernetes: the router knows only media
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import lru_cache
 from typing import Literal, TypeGuard, assert_never
 
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.status import NotAcceptable, UnsupportedMediaType
+from proreus.lazy_dataclass import dataclass
 from proreus.server.resource import Resource
 
 

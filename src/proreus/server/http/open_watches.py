@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.http.exchange import Exchange
 from proreus.server.registry.collection import Collection
 from proreus.server.watch_cache.query import Selection

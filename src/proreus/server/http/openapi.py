@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from proreus.aio.clock import Clock
 from proreus.api.wire.query import first
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.messages import Answer, Response
 from proreus.server.aggregation.remotes import Remotes
 from proreus.server.http.exchange import Exchange

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from proreus.api.status import MethodNotAllowed
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.messages import Answer, Response
 from proreus.server.authn.service_accounts import ServiceAccountTokens
 from proreus.server.http.exchange import Exchange

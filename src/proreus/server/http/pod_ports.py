@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proreus.aio.tasks import background
 from proreus.api.wire import channels
 from proreus.api.wire.channels import ChannelClosed
+from proreus.lazy_dataclass import dataclass
 from proreus.net.client.transport_error import TransportError
 
 if TYPE_CHECKING:

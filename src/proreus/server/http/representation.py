@@ -6,7 +6,6 @@ Views are made once per resource and choice, so that all watchers of one view sh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from proreus.aio.clock import Clock
@@ -14,6 +13,7 @@ from proreus.api import field_error
 from proreus.api.status import BadRequest
 from proreus.api.wire import json
 from proreus.api.wire.query import first
+from proreus.lazy_dataclass import dataclass
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import (
     PLAIN,

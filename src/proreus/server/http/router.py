@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from proreus.api.status import BadRequest, MethodNotAllowed, NotFound
 from proreus.api.wire.path import ApiPath
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.catalog import Catalog
 from proreus.server.resource import Resource, Subresource
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.aio.clock import Clock, SystemClock, deadline
+from proreus.lazy_dataclass import dataclass
 from proreus.server.fairness.queues import EXEMPT, Ticket, TooBusy
 from proreus.server.fairness.request_flow import RequestFlow
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.aio.clock import Clock
+from proreus.lazy_dataclass import dataclass
 from proreus.server.aggregation.remotes import Remotes
 from proreus.server.authn.chain import Authentication
 from proreus.server.authn.service_accounts import ServiceAccountTokens

@@ -8,7 +8,6 @@ given back if one of them refuses.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.status import Forbidden
 from proreus.api.wire.options import DeleteOptions, WriteOptions
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.admission_step import AdmissionStep, Admit
 from proreus.server.registry.user import User
 from proreus.server.resource import Resource

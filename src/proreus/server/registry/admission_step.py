@@ -7,10 +7,11 @@ Times are plain numbers until they are scraped.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from proreus.api.group_version import GroupResource
+from proreus.lazy_dataclass import dataclass
 from proreus.server.histogram import BucketCounts
 
 if TYPE_CHECKING:

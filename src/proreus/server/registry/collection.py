@@ -8,7 +8,7 @@ and converts on the way in and out; for all others conversion costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
@@ -16,6 +16,7 @@ from proreus.api.patch.ownership import Endpoint
 from proreus.api.status import BadRequest, InternalError
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, splice
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.admission import Allocate, Release
 from proreus.server.registry.metadata_rules import NonOwners, path_name_violation
 from proreus.server.resource import Resource

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.attributes import attribute_reader
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collection import Collection

@@ -9,7 +9,6 @@ into an unstructured object.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +16,7 @@ from proreus.api import field_error, go_text
 from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupVersion, GroupVersionKind
 from proreus.api.status import InternalError, Invalid
+from proreus.lazy_dataclass import dataclass
 from proreus.server.resource import Resource
 
 PARSE_ERROR = "couldn't get version/kind; json parse error: "

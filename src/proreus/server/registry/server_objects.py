@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import msgspec
 import structlog
@@ -20,6 +19,7 @@ from proreus.api.status import AlreadyExists, Conflict, NotFound
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import json
 from proreus.api.wire.options import DeleteOptions
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.collection import Collection, UnreadableObject
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.metadata import new_uid

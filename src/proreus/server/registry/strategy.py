@@ -7,10 +7,10 @@ that no one becomes the manager of a field that was not changed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.resource import PartialUpdate, Resource
 from proreus.server.resource.restore import restore, restore_content, restore_metadata

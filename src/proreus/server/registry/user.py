@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from proreus.lazy_dataclass import dataclass
 
 ANONYMOUS_NAME = "system:anonymous"
 AUTHENTICATED = "system:authenticated"

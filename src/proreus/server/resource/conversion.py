@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from proreus.server.resource.resource import Resource

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proreus.api.group_version import GroupResource
+from proreus.lazy_dataclass import dataclass
 from proreus.server.resource.versions import Versions
 
 

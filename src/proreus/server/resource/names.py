@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
+from proreus.lazy_dataclass import dataclass
 
 NameRule = Callable[
     [str], list[str]

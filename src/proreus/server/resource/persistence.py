@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.resource.conversion import Conversion
 
 

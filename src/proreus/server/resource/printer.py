@@ -7,11 +7,11 @@ raise, whatever fields are missing: a table with one odd object is better than n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.json_types import Json
 from proreus.api.table import Column
+from proreus.lazy_dataclass import dataclass
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
 Cells = list[Any]

@@ -6,7 +6,7 @@ Kinds can be added and removed while the server runs, so nothing here is looked 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api.group_version import (
     GroupKind,
@@ -17,6 +17,7 @@ from proreus.api.group_version import (
 )
 from proreus.api.json_types import JsonObject
 from proreus.api.values.names import dns_subdomain
+from proreus.lazy_dataclass import dataclass
 from proreus.server.resource.custom import CustomVersion
 from proreus.server.resource.lifecycle import Lifecycle
 from proreus.server.resource.names import NameRule, Names

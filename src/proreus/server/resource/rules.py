@@ -9,11 +9,11 @@ takes long.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, TooManyFaults
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.offload import NeedsThread, Runner
 from proreus.server.resource.selectable import dig
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.resource.printer import NAME_AND_CREATION, Printer
 from proreus.server.resource.rules import ValidateUpdate
 

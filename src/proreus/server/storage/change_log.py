@@ -15,9 +15,9 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.interface import Change, ChangeBatch
 
 _BATCH_MAX = 1000

@@ -7,10 +7,11 @@ Invariant: Broken lasts until the store is opened anew; every other state may en
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, assert_never
 
 import structlog
+
+from proreus.lazy_dataclass import dataclass
 
 _log = structlog.get_logger(__name__)
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.health import Health
 
 # What a store gives for a value whose checksum does not match: it was stored and is lost.

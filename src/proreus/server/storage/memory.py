@@ -8,9 +8,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from proreus.aio.clock import Clock, Timer
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage import compaction
 from proreus.server.storage.change_log import Position
 from proreus.server.storage.health import Health, Healthy

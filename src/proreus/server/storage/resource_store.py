@@ -17,11 +17,12 @@ Four rules live here (server.md §3.2):
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
 from proreus.api.status import ApiError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.interface import (
     VALUE_BYTES_MAX,
     KeyExists,

@@ -16,9 +16,9 @@ from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import ItemsView, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage import keyspace
 from proreus.server.storage.sorted_keys import SortedKeys
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.object import EncodedObject
 from proreus.server.watch_cache.query import ListResult
 from proreus.server.watch_cache.view import EncodingView

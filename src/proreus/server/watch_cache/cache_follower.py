@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import structlog
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.object import CachedObject
 
 _log = structlog.get_logger(__name__)

@@ -6,10 +6,9 @@ Cost: every value read becomes a CachedObject (about 15 µs each), so this is th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.aio.turns import Turns
 from proreus.api.status import Expired, ResourceVersionTooLarge
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.interface import Compacted, FutureRevision, Storage, StoredValue
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
 from proreus.server.watch_cache.query import Exact, ListQuery, ListResult

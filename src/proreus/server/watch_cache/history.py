@@ -13,9 +13,10 @@ of it would have been enough (server.md §4.3). Cost: O(1) per change, O(log n) 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api.status import Expired
+from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.object import CachedObject
 
 CAPACITY_MIN = 100

@@ -22,12 +22,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, deadline
 from proreus.api.status import ResourceVersionTooLarge
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.interface import (
     Change,
     ChangeBatch,

@@ -7,9 +7,9 @@ watchers had. Read by ``server/http/debug``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.fan_out import FanOut
 from proreus.server.watch_cache.history import Transition
 from proreus.server.watch_cache.phase import Closed, Ending, Live, Parked, Replaying, Starting

@@ -14,11 +14,12 @@ slices of some thousand objects between which others get their turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import assert_never
 
 from proreus.api.status import Expired, ResourceVersionTooLarge
+from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.from_storage import FromStorage
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.past import Past

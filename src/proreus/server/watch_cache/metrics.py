@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from proreus.api.group_version import GroupResource
+from proreus.lazy_dataclass import dataclass
 
 _LABELS = ("group", "resource")
 _SIZES_B = tuple(1024 << power for power in range(8))

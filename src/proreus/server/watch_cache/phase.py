@@ -10,9 +10,9 @@ Every phase may end in Closed. ``WatcherPhases.move`` makes the transitions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.object import CachedObject
 
 

@@ -6,9 +6,10 @@ The registry translates ListOptions into these (server.md §2.5, §2.8); the cac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api.selectors import FieldSelector, LabelSelector
+from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.object import CachedObject
 
 

@@ -6,12 +6,12 @@ Pending ⇄ Ready → Stopped;  each Pending → Ready begins a new generation
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import assert_never
 
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
 from proreus.api.status import TooManyRequests
+from proreus.lazy_dataclass import dataclass
 
 _RETRY_AFTER_MAX_S = 30
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from weakref import WeakValueDictionary
 
 from proreus.aio.clock import Clock
 from proreus.aio.turns import Turns
 from proreus.api.group_version import GroupResource
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.interface import Storage
 from proreus.server.watch_cache.freshness import Freshness
 from proreus.server.watch_cache.history import WINDOW_S, History

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+from proreus.lazy_dataclass import dataclass
 
 _HTTPS_PORT = 443
 

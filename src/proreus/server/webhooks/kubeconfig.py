@@ -10,12 +10,13 @@ import binascii
 import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from proreus.net.client.connectors import Route

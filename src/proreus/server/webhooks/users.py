@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.webhooks.kubeconfig import KubeconfigInvalid, KubeconfigReader, load_pair
 
 _HTTPS_PORT = ":443"

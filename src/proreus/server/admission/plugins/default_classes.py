@@ -6,10 +6,10 @@ Of several classes that are marked the newest counts, of equally old ones the fi
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from proreus.api.group_version import GroupResource
 from proreus.api.json_types import Json, JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.plugins import lookup
 from proreus.server.registry.admission import CREATE, Attributes
 from proreus.server.registry.collection import Collection

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from dataclasses import dataclass
 from itertools import chain
 
 from proreus.aio.clock import Clock
@@ -16,6 +15,7 @@ from proreus.api.group_version import GroupResource
 from proreus.api.json_types import Json
 from proreus.api.status import InternalError, Invalid
 from proreus.api.wire import splice
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.pod_security.configuration import PodSecurityConfiguration
 from proreus.server.admission.pod_security.evaluation import details, reasons, violations

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from proreus.api import field_error
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.pod_security.policy import (
     LATEST,
     PRIVILEGED,

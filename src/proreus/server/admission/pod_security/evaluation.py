@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.pod_security import baseline, restricted
 from proreus.server.admission.pod_security.policy import BASELINE, PRIVILEGED, LevelVersion
 from proreus.server.admission.pod_security.restricted import but_own_users, but_windows

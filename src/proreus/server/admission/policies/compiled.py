@@ -7,9 +7,9 @@ does not speak) stays in its place and fails whenever it is evaluated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from proreus.api.json_types import Json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import MatchCondition
 from proreus.server.cel import WITHOUT_CEL
 from proreus.server.cel.admission import CompiledExpression, ExpressionInvalid

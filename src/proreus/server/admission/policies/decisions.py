@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import Excluded, Matched, Undecided
 from proreus.server.admission.policies.compiled import (
     AuditAnnotation,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from proreus.api.json_types import Json
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.matching import (
     RequestRule,
     RequestTarget,

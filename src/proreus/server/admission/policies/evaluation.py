@@ -6,9 +6,9 @@ they are first asked for, and at the expense of the policy, not of the expressio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import Match, match_conditions
 from proreus.server.admission.policies.compiled import CompiledPolicy, PolicyExpression
 from proreus.server.cel.admission import CALL_LIMIT, POLICY_LIMIT

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.policies.invocations import (
     FoundInvocations,
     PolicyCandidate,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.group_version import GroupResource, GroupVersionResource
 from proreus.api.json_types import JsonObject
 from proreus.api.status import NotFound
 from proreus.api.wire import splice
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.matching import labels_of
 from proreus.server.admission.policies.definition import (
     AdmissionPolicy,

@@ -6,10 +6,9 @@ when all mutating plugins run again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.api.json_types import JsonObject
 from proreus.api.typed import TypeNode
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import Excluded, Match, Matched, Undecided
 from proreus.server.admission.policies.compiled import APPLY, PolicyMutation
 from proreus.server.admission.policies.evaluation import OutOfBudget, PolicyEvaluation

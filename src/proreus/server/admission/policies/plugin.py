@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.api.status import TooManyRequests
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import ExpressionRunner
 from proreus.server.admission.policies.definition import AdmissionPolicy
 from proreus.server.admission.policies.source import PolicySource

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from proreus.api.json_types import JsonObject
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import ExpressionRunner, expression_values
 from proreus.server.admission.policies.definition import AdmissionPolicy
 from proreus.server.admission.policies.evaluation import PolicyEvaluation

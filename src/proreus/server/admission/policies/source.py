@@ -8,9 +8,9 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from proreus.api.wire import splice
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.policies.definition import AdmissionPolicy, PolicyBinding
 from proreus.server.registry.collections import Collections
 from proreus.server.watch_cache.cache_follower import CacheFollower

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind, GroupVersionResource
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.typed import Shape, TypeNode
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.admission import ExpressionInvalid
 from proreus.server.cel.names import escaped
 from proreus.server.cel.policy import PolicyCompiler

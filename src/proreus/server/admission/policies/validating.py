@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.policies.decisions import PolicyDecisions, ValidationDecision, decide
 from proreus.server.admission.policies.definition import PolicyBinding
 from proreus.server.admission.policies.half import PolicyHalf

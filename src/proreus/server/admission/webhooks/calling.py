@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
@@ -13,6 +12,7 @@ from proreus.api import go_text
 from proreus.api.json_types import JsonObject
 from proreus.api.status import ApiError, BadRequest, InternalError
 from proreus.api.values.names import qualified_name
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.webhooks.configuration import AdmissionWebhook
 from proreus.server.admission.webhooks.metrics import AdmissionWebhookMetrics
 from proreus.server.admission.webhooks.review import (

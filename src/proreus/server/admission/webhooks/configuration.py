@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from proreus.api.json_types import Json
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import MatchCondition
 from proreus.server.admission.matching import RequestRule
 from proreus.server.webhooks.client_config import WebhookClientConfig

@@ -7,13 +7,13 @@ called once more, when all mutating plugins run again.
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
 from proreus.api import go_text
 from proreus.api.json_types import JsonObject
 from proreus.api.patch import managed_fields
 from proreus.api.status import InternalError
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.reinvocation import Reinvocation
 from proreus.server.admission.versions import ObjectVersions
 from proreus.server.admission.webhooks.calling import WebhookCaller, WebhookFailed, annotate

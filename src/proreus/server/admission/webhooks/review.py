@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from proreus.api import go_text
 from proreus.api.group_version import GroupVersion
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 
 _GO_TYPES = {"code": "int32", "details": "v1.StatusDetails", "metadata": "v1.ListMeta"}
 _GROUP, _KIND = "admission.k8s.io", "AdmissionReview"

@@ -7,11 +7,11 @@ its selector cannot be read) matters only to requests that its rules match.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupResource, GroupVersionResource
 from proreus.api.status import Forbidden, InternalError, NotFound
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import (
     Excluded,
     ExpressionRunner,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
 from proreus.api.status import ApiError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.versions import MatchedKind
 from proreus.server.admission.webhooks.calling import ReviewedObjects, WebhookCaller, annotate
 from proreus.server.admission.webhooks.configuration import AdmissionWebhook

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 
 _BASE64 = re.compile(r"[A-Za-z0-9_-]*")
 

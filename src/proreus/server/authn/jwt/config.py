@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.admission import CompiledExpression
 
 # What Kubernetes allows; with symmetric keys everybody who can check a token could make one.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509 import load_pem_x509_certificate
 
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.jwt.compact import decoded, encoded
 from proreus.server.authn.jwt.signatures import PrivateKey, PublicKey, own_algorithm
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from proreus.api.go_text import quoted
 from proreus.api.json_types import Json
 from proreus.api.signers import KUBELET_CLIENT, KUBELET_SERVING
 from proreus.api.status import NotFound, PlainError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authz.authorizer import Action
 from proreus.server.authz.node.authorizer import NODE_PREFIX
 from proreus.server.authz.node.cached_objects import CachedObjects

@@ -8,11 +8,11 @@ verb ``request-serviceaccounts-token-audience``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from proreus.api.go_text import quoted
 from proreus.api.json_types import Json
 from proreus.api.status import NotFound
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authz.authorizer import Action
 from proreus.server.authz.node.cached_objects import CachedObjects
 from proreus.server.authz.node.restricted_pods import node_of

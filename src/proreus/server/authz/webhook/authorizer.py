@@ -6,7 +6,7 @@ cost about as much each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import structlog
@@ -14,6 +14,7 @@ import structlog
 from proreus.aio.clock import Clock
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.authz.authorizer import (
     NO_OPINION,
     Action,

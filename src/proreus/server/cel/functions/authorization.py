@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from proreus.api.values import names
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.values import EvaluationError
 
 

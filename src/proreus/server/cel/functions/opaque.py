@@ -6,12 +6,12 @@ import functools
 import ipaddress
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from proreus.api.values import names, quantity
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.values import EvaluationError
 
 _SEMVER = re.compile(

@@ -8,13 +8,13 @@ else the webhook did to it is undone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error, go_text
 from proreus.api.group_version import GroupVersion
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.metadata_rules import annotation_violations, label_violations
 
 GROUP = "apiextensions.k8s.io"

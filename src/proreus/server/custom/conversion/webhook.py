@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.aio.clock import Clock
 from proreus.api.json_types import JsonObject
 from proreus.api.status import PlainError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.custom.conversion.review import KNOWN_VERSIONS, BadReview, Review
 from proreus.server.webhooks.client import CallFailed, CallRejected, Resolve, WebhookClient
 from proreus.server.webhooks.client_config import WebhookClientConfig

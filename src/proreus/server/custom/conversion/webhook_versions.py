@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from proreus.api.group_version import GroupKind, GroupVersion
@@ -17,6 +17,7 @@ from proreus.api.json_types import JsonObject
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import Expired, PlainError, ResourceVersionTooLarge
 from proreus.api.wire import json, splice
+from proreus.lazy_dataclass import dataclass
 from proreus.server.custom.conversion.converted_watch import (
     ConversionQueue,
     ConvertedFrames,

@@ -7,12 +7,12 @@ KubernetesAPIApprovalPolicyConformant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.lazy_dataclass import dataclass
 
 ANNOTATION = "api-approved.kubernetes.io"
 _AT = f"metadata.annotations[{ANNOTATION}]"

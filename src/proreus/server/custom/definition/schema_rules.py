@@ -6,11 +6,12 @@ Leaves, which are most of a large schema, are passed over without naming their p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.lazy_dataclass import dataclass
 from proreus.server.custom.definition.structural_rules import (
     structure_violations,
     unsupported_keyword,

@@ -7,13 +7,13 @@ add are value checks, which stay in ``raw`` and concern only ``validate``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from proreus.api.typed import ListType, Shape, TypeNode
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
 _NOTHING: Mapping[str, Structural] = MappingProxyType({})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.jsonpath import JsonPath
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.custom.conversion.webhook import ConversionWebhook
 from proreus.server.custom.conversion.webhook_versions import ConvertedKind, WebhookVersions
 from proreus.server.custom.schema.expressions import Expressions

@@ -6,10 +6,11 @@ The swap of a changed kind happens without an await: a request sees the old kind
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from proreus.api.group_version import GroupVersionKind
+from proreus.lazy_dataclass import dataclass
 from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.conversion.webhooks import Webhooks
 from proreus.server.custom.serving.kind import CustomKind, build, fingerprint

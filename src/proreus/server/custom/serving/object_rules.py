@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error
@@ -12,6 +11,7 @@ from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.json_patch import same
 from proreus.api.status import Forbidden
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.pace import CostPace
 from proreus.server.custom.schema.default import default
 from proreus.server.custom.schema.embedded_rules import embedded_violations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error
@@ -11,6 +10,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupResource
 from proreus.api.json_types import JsonObject
 from proreus.api.status import InternalError, Invalid
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.subresources.scale import scale_object, wanted_version
 
 _INT32_MAX = 2**31 - 1

@@ -7,12 +7,13 @@ definition that is there under the same name and differs gets another name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 
 _DEFINITIONS, _PARAMETERS = "#/definitions/", "#/parameters/"
 _KINDS = "x-kubernetes-group-version-kind"

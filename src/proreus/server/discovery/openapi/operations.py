@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
 from proreus.api.patch.patch_type import PatchType
+from proreus.lazy_dataclass import dataclass
 from proreus.server.discovery.openapi import connections
 from proreus.server.discovery.openapi import parameters as use
 from proreus.server.discovery.openapi.parameters import Parameter

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.api.status import BadRequest
 from proreus.api.wire.query import first, integer
+from proreus.lazy_dataclass import dataclass
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.services import Services
 from proreus.server.registry.collection import Collection

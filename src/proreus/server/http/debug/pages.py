@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 from proreus.api.json_types import JsonObject
 from proreus.api.status import MethodNotAllowed
 from proreus.api.wire import json
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.messages import Answer
 from proreus.server.http.debug.caches import show_caches
 from proreus.server.http.debug.clients import show_clients, take_report

@@ -8,10 +8,10 @@ entry that has only become smaller is of a manager that lost fields to the write
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.json_types import Json
+from proreus.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from proreus.api.group_version import GroupKind
 from proreus.api.selectors.fields import FieldSelector
 from proreus.api.status import Expired, Invalid, MethodNotAllowed
 from proreus.api.wire.options import ListOptions, decode_list_options
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.messages import Answer
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.answers import list_answer, refuse_form

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 
 from proreus.api.status import ServiceUnavailable
+from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.messages import Answer
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.stages.stage import Next

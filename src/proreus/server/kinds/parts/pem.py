@@ -10,8 +10,9 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from proreus.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from cryptography.x509 import CertificateSigningRequest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error
@@ -13,6 +12,7 @@ from proreus.api.json_types import JsonObject
 from proreus.api.status import Conflict, PlainError
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.registry.admission import CREATE
 from proreus.server.registry.failures import translate_errors

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api.status import BadRequest, ServiceUnavailable
+from proreus.lazy_dataclass import dataclass
 
 _SCHEMES = ("", "http", "https")
 _DEFAULT_PORT = 80

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from proreus.api import field_error
@@ -12,6 +11,7 @@ from proreus.api.json_types import JsonObject
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import Conflict, Invalid
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.registry.verbs.update import AdmittedPart, Modification, Update
 from proreus.server.registry.write import Write

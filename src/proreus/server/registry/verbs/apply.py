@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from proreus.api import go_text
@@ -12,6 +11,7 @@ from proreus.api.patch.apply import check_applied, server_side_apply
 from proreus.api.patch.errors import MalformedPatch
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import Conflict
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.registry.tracking import endpoint_of
 from proreus.server.registry.verbs.patch import Patched, quoted

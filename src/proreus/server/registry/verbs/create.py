@@ -10,14 +10,13 @@ was seen before; 130 if not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import AlreadyExists, Invalid, PlainError
 from proreus.api.wire import json
 from proreus.api.wire.query import RevisionError, parse_resource_version
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.admission import CREATE
 from proreus.server.registry.collection import Collection

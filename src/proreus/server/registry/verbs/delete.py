@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from proreus.api.finalizers import FOREGROUND, ORPHAN
@@ -17,6 +17,7 @@ from proreus.api.status import Conflict
 from proreus.api.values.timestamp import format_time, parse_time
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.registry.admission import DELETE
 from proreus.server.registry.collection import UnreadableObject

@@ -7,7 +7,6 @@ Kubernetes does; so ``read_patch`` only parses and ``PatchedObject`` does the re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from proreus.api import go_text
@@ -23,6 +22,7 @@ from proreus.api.patch.strategic_merge import apply_strategic_merge
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, strict_json
 from proreus.api.wire.amplification import check_json
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.declared_types import (
     UnreadableType,
     check_patched_version,

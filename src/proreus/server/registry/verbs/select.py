@@ -6,13 +6,13 @@ Pure. Lists and watches share the selection; they differ in what a resourceVersi
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 from proreus.api.selectors.fields import FieldSelector
 from proreus.api.status import BadRequest, PlainError
 from proreus.api.wire.continue_token import ContinueError, ContinueToken
 from proreus.api.wire.options import EXACT, NOT_OLDER_THAN, ListOptions
 from proreus.api.wire.query import RevisionError, parse_resource_version
+from proreus.lazy_dataclass import dataclass
 from proreus.server.resource import Resource
 from proreus.server.watch_cache.query import (
     AnyState,

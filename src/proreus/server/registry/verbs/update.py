@@ -12,7 +12,7 @@ more only if the update seems to change nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Protocol
 
 from proreus.api import field_error
@@ -23,6 +23,7 @@ from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import BadRequest, Conflict, Invalid, PlainError
 from proreus.api.wire import json
 from proreus.api.wire.query import RevisionError, parse_resource_version
+from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata, metadata_rules
 from proreus.server.registry.admission import UPDATE, Attributes
 from proreus.server.registry.declared_types import refused_as, type_violations

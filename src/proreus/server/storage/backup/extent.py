@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from proreus.lazy_dataclass import dataclass
 
 # Called now and then with the share that is done, from 0 to 1.
 Progress = Callable[[float], None]

@@ -9,11 +9,12 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from proreus.api import field_error
 from proreus.api.values.duration import parse_duration
+from proreus.lazy_dataclass import dataclass
 from proreus.server.config_files.fields import ConfigFields, ConfigFileInvalid, decode_config
 
 _API_VERSION, _KIND = "apiserver.config.k8s.io/v1", "EncryptionConfiguration"

@@ -8,13 +8,14 @@ can therefore be used without a bound that a cluster could reach.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from google.protobuf.message import DecodeError
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.encryption.transformers import Undecryptable, open_gcm
 from proreus.server.storage.protobuf_tables import message_classes
 

@@ -12,12 +12,13 @@ import os
 import uuid
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import grpc
 
 from proreus.aio.clock import Clock
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.encryption.configuration import Kms
 from proreus.server.storage.encryption.envelope import (
     SEED_BYTES,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.encryption.configuration import ResourceProviders
 from proreus.server.storage.encryption.transformers import Plain, Transformer
 from proreus.server.storage.keyspace import ROOT

@@ -14,12 +14,12 @@ import random
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from proreus.aio.clock import Clock, SystemClock, deadline
+from proreus.lazy_dataclass import dataclass
 from proreus.net.grpc.channel import Channel, GrpcTarget
 from proreus.net.grpc.connection import MessageStream
 from proreus.net.grpc.failures import RpcFailed

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage import keyspace
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from proreus.aio.clock import Clock
+from proreus.lazy_dataclass import dataclass
 
 _SLACK_MAX_S = 60.0
 _SLACK_SHARE = 0.05

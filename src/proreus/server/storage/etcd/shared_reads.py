@@ -13,9 +13,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.etcd import messages
 from proreus.server.storage.etcd.client import RANGE, READ_TXN, Method
 from proreus.server.storage.interface import StorageFull, Unavailable

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.revision_index import RevisionIndex
 from proreus.server.storage.sqlite.files import OpenFiles
 from proreus.server.storage.sqlite.high_water_mark import HighWaterMark

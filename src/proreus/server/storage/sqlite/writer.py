@@ -13,10 +13,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.interface import StorageBroken, StorageError, Unavailable
 from proreus.server.storage.sqlite.database import Database
 from proreus.server.storage.sqlite.rows import Row

@@ -7,9 +7,9 @@ that a server with many definitions starts without it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.checker import Checker, CheckError, uses_old_self
 from proreus.server.cel.evaluate import Program
 from proreus.server.cel.shapes import ValueShape

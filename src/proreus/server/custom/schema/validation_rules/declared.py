@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError, Reason
+from proreus.lazy_dataclass import dataclass
 from proreus.server.cel import WITHOUT_CEL
 from proreus.server.cel.checker import (
     Checker,
