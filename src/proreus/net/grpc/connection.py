@@ -121,7 +121,7 @@ class Connection(asyncio.Protocol):
         if session.is_ready and not self.ready.done():
             self.ready.set_result(None)
         if session.output:
-            self._flush()
+            self._flush_soon()  # with what those who are answered now will ask
         if session.ending:
             self._close_if_idle()
 

@@ -233,7 +233,7 @@ class DefinitionController:
                 name,
                 update,
                 preconditions=Preconditions(uid=uid),
-                cached=collection.newest_cached(name),
+                cached=collection.suggested(name),
             )
         except KeyNotFound:
             return

@@ -137,10 +137,11 @@ class Collection:
             return False
         return splice.split_version(stored.value)[0] != self.resource.stored_gvk.version
 
-    def newest_cached(self, key: str) -> StoredValue | None:
-        """The newest state of an object, if it is known without asking storage for it."""
+    def suggested(self, key: str) -> StoredValue | None:
+        """An object as the cache has it, for a write to begin with: ``resource_store`` finds out
+        if another server has written since. None: there is none, or a newer one is known."""
         cached = self.cache.peek(key)
-        if cached is None or not self.store.is_newest(key, cached.revision):
+        if cached is None or self.store.is_newest(key, cached.revision) is False:
             return None
         if not self.cache.is_readable(cached):
             return None  # what the cache has in its place must not be written back

@@ -243,11 +243,12 @@ class Storage(Protocol):
         """The newest value. Raises FutureRevision if ``at_least`` is not reached."""
         ...
 
-    def is_newest(self, key: str, revision: int) -> bool:
-        """Whether it is known at once that the key's newest value has this revision.
+    def is_newest(self, key: str, revision: int) -> bool | None:
+        """Whether the key's newest value has this revision, as far as that is known at once.
 
-        False says nothing: ``get`` does. Who is the only writer of a store knows; who shares one
-        never does. A True sees every write acknowledged before the call (linearizable).
+        Who is the only writer of a store knows, and has seen every write acknowledged before the
+        call (linearizable); who shares one does not, and answers None: ask ``get``, or compare
+        when writing.
         """
         ...
 

@@ -111,8 +111,8 @@ class ResourceStore:
         found = await self._storage.get(self.prefix + key, at_least=at_least)
         return self._relative(found) if found else None
 
-    def is_newest(self, key: str, revision: int) -> bool:
-        """Whether it is known, without asking storage, that nothing newer is stored."""
+    def is_newest(self, key: str, revision: int) -> bool | None:
+        """Whether nothing newer is stored; None: only asking storage can tell."""
         return self._storage.is_newest(self.prefix + key, revision)
 
     async def list(
@@ -142,11 +142,12 @@ class ResourceStore:
         """Store what ``update`` makes of the present value; it may be called several times.
 
         ``update`` refuses by raising ApiError or StorageError. With ``ignore_not_found`` it gets
-        None for a missing key, and what it returns is created. A dry run ends before the write.
+        None for a missing key, and what it returns is created. A dry run ends before the write that
+        would find out about a copy that is stale: it begins with what is stored.
         Raises KeyNotFound, PreconditionFailed, ValueTooLarge, or what ``update`` raises.
         """
-        current, is_fresh = cached, cached is None
-        if current is None:
+        current, is_fresh = cached, cached is None or dry_run
+        if current is None or dry_run:
             current = await self._read(key, ignore_not_found)
         while True:
             try:

@@ -158,6 +158,17 @@ async def test_a_fresh_copy_saves_the_read_and_a_stale_one_only_costs_a_round(
     assert result.new.value == b"1++"
 
 
+async def test_a_dry_run_begins_with_what_is_stored(pods: ResourceStore) -> None:
+    cached = await pods.create("a", b"1")
+    newer = (await pods.guaranteed_update("a", Recorded())).new
+    update = Recorded()
+
+    result = await pods.guaranteed_update("a", update, cached=cached, dry_run=True)
+
+    assert update.seen == [newer.revision]
+    assert result.new.value == b"1++"
+
+
 async def test_what_a_stale_copy_refuses_is_asked_again_of_the_stored_value(
     pods: ResourceStore,
 ) -> None:

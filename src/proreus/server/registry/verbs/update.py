@@ -117,7 +117,7 @@ class Update:
                 done = await collection.store.guaranteed_update(
                     key,
                     self.next,
-                    cached=collection.newest_cached(key),
+                    cached=collection.suggested(key),
                     ignore_not_found=self.may_create,
                     ttl_s=collection.resource.persistence.ttl_s,
                     dry_run=write.dry_run,

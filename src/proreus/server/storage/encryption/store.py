@@ -87,7 +87,7 @@ class EncryptedStorage:
         found = await self._inner.get(key, at_least=at_least)
         return None if found is None else await self._decrypted(found)
 
-    def is_newest(self, key: str, revision: int) -> bool:
+    def is_newest(self, key: str, revision: int) -> bool | None:
         return self._inner.is_newest(key, revision)
 
     async def list(

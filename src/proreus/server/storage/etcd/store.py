@@ -111,8 +111,8 @@ class EtcdStorage:
         kv = newest.kv
         return None if kv is None else StoredValue(key, kv.value, kv.mod_revision)
 
-    def is_newest(self, key: str, revision: int) -> bool:
-        return False  # another server may have written since
+    def is_newest(self, key: str, revision: int) -> bool | None:
+        return None  # another server may have written since
 
     async def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
