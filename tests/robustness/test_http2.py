@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import ssl
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from proreus.net.tls import issuing
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 from tests.http2_client import Stream, connected_http2, trusting_anybody
+from tests.kubectl import needs_kubectl
 from tests.robustness.wire import CONFIG_MAPS, Connection, config_map, connected
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -334,3 +337,46 @@ async def _until_forgotten(server: ApiServer) -> None:
     async with asyncio.timeout(60):
         while server.parts.http.connections:  # noqa: ASYNC110 - another's set, which tells nobody
             await asyncio.sleep(0.01)
+
+
+async def test_a_share_of_answers_sends_clients_to_a_new_connection(tmp_path: Path) -> None:
+    """At the largest share; that 2,000 answers have none is as likely as 1 to 10^17."""
+    config = ServerConfig(data_dir=tmp_path, tls=True, goaway_chance=0.02)
+    async with ApiServer(config) as server, connected_http2(server.url, server.token) as client:
+        answers = 0
+        while client.goaway is None and answers < 2_000:
+            assert (await client.ask("GET", "/livez/ping")).body == b"ok"
+            answers += 1
+
+        assert client.goaway == ErrorCode.NO_ERROR
+        async with connected_http2(server.url, server.token) as following:
+            assert (await following.ask("GET", "/livez/ping")).body == b"ok"
+
+
+@needs_kubectl
+async def test_kubectl_does_not_notice_that_every_answer_sends_it_to_a_new_connection(
+    tmp_path: Path,
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    config = ServerConfig(data_dir=tmp_path, tls=True, kubeconfig=kubeconfig, goaway_chance=1)
+    maps = {"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{n}"}} for n in range(9)
+    ]}  # fmt: skip
+    async with ApiServer(config):
+        for _ in range(2):
+            done = await kubectl(tmp_path, json.dumps(maps), "apply", "-f", "-")
+            assert len(done.splitlines()) == 9
+        left = await kubectl(tmp_path, "", "get", "configmaps", "-o", "name")
+
+    assert left.split() == [f"configmap/c{n}" for n in range(9)]
+
+
+async def kubectl(folder: Path, given: str, *arguments: str) -> str:
+    environment = {**os.environ, "KUBECONFIG": str(folder / "kubeconfig"), "HOME": str(folder)}
+    process = await asyncio.create_subprocess_exec(
+        "kubectl", *arguments, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
+    )
+    async with asyncio.timeout(60):
+        said, failed = await process.communicate(given.encode())
+    assert not process.returncode, failed
+    return said.decode()

@@ -76,6 +76,7 @@ def server_options(command: Command) -> Command:
                 encryption_config=others.pop("encryption_provider_config"),
                 kubeconfig=kubeconfig and kubeconfig.absolute(),
                 http2_streams=_http2_streams(others),
+                goaway_chance=others.pop("goaway_chance"),
                 compaction_s=others.pop("etcd_compaction_interval"),
                 event_ttl_s=event_ttl,
                 admission=others.pop("admission"),
@@ -118,6 +119,12 @@ def _own_options() -> tuple[Option, ...]:
         ),
         click.option(
             "--disable-http2-serving", is_flag=True, help="Clients are offered HTTP/1.1 alone."
+        ),
+        click.option(
+            "--goaway-chance", type=click.FloatRange(0, 0.02), default=0.0, show_default=True,
+            metavar="SHARE",
+            help="Share of answers over HTTP/2 behind which clients are told to connect anew, so "
+            "that a load balancer spreads them over several servers; 0.001 is a good one.",
         ),
         etcd_option("Keep objects in etcd."),
         *etcd_file_options(),

@@ -50,6 +50,7 @@ class ServerConfig:
     advertise: tuple[str, ...] = ()  # further names and addresses in the certificate
     shutdown_grace_s: float = 2.0
     http2_streams: int = 100  # requests at a time on one connection of HTTP/2; 0: HTTP/1.1 alone
+    goaway_chance: float = 0.0  # of an answer over HTTP/2: its client is sent to a new connection
     authentication: AuthenticationOptions = field(default_factory=AuthenticationOptions)
     audit: AuditOptions = field(default_factory=AuditOptions)
     encryption_config: Path | None = None  # an EncryptionConfiguration: what is encrypted at rest
@@ -73,6 +74,8 @@ class ServerConfig:
             raise ConfigInvalid("the compaction interval must not be negative")
         if self.http2_streams < 0:
             raise ConfigInvalid("the streams of a connection must not be fewer than none")
+        if not 0 <= self.goaway_chance <= 1:
+            raise ConfigInvalid("the chance of a GOAWAY must be between 0 and 1")
         if self.tls and self.data_dir is None:
             raise ConfigInvalid("TLS needs a data folder for its keys")
         if not self.tls and not is_loopback(self.bind_address):

@@ -320,7 +320,7 @@ class Parts:
 
     @cached_property
     def http(self) -> HttpServer:
-        config = self.config
+        config, streams = self.config, self.config.http2_streams
         return HttpServer(
             self.pipeline.handle,
             self.clock,
@@ -330,7 +330,7 @@ class Parts:
             config.shutdown_grace_s,
             self.offload.turns,
             shares_port=config.worker is not None,
-            http2=http2(config.http2_streams) if config.http2_streams else None,
+            http2=http2(streams, config.goaway_chance) if streams else None,
         )
 
     def _tls(self) -> ssl.SSLContext | None:

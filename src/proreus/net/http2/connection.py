@@ -13,6 +13,7 @@ its stream, where ``get_write_buffer_size`` counts it.
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 from typing import TYPE_CHECKING, assert_never, cast
 
@@ -42,10 +43,15 @@ _UNREAD_BYTES_MAX = 512 * 1024
 
 
 class Http2Connection(asyncio.Protocol):
-    """``idle_since``: when it was last at work, unless ``is_busy``. ``at_work``: streams."""
+    """``idle_since``: when it was last at work, unless ``is_busy``. ``at_work``: streams.
+    ``goaway_chance``: of each answer, to be the last but for those of requests under way."""
 
     def __init__(
-        self, server: HttpServer, loop: asyncio.AbstractEventLoop, streams_max: int
+        self,
+        server: HttpServer,
+        loop: asyncio.AbstractEventLoop,
+        streams_max: int,
+        goaway_chance: float = 0.0,
     ) -> None:
         self.server = server
         self.loop = loop
@@ -57,7 +63,9 @@ class Http2Connection(asyncio.Protocol):
         self._queued: dict[StreamTransport, None] = {}  # those that have something to send
         self._made: list[Bytes] = []  # frames of this turn
         self._made_bytes = 0
+        self._goaway_chance = goaway_chance
         self._is_blocked = self._is_flush_due = False
+        self._is_finishing = False  # closed by us, when all is answered
         self._table = NO_TABLE  # before the first block alone
 
     @property
@@ -81,6 +89,7 @@ class Http2Connection(asyncio.Protocol):
             connected = transport.get_extra_info("socket")
             connected.setsockopt(socket.IPPROTO_TCP, NOTSENT_LOWAT, UNSENT_BYTES)
         if self.server.is_ending:
+            self._is_finishing = True
             self._session.go_away()
         self._flush()
 
@@ -160,6 +169,8 @@ class Http2Connection(asyncio.Protocol):
     def done(self, stream: Http2Stream) -> None:
         """Its task is over."""
         self.at_work.discard(stream)
+        if self._goaway_chance and random.random() < self._goaway_chance:
+            self._send_elsewhere()
         if not self.at_work:
             self.idle_since = self.server.clock.monotonic()
             self.server.request_done()
@@ -246,15 +257,23 @@ class Http2Connection(asyncio.Protocol):
         for stream in streams:
             stream.lost()
 
+    def _send_elsewhere(self) -> None:
+        """Behind a load balancer the client's next connection may be another server's. It closes
+        this one itself: what it sends meanwhile would meet a closed socket, whose reset takes
+        answers with it that have not been read. If it does not, the connection is idle."""
+        self._session.go_away()
+        self._want_flush()
+
     def finish(self) -> None:
         """What is under way is answered, and nothing else (RFC 9113, 6.8)."""
+        self._is_finishing = True
         self._session.go_away()
         self._flush()
         if not self.at_work:
             self.close()
 
     def _close_if_done(self) -> None:
-        if self._session.is_ending and not self.at_work and not self._streams:
+        if self._is_finishing and not self.at_work and not self._streams:
             self.close()
 
     def drop(self) -> None:

@@ -339,6 +339,40 @@ async def test_an_idle_connection_is_closed_by_a_goaway(tls: ssl.SSLContext) -> 
     assert client.goaway == ErrorCode.NO_ERROR
 
 
+async def test_who_is_sent_elsewhere_is_answered_first_and_keeps_what_is_under_way(
+    tls: ssl.SSLContext,
+) -> None:
+    go_on = asyncio.Event()
+
+    async def handle(request: Request) -> Answer:
+        if request.raw_path_only == "/slow":
+            await go_on.wait()
+        return Response(200, PLAIN, b"done")
+
+    clock = VirtualClock()
+    async with (
+        HttpServer(handle, clock, tls=tls, http2=http2(100, goaway_chance=1)).run() as server,
+        connected_http2(f"https://127.0.0.1:{server.port}") as client,
+    ):
+        slow = client.request("GET", "/slow")
+        quick = await client.ask("GET", "/quick")
+        await client.until(lambda: client.goaway is not None)
+        late = frames.headers(slow.number + 100, b"\x82\x84\x87\x41\x01x", ends=True)
+        client.send_raw(late)  # begun before the client knew: not served, and no harm
+        go_on.set()
+        await client.until(lambda: slow.is_over)
+        is_left_open = not client.is_closed
+
+        async with connected_http2(f"https://127.0.0.1:{server.port}") as next_one:
+            again = await next_one.ask("GET", "/quick")
+        while not client.is_closed:  # it did not close by itself
+            await clock.advance(20)
+            await asyncio.sleep(0.01)
+
+    assert [quick.body, slow.body, again.body] == [b"done"] * 3
+    assert (client.goaway, is_left_open) == (ErrorCode.NO_ERROR, True)
+
+
 async def test_the_end_lets_requests_finish_and_begins_no_more(tls: ssl.SSLContext) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
 
