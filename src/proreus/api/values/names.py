@@ -176,6 +176,8 @@ def label_value(text: str) -> list[str]:
 
 def config_key(text: str) -> list[str]:
     """The keys of config maps and secrets, which become file names."""
+    if len(text) <= 253 and _MATCH_CONFIG_KEY(text) and text != "." and not text.startswith(".."):
+        return []
     message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
     examples = ("key.name", "KEY_NAME", "key-name")
     found = _violations(text, 253, _MATCH_CONFIG_KEY, message, _CONFIG_KEY, *examples)

@@ -20,12 +20,13 @@ from proreus.server.resource import Cells, Names, Printer, Resource, Rules
 def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
     content, binary = obj.get("data") or {}, obj.get("binaryData") or {}
-    for key in sorted(content):
-        found.name(f"data[{key}]", key, names.config_key)
-        if key in binary:
-            found.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
-    check_keys(found, "binaryData", binary)
-    size = sum(len(value.encode()) for value in content.values())
+    if binary or any(map(names.config_key, content)):
+        for key in sorted(content):
+            found.name(f"data[{key}]", key, names.config_key)
+            if key in binary:
+                found.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+        check_keys(found, "binaryData", binary)
+    size = len("".join(content.values()).encode())
     size += sum(map(decoded_size, binary.values()))
     if size > SIZE_MAX:
         found.append(field_error.too_long("[]", SIZE_MAX))
