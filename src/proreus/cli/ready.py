@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -62,6 +61,8 @@ def plain(ready: Announcement) -> list[str]:
 
 def banner(ready: Announcement, note: str = "") -> list[str]:
     """``note``: what the person should know before trying."""
+    from importlib.metadata import version  # slow to load, and for people only
+
     width = 2 + max((len(name) for name, _ in _facts(ready)), default=0)
     lines = [f"{ready.program} {version('proreus')} is ready at {ready.url}", ""]
     lines += [f"  {name:<{width}}{value}" for name, value in _facts(ready)]

@@ -11,6 +11,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from proreus.api.wire import plain_yaml
 from proreus.lazy_dataclass import dataclass
 from proreus.net.private_files import read_private, write_private
 from proreus.net.tls.certificates import TlsFiles
@@ -74,9 +75,7 @@ def admin_token(data_dir: Path | None) -> str:
 
 def write_kubeconfig(path: Path, url: str, authority: bytes | None, user: Login) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    from proreus.api.wire import yaml
-
-    write_private(path, yaml.encode(kubeconfig(url, authority, user)))
+    write_private(path, plain_yaml.encode(kubeconfig(url, authority, user)))
 
 
 def kubeconfig(

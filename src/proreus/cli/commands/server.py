@@ -9,7 +9,6 @@ from proreus.cli.failures import reported_in_one_line
 from proreus.cli.logging import start_logging
 from proreus.cli.ready import Announcement, say_ready
 from proreus.cli.server_options import server_options
-from proreus.cli.workers.owner import serve_by_workers
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
 
@@ -33,7 +32,13 @@ def server(config: ServerConfig, workers: int) -> None:
         )
     with reported_in_one_line(config):
         start_logging(config.data_dir)
-        run(serve(config) if workers == 1 else serve_by_workers(config, workers))
+        run(serve(config) if workers == 1 else _serve_by_workers(config, workers))
+
+
+async def _serve_by_workers(config: ServerConfig, workers: int) -> None:
+    from proreus.cli.workers.owner import serve_by_workers  # of no use to one process
+
+    await serve_by_workers(config, workers)
 
 
 async def serve(config: ServerConfig) -> None:
