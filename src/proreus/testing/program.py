@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -40,6 +40,12 @@ class RunningProgram:
     def exit_code(self) -> int | None:
         """None while it runs."""
         return self._process.returncode
+
+    @property
+    def held_up_s(self) -> float:
+        """For how long its threads, and those of what it started, were able to run and had no
+        processor; where a kernel does not tell, 0."""
+        return sum(map(_held_up_s, _tree(self.pid)))
 
     def kill(self) -> None:
         """At once: a crash."""
@@ -75,6 +81,23 @@ class RunningProgram:
         # The group, whose leader the program is: a shell's children end with it.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in children.read_text().split():
+                yield from _tree(int(child))
+
+
+def _held_up_s(pid: int) -> float:
+    """Of the process's threads that live."""
+    waited_ns = 0
+    for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        with suppress(OSError, IndexError):
+            waited_ns += int(thread.read_text().split()[1])
+    return waited_ns / 1e9
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from proreus.testing.virtual_clock import VirtualClock, seconds
 HORIZON = "1s"
 TIMEOUT_S = 30.0
 _TASKS_SHOWN = 20
+_PIECES = 20  # of a quiet time
 _OTHERS_S = 1.0  # within which another process sends the rest of a request
 
 Describe = Callable[[], Iterable[str]]
@@ -59,17 +60,29 @@ async def settle_outside(
     quiet_for: float | str,
     timeout_s: float,
     describe: Describe,
+    *,
+    held_up_s: Callable[[], float] = lambda: 0.0,
+    clock: Clock | None = None,
 ) -> None:
-    """Until ``signs_of_life`` were the same for so long, in real time. Raises StillBusy."""
-    clock = SystemClock()
+    """Until ``signs_of_life`` were the same for so long, in real time. Raises StillBusy.
+
+    Only time counts in which they could have come: not that for which the machine stood still,
+    nor that for which who gives them was ``held_up_s`` so far, able to run and without a
+    processor.
+    """
+    clock = clock or SystemClock()
     quiet_s, until_s = seconds(quiet_for), clock.monotonic() + timeout_s
-    seen, since_s = signs_of_life(), clock.monotonic()
-    while (now_s := clock.monotonic()) < since_s + quiet_s:
-        if now_s > until_s:
+    seen, before_s, left_s = signs_of_life(), held_up_s(), quiet_s
+    while left_s > 0:
+        if clock.monotonic() > until_s:
             raise StillBusy("\n  ".join([f"never quiet for {quiet_s:g} s", *describe()]))
-        await clock.sleep(min(quiet_s, since_s + quiet_s - now_s) / 4)
-        if (found := signs_of_life()) != seen:
-            seen, since_s = found, clock.monotonic()
+        piece_s = min(left_s, quiet_s / _PIECES)
+        await clock.sleep(piece_s)  # it may last longer, and counts as what was asked for
+        found, now_held_s = signs_of_life(), held_up_s()
+        left_s -= max(0.0, piece_s - abs(now_held_s - before_s))
+        before_s = now_held_s
+        if found != seen:
+            seen, left_s = found, quiet_s
 
 
 async def none_in_flight(describe: Describe) -> None:

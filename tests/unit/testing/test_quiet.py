@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 
 from proreus.aio.backoff import Backoff
+from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.client.operator import Operator, Reconciliation
 from proreus.testing.loop_rest import LoopRest
-from proreus.testing.quiet import StillBusy, settle
+from proreus.testing.program import running_program
+from proreus.testing.quiet import StillBusy, settle, settle_outside
 from proreus.testing.server import running_server
 from proreus.testing.virtual_clock import VirtualClock
 
@@ -127,3 +130,56 @@ async def test_a_request_that_waits_longer_than_the_horizon_is_named() -> None:
             with pytest.raises(StillBusy, match="GET /api/v1/namespaces/default/configmaps"):
                 await server.settle()
             await server.settle(horizon="20s")
+
+
+class StallingClock(SystemClock):
+    """Each sleep lasts a minute longer than was asked for: the machine stood still."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._passed_s = 0.0
+
+    def monotonic(self) -> float:
+        return self._passed_s
+
+    async def sleep(self, delay_s: float) -> None:
+        self._passed_s += delay_s + 60
+        await asyncio.sleep(0)
+
+
+async def test_a_program_is_not_called_quiet_because_the_machine_stood_still() -> None:
+    looks: list[int] = []
+
+    def signs_of_life() -> int:
+        looks.append(len(looks))
+        return min(len(looks), 10)  # it goes on whenever it can
+
+    await settle_outside(signs_of_life, "2s", 10_000, tuple, clock=StallingClock())
+
+    assert len(looks) > 20
+
+
+async def test_a_program_is_not_called_quiet_while_others_have_the_processor() -> None:
+    looks: list[float] = []
+
+    def held_up_s() -> float:
+        looks.append(min(len(looks), 30) * 0.1)  # all of the time, at first
+        return looks[-1]
+
+    await settle_outside(int, "2s", 10_000, tuple, held_up_s=held_up_s, clock=StallingClock())
+
+    assert len(looks) > 50
+
+
+async def test_a_program_tells_for_how_long_it_was_held_up() -> None:
+    spin = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+while True:
+    pass
+"""
+    command = (sys.executable, "-c", spin)
+    async with running_program(*command) as one, running_program(*command) as other:
+        async with asyncio.timeout(60):
+            while not (one.held_up_s and other.held_up_s):  # noqa: ASYNC110  # nobody tells
+                await asyncio.sleep(0.01)

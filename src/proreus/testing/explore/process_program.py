@@ -121,6 +121,7 @@ class ProcessUnderTest:
             settings.quiet_s,
             settings.patience_s,
             lambda: map(str, self._server.requests.by(user=PROGRAM).in_flight),
+            held_up_s=lambda: sum(one.held_up_s for one in self._processes.values()),
         )
 
     def check(self) -> None:
