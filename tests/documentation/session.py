@@ -20,6 +20,10 @@ from tests.ports import reserved_port
 DEADLINE_S = 90  # ends a broken run; nothing takes so long
 END = "--end-of-command--"
 SERVERS = ("proreus up", "proreus server")
+UNTIL_WATCHED = (
+    "until kubectl get --raw /metrics |"
+    " grep -q '^apiserver_longrunning_requests{.*WATCH.* [1-9]'; do sleep 0.1; done"
+)
 
 
 class Terminal:
@@ -147,6 +151,8 @@ class Session:
         elif block.is_elsewhere:
             words = ["bash", "-c", f"exec {command.text}"]
             self._beside(words, command.printed or "")
+            if "watch=1" in command.text:
+                self._sure(UNTIL_WATCHED)  # who begins late misses what is written meanwhile
         elif command.printed is None:
             self._sure(command.text)
         else:

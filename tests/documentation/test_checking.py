@@ -39,6 +39,20 @@ def test_revisions_of_a_page_have_the_order_of_those_that_are_seen() -> None:
     assert difference("v 121\n", "v 10\n", revisions)
 
 
+def test_a_list_may_be_newer_than_its_objects_since_the_server_renews_its_lease() -> None:
+    version = '"metadata":{"resourceVersion":"%d"}'
+    listed = f'{{"kind":"AList",{version},"items":[{{{version}}}]}}\n'
+    marked = f'{{"type":"BOOKMARK","object":{{"kind":"A",{version}}}}}\n'
+    revisions = Revisions()
+
+    assert not difference("v 120\n", "v 7\n", revisions)
+    assert not difference(listed % (120, 120), listed % (8, 7), revisions)
+    assert not difference(marked % 121, marked % 9, revisions)
+    assert not difference("v 121\n", "v 9\n", revisions)
+    assert difference(listed % (121, 120), listed % (8, 7), revisions), "older than what it has"
+    assert difference(listed % (121, 121), listed % (10, 10), revisions), "of an object"
+
+
 def test_a_command_goes_with_what_it_prints() -> None:
     block = Block("page", 1, "console", "$ a \\\n>  b\nout\n$ c <<END\n> x\n> END\n$ d\n")
 

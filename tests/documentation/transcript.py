@@ -2,7 +2,8 @@
 
 ``…`` stands for anything within a line, and alone on a line for any lines. Whole numbers of three
 and more digits are revisions: the page's differ from the reader's, but their order is the same
-everywhere on a page, so a page cannot call a version newer that is older.
+everywhere on a page, so a page cannot call a version newer that is older. That of a list or a
+bookmark may be newer than the page says: the server renews its lease meanwhile.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 
 NUMBER = re.compile(r"(?<![\w.,-])\d{3,}(?![\w.,-])")
 ELLIPSIS = "…"
+OF_ALL = re.compile(r'("\w+List"|"BOOKMARK")[^\[]*"metadata":\{"resourceVersion":"$')
+"""In front of a revision that is not one object's: what it is of has had no change since."""
 
 
 @dataclass(slots=True)
@@ -28,6 +31,12 @@ class Revisions:
             if other != said
         )
 
+    def agree_of_all(self, said: int, seen: int) -> bool:
+        """Not older than what the page calls as old; a later write may be in between."""
+        return all(
+            seen >= other_seen for other, other_seen in self.of_page.items() if other <= said
+        )
+
 
 def pattern_of(line: str) -> re.Pattern[str]:
     pieces: list[str] = []
@@ -42,16 +51,16 @@ def _escaped(text: str) -> str:
     return re.escape(text).replace(re.escape(ELLIPSIS), ".*?")
 
 
-def numbers_of(line: str) -> list[int]:
-    return [int(number) for number in NUMBER.findall(line)]
-
-
 def line_matches(said: str, seen: str, revisions: Revisions) -> bool:
     found = pattern_of(said.rstrip()).fullmatch(seen.rstrip())
-    return found is not None and all(
-        revisions.agree(number, int(group))
-        for number, group in zip(numbers_of(said), found.groups(), strict=True)
-    )
+    if found is None:
+        return False
+    for number, group in zip(NUMBER.finditer(said), found.groups(), strict=True):
+        is_of_all = OF_ALL.search(said, 0, number.start())
+        agree = revisions.agree_of_all if is_of_all else revisions.agree
+        if not agree(int(number[0]), int(group)):
+            return False
+    return True
 
 
 def difference(said: str, seen: str, revisions: Revisions) -> str:
