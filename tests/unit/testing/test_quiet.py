@@ -171,7 +171,7 @@ async def test_a_program_is_not_called_quiet_while_others_have_the_processor() -
     assert len(looks) > 50
 
 
-async def test_a_program_tells_for_how_long_it_was_held_up() -> None:
+async def test_time_without_a_processor_is_counted() -> None:
     spin = """
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
