@@ -83,3 +83,11 @@ async def test_a_target_that_does_not_exist_is_reported(stage: Stage) -> None:
     await scalers.create(autoscaler())
 
     await stage.wait(scalers, "web", says("AbleToScale", "FailedGetScale"))
+
+
+async def test_a_target_without_a_version_is_reported_and_not_tried_for_ever(stage: Stage) -> None:
+    scalers = stage.client.autoscaling_v2.horizontalpodautoscalers("default")
+
+    await scalers.create(autoscaler(scaleTargetRef={"kind": "Deployment", "name": "web"}))
+
+    await stage.wait(scalers, "web", says("AbleToScale", "FailedGetScale"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.cluster.controllers.stage import Stage, template
 
-CONTROLLERS = ("pvc-protection", "pv-protection")
+CONTROLLERS = ("pvc-protection", "pv-protection", "volumeattributesclass-protection")
 SIZE = {"storage": "1Gi"}
 
 
@@ -34,3 +34,20 @@ async def test_a_volume_that_is_bound_to_nothing_goes_at_once(stage: Stage) -> N
     await volumes.delete("disk")
 
     await volumes.wait_deleted("disk", timeout_s=60)
+
+
+async def test_an_attributes_class_goes_once_no_claim_names_it(stage: Stage) -> None:
+    classes = stage.client.storage_v1.volumeattributesclasses
+    claims = stage.client.core_v1.persistentvolumeclaims("default")
+    await classes.create(
+        {"metadata": {"name": "fast"}, "driverName": "d.example.com", "parameters": {"iops": "9"}}
+    )
+    spec: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": SIZE}}
+    spec["volumeAttributesClassName"] = "fast"
+    await claims.create({"metadata": {"name": "data"}, "spec": spec})
+
+    going = await classes.delete("fast")
+    assert going.metadata.deletionTimestamp
+    await claims.delete("data")
+
+    await classes.wait_deleted("fast", timeout_s=60)

@@ -46,6 +46,7 @@ from proreus.cluster.controllers.service_cidrs import service_cidr_controller
 from proreus.cluster.controllers.stateful_set import stateful_set_controller
 from proreus.cluster.controllers.storage_migration import storage_migration_controller
 from proreus.cluster.controllers.storage_protection import (
+    attributes_class_protection_controller,
     claim_protection_controller,
     volume_protection_controller,
 )
@@ -86,6 +87,7 @@ CONTROLLERS: Mapping[str, ControllerFactory] = MappingProxyType(
         "pod-garbage": PodGarbageCollector,
         "pvc-protection": claim_protection_controller,
         "pv-protection": volume_protection_controller,
+        "volumeattributesclass-protection": attributes_class_protection_controller,
         "garbage-collector": GarbageCollector,
         "service-cidr": service_cidr_controller,
         "storage-version-migrator": storage_migration_controller,

@@ -49,6 +49,7 @@ ACCOUNTS: Mapping[str, str] = MappingProxyType(
         "pod-garbage": "pod-garbage-collector",
         "pvc-protection": "pvc-protection-controller",
         "pv-protection": "pv-protection-controller",
+        "volumeattributesclass-protection": "volumeattributesclass-protection-controller",
         "garbage-collector": "generic-garbage-collector",
         "service-cidr": "service-cidrs-controller",
         "storage-version-migrator": "storage-version-migrator-controller",

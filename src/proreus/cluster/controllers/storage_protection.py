@@ -1,7 +1,9 @@
-"""Storage object in use protection: claims and volumes are deleted once they are not in use.
+"""Storage object in use protection: claims, volumes and attributes classes are deleted once they
+are not in use.
 
 The server gives each a finalizer; here it is taken off: from a claim once no pod on a node mounts
-it, from a volume once it is bound to no claim.
+it, from a volume once it is bound to no claim, from a class once no claim or volume has its
+attributes or waits for them.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from proreus.cluster.pod_status import is_deleting, is_finished
 
 CLAIM_FINALIZER = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER = "kubernetes.io/pv-protection"
+ATTRIBUTES_CLASS_FINALIZER = "kubernetes.io/vac-protection"
+_ATTRIBUTES_CLASSES = "volumeattributesclasses.storage.k8s.io"
 _MARKS = (b'"persistentVolumeClaim"', b'"ephemeral"')
 
 
@@ -38,6 +42,17 @@ def is_used(claim: KubeObject, pods: Iterable[KubeObject]) -> bool:
     return any(
         pod.spec.nodeName and not is_finished(pod) and claim.key in claims_of(pod) for pod in pods
     )
+
+
+def attributes_classes_of(storage: KubeObject) -> list[str]:
+    """Names of the classes that a claim or volume names, has, or is being changed to."""
+    spec, status = storage.spec or {}, storage.status or {}
+    named = (
+        spec.get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    )
+    return [name for name in dict.fromkeys(named) if name]
 
 
 class _Protected(ObjectReconciler):
@@ -75,6 +90,24 @@ class ProtectedVolumes(_Protected):
         return bool((volume.status or {}).get("phase") == "Bound")
 
 
+class ProtectedAttributesClasses(_Protected):
+    finalizer = ATTRIBUTES_CLASS_FINALIZER
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, _ATTRIBUTES_CLASSES)
+        self.users = [
+            context.informers.informer(resource)
+            for resource in ("persistentvolumeclaims", "persistentvolumes")
+        ]
+
+    def is_in_use(self, attributes_class: KubeObject) -> bool:
+        return any(
+            attributes_class.name in attributes_classes_of(user)
+            for informer in self.users
+            for user in informer.indexer.objects()
+        )
+
+
 def claim_protection_controller(context: ControllerContext) -> Controller:
     claims = ProtectedClaims(context)
     watches = [Watch(claims.pods, claims_of)]
@@ -84,3 +117,9 @@ def claim_protection_controller(context: ControllerContext) -> Controller:
 def volume_protection_controller(context: ControllerContext) -> Controller:
     volumes = ProtectedVolumes(context, "persistentvolumes")
     return volumes.controller("pv-protection", concurrency=1)
+
+
+def attributes_class_protection_controller(context: ControllerContext) -> Controller:
+    classes = ProtectedAttributesClasses(context)
+    watches = [Watch(informer, attributes_classes_of) for informer in classes.users]
+    return classes.controller("volumeattributesclass-protection", watches=watches, concurrency=1)

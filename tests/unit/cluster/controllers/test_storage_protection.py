@@ -7,7 +7,11 @@ from typing import Any
 import pytest
 
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.storage_protection import claims_of, is_used
+from proreus.cluster.controllers.storage_protection import (
+    attributes_classes_of,
+    claims_of,
+    is_used,
+)
 
 CLAIM = KubeObject.from_dict({"metadata": {"name": "data", "namespace": "default"}})
 MOUNT = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
@@ -35,3 +39,22 @@ def test_a_claim_is_used_by_pods_that_run_on_a_node(found: KubeObject, expected:
 
 def test_an_ephemeral_volume_is_a_claim_named_after_its_pod() -> None:
     assert claims_of(pod({"name": "v", "ephemeral": {}})) == ["default/web-v"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ({"spec": {"volumeAttributesClassName": "a"}}, ["a"]),
+        ({"status": {"currentVolumeAttributesClassName": "a"}}, ["a"]),
+        ({"spec": {"volumeAttributesClassName": "b"},
+          "status": {"currentVolumeAttributesClassName": "a",
+                     "modifyVolumeStatus": {"targetVolumeAttributesClassName": "b"}}}, ["b", "a"]),
+        ({"spec": {}, "status": {"modifyVolumeStatus": {"status": "Pending"}}}, []),
+    ],
+    ids=["named", "in force", "changing", "none"],
+)  # fmt: skip
+def test_a_class_is_used_by_who_names_it_has_it_or_changes_to_it(
+    content: dict[str, Any], expected: list[str]
+) -> None:
+    claim = KubeObject.from_dict({"metadata": {"name": "data", "namespace": "default"}, **content})
+    assert attributes_classes_of(claim) == expected

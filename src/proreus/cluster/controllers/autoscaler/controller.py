@@ -55,7 +55,8 @@ class Autoscalers(ObjectReconciler):
 
     async def sync(self, autoscaler: KubeObject) -> Result | None:
         now, target = self.clock.now(), autoscaler.spec.scaleTargetRef
-        resource = self.client.resource(api_version=target.apiVersion, kind=target.kind)
+        # Without a version it is of the core group, where hardly anything has a scale.
+        resource = self.client.resource(api_version=target.apiVersion or "v1", kind=target.kind)
         api = resource(autoscaler.namespace)
         try:
             scale = await api.get_scale(target.name)
