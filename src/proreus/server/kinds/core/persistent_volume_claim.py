@@ -141,7 +141,7 @@ def _fill(obj: Json, now: float) -> Cells:
         capacity,
         modes,
         class_name(obj),
-        spec.get("volumeAttributesClassName") or UNSET,
+        spec.get("volumeAttributesClassName", UNSET),
         age(obj, now),
         spec.get("volumeMode") or UNSET,
     ]

@@ -108,7 +108,7 @@ def _fill(obj: Json, now: float) -> Cells:
 def _slice_port(port: Json) -> str:
     if port.get("port") is not None:
         return str(port["port"])
-    return str(port.get("name") or "*")
+    return str(port.get("name", "*"))
 
 
 RESOURCES = (

@@ -144,22 +144,24 @@ def _warnings(obj: JsonObject) -> list[str]:
 def _fill(obj: Json, now: float) -> Cells:
     spec = obj.get("spec") or {}
     rules = spec.get("rules") or ()
-    hosts = [rule["host"] for rule in rules if rule.get("host")]
+    hosts = [rule.get("host") or "" for rule in rules]
     return [
         name_of(obj),
         spec.get("ingressClassName") or NONE,
-        _hosts(hosts, len(rules)),
+        _hosts(hosts),
         ",".join(balancer_addresses(obj)),
         "80, 443" if spec.get("tls") else "80",
         age(obj, now),
     ]
 
 
-def _hosts(hosts: list[str], rules: int) -> str:
-    if not hosts:
+def _hosts(hosts: list[str]) -> str:
+    """The first three; rules without a host count only where rules follow the third."""
+    named = [at for at, host in enumerate(hosts) if host]
+    if not named:
         return "*"
-    # Rules without a host count only once more hosts follow than are printed.
-    return shortened(hosts, total=rules if len(hosts) >= 3 else len(hosts))
+    is_cut = len(named) >= 3 and len(hosts) > named[2] + 1
+    return shortened([hosts[at] for at in named[:3]], total=len(hosts) if is_cut else 0)
 
 
 RESOURCES = (
