@@ -8,6 +8,7 @@ from proreus.server.kinds.parts.admission_kinds import admission_kind
 from proreus.server.kinds.parts.admission_policies import (
     BINDING_PRINTER,
     check_binding,
+    check_declared_binding,
     default_binding,
 )
 from proreus.server.kinds.parts.findings import Findings
@@ -16,7 +17,9 @@ from proreus.server.resource import Rules
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
-    check_binding(found, obj.get("spec") or {}, "spec.matchResources")
+    spec = obj.get("spec") or {}
+    check_binding(found, spec, "spec.matchResources")
+    check_declared_binding(found, spec)
     return found
 
 

@@ -8,6 +8,7 @@ from proreus.server.kinds.parts.admission_kinds import admission_kind
 from proreus.server.kinds.parts.admission_policies import (
     BINDING_PRINTER,
     check_binding,
+    check_declared_binding,
     default_binding,
 )
 from proreus.server.kinds.parts.findings import Findings, repeats
@@ -29,7 +30,8 @@ def _validate(obj: JsonObject) -> list[FieldError]:
             found.duplicate(where, action)
     if "Deny" in actions and "Warn" in actions:
         found.invalid(at, actions, _TWICE)
-    found.require(at, actions, "at least one validation action is required")
+    check_declared_binding(found, spec)
+    found.require(at, actions)
     return found
 
 

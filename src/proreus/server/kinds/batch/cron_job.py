@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proreus.api import field_error
@@ -18,6 +19,7 @@ from proreus.server.resource.printer import Cells, Printer
 
 # A job's name is the cron job's plus eleven characters, and has to fit a label.
 _NAME_MAX = 52
+_ZONE_PART = re.compile(r"[A-Za-z._0-9+][A-Za-z.\-_0-9+]{0,13}", re.ASCII)
 
 
 def _default(obj: JsonObject) -> None:
@@ -80,19 +82,21 @@ def _check_schedule(found: Findings, schedule: str, zone: str | None, *, had_zon
 
 
 def _check_zone(found: Findings, at: str, zone: str) -> None:
+    unknown = f"unknown time zone {zone}"
     if not zone:
         found.invalid(at, zone, "timeZone must be nil or non-empty string")
+    elif any(part in (".", "..") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")):
+        found.invalid(at, zone, unknown)
     elif zone.lower() == "local":
-        found.invalid(
-            at,
-            zone,
-            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
-        )
+        why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        found.invalid(at, zone, why)
+        if zone != "Local":
+            found.invalid(at, zone, unknown)
     else:
         try:
             ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            found.invalid(at, zone, f"unknown time zone {zone}")
+            found.invalid(at, zone, unknown)
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

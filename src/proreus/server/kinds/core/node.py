@@ -7,7 +7,7 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.api.wire import json
 from proreus.server.kinds.parts.cells import NONE, age, condition, name_of
-from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.findings import Findings, items, repeats
 from proreus.server.kinds.parts.pod_template.scheduling import TAINT_EFFECTS
 from proreus.server.kinds.parts.resources import check_amount
 from proreus.server.resource import Names, Persistence, Resource, Rules, Subresource
@@ -30,7 +30,6 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     _check_taints(found, "metadata.taints", spec.get("taints"))
     _check_sizes(found, obj.get("status") or {})
-    _check_addresses(found, obj.get("status") or {})
     _check_networks(found, spec.get("podCIDRs") or [])
     return found
 
@@ -41,7 +40,8 @@ def _check_taints(found: Findings, at: str, taints: list[Json] | None) -> None:
         key, value = taint.get("key") or "", taint.get("value") or ""
         effect = taint.get("effect") or ""
         found.name(f"{where}.key", key, names.qualified_name)
-        found.name(f"{where}.value", value, names.label_value)
+        if faults := names.label_value(value):
+            found.invalid(f"{where}.value", value, ";".join(faults))
         if found.require(f"{where}.effect", effect):
             found.one_of(f"{where}.effect", effect, TAINT_EFFECTS)
         if effect in seen and key in seen[effect]:
@@ -75,17 +75,36 @@ def _check_networks(found: Findings, networks: list[str]) -> None:
     is_one_family = len(parsed) == 2 and parsed[0].version == parsed[1].version
     if len(networks) > 2 or is_one_family:
         found.invalid(at, networks, "may specify no more than one CIDR for each IP family")
+    if len(networks) > 1:
+        for where, network, is_repeated in repeats(networks, at):
+            if is_repeated:
+                found.duplicate(where, network)
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings(_validate(new))
+    found = Findings()
     spec, before = new["spec"], old["spec"]
-    if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
-        found.forbid("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
-    if before.get("providerID") and spec.get("providerID") != before["providerID"]:
-        # The reference prints no value here.
-        found.invalid("spec.providerID", None, "field is immutable")
+    _check_sizes(found, new.get("status") or {})
+    _check_addresses(found, new.get("status") or {})
+    if before.get("podCIDRs"):
+        _check_kept_networks(found, spec.get("podCIDRs") or [], before["podCIDRs"])
+    _check_taints(found, "metadata.taints", spec.get("taints"))
+    if (spec.get("externalID") or "") != (before.get("externalID") or ""):
+        found.forbid("spec.externalID", "may not be updated")
+    if before.get("providerID"):
+        found.declared_immutable(spec, before, "providerID", at="spec.")
     return found
+
+
+def _check_kept_networks(found: Findings, networks: list[str], before: list[str]) -> None:
+    """Each that is another one is a fault, as is another number of them."""
+    changed = (
+        1
+        if len(networks) != len(before)
+        else sum(now != then for now, then in zip(networks, before, strict=True))
+    )
+    for _ in range(changed):
+        found.forbid("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
 
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.server.kinds.parts.cells import age, name_of
-from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.findings import Findings
 from proreus.server.kinds.parts.resources import QUOTA, check_amount, check_name
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
@@ -27,7 +27,7 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     hard = spec.get("hard") or {}
     _check_amounts(found, "spec.hard", hard)
     _check_scopes(found, spec.get("scopes") or [], hard)
-    _check_scope_selector(found, spec.get("scopeSelector"), hard)
+    _check_scope_selector(found, spec, hard)
     return found
 
 
@@ -50,32 +50,53 @@ def _check_scopes(found: Findings, scopes: list[str], hard: Json) -> None:
         if scope not in _SCOPES:
             found.invalid(at, scopes, "unsupported scope")
         for name in sorted(hard):
-            if scope in _SCOPES and not _is_limited(scope, name):
+            if _is_out_of_scope(scope, name):
                 found.invalid(at, scopes, "unsupported scope applied to resource")
     for pair in (_BEST_EFFORT, _TERMINATING):
         if set(pair) <= set(scopes):
             found.invalid(at, scopes, "conflicting scopes")
 
 
-def _is_limited(scope: str, name: str) -> bool:
-    """Whether a quota with this scope may limit the resource."""
+def _is_out_of_scope(scope: str, name: str) -> bool:
+    """Whether no quota with this scope can limit the resource; others than standard ones may."""
+    if scope not in _SCOPES or (name not in QUOTA and not _is_huge_pages(name)):
+        return False
     if scope == "BestEffort":
-        return name == "pods" or name == "count/pods"
+        return name != "pods"
     if scope == "VolumeAttributesClass":
-        return "persistentvolumeclaims" in name or "storage" in name
-    return name in _COMPUTE or name.startswith(("count/pods", "requests.", "limits."))
+        return name not in ("persistentvolumeclaims", "requests.storage")
+    return name not in _COMPUTE
 
 
-def _check_scope_selector(found: Findings, selector: Json | None, hard: Json) -> None:
-    at = "spec.scopeSelector.matchExpressions"
-    for _, requirement in items((selector or {}).get("matchExpressions"), at):
+def _as_go(selector: Json) -> Json:
+    """As Kubernetes prints its internal form."""
+    return {
+        "MatchExpressions": [
+            {
+                "ScopeName": each.get("scopeName") or "",
+                "Operator": each.get("operator") or "",
+                "Values": each.get("values"),
+            }
+            for each in selector.get("matchExpressions") or ()
+        ]
+        or None
+    }
+
+
+def _check_scope_selector(found: Findings, spec: Json, hard: Json) -> None:
+    at, selector = "spec.scopeSelector.matchExpressions", spec.get("scopeSelector") or {}
+    named: set[str] = set()
+    for requirement in selector.get("matchExpressions") or ():
         scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
         values = requirement.get("values") or []
+        named.add(scope)
         if scope not in _SCOPES:
             found.invalid(f"{at}.scopeName", scope, "unsupported scope")
+        for name in sorted(hard):
+            if _is_out_of_scope(scope, name):
+                found.invalid(at, _as_go(selector), "unsupported scope applied to resource")
         if scope in _EXISTS_ONLY and operator != "Exists":
             found.invalid(f"{at}.operator", operator, _EXISTS_TEXT)
-            continue
         match operator:
             case "In" | "NotIn":
                 found.require(
@@ -94,6 +115,9 @@ def _check_scope_selector(found: Findings, selector: Json | None, hard: Json) ->
                     )
             case _:
                 found.invalid(f"{at}.operator", operator, "not a valid selector operator")
+    for pair in (_BEST_EFFORT, _TERMINATING):
+        if named.issuperset(pair):
+            found.invalid(at, spec.get("scopes"), "conflicting scopes")
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

@@ -27,7 +27,17 @@ def _default(obj: JsonObject) -> None:
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
+    _check_content(found, obj)
+    # What the types declare is checked after all that functions check.
     found.required_one_of("addressType", obj.get("addressType"), _TYPES)
+    for where, endpoint in items(obj.get("endpoints"), "endpoints"):
+        addresses = endpoint.get("addresses") or []
+        found.require(f"{where}.addresses", addresses)
+        found.at_most(f"{where}.addresses", addresses, _ADDRESSES_MAX)
+    return found
+
+
+def _check_content(found: Findings, obj: JsonObject) -> None:
     endpoints = obj.get("endpoints") or []
     if len(endpoints) > _ENDPOINTS_MAX:
         found.append(field_error.too_many("endpoints", len(endpoints), _ENDPOINTS_MAX))
@@ -36,7 +46,7 @@ def _validate(obj: JsonObject) -> list[FieldError]:
             _check_endpoint(found, where, endpoint, obj.get("addressType") or "")
     if len(obj.get("ports") or ()) > _PORTS_MAX:
         found.append(field_error.too_many("ports", len(obj["ports"]), _PORTS_MAX))
-        return found
+        return
     seen: set[str] = set()
     for where, port in items(obj.get("ports"), "ports"):
         name = port.get("name") or ""
@@ -47,16 +57,10 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         seen.add(name)
         found.required_one_of(f"{where}.protocol", port.get("protocol"), PROTOCOLS)
         found.name(f"{where}.appProtocol", port.get("appProtocol"), names.qualified_name)
-    return found
 
 
 def _check_endpoint(found: Findings, at: str, endpoint: Json, kind: str) -> None:
-    addresses = endpoint.get("addresses") or []
-    if not addresses:
-        found.require(f"{at}.addresses", None, "must contain at least 1 address")
-    elif len(addresses) > _ADDRESSES_MAX:
-        found.append(field_error.too_many(f"{at}.addresses", len(addresses), _ADDRESSES_MAX))
-    for where, address in items(addresses, f"{at}.addresses"):
+    for where, address in items(endpoint.get("addresses"), f"{at}.addresses"):
         match kind:
             case "IPv4" | "IPv6":
                 parsed = names.parse_ip(address)
@@ -84,8 +88,7 @@ def _check_domain(found: Findings, at: str, text: str) -> None:
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings(_validate(new))
-    if new.get("addressType") != old.get("addressType"):
-        found.invalid("addressType", None, "field is immutable")  # the reference prints no value
+    found.declared_immutable(new, old, "addressType")
     return found
 
 

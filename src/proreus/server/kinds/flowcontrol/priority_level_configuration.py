@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from proreus.api.field_error import FieldError, Reason
 from proreus.api.json_types import Json, JsonObject
 from proreus.server.kinds.parts.cells import age, name_of
@@ -11,6 +13,8 @@ from proreus.server.resource import Cells, Generation, Lifecycle, Names, Printer
 
 _SHARES = 30
 _QUEUES_MAX = 10_000_000
+_HASH_BITS = 60  # of a flow: each card of its hand takes the bits of one number of a queue
+_POSITIVE = "must be positive"
 
 
 def _default(obj: JsonObject) -> None:
@@ -34,21 +38,35 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     if kind in ("Exempt", "Limited") and is_exempt != (name == "exempt"):
         found.invalid("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
     _check_fixed(found, name or "", spec)
-    match kind:
-        case "Exempt":
-            if spec.get("limited") is not None:
-                found.forbid("spec.limited", "must be nil if the type is not Limited")
-        case "Limited":
-            limited = spec.get("limited")
-            if limited is None:
-                found.require("spec.limited", None)
-            else:
-                _check_limited(found, "spec.limited", limited)
-        case "":
-            found.require("spec.type", kind)
-        case _:
-            found.one_of("spec.type", kind, ("Exempt", "Limited"))
+    limited, exempt = spec.get("limited"), spec.get("exempt")
+    if is_exempt and exempt is not None:
+        _check_shares(found, "spec.exempt", exempt)
+        _check_lending(found, "spec.exempt", exempt)
+    elif kind == "Limited" and limited is not None:
+        _check_limited(found, "spec.limited", limited)
+    elif kind:
+        found.one_of("spec.type", kind, ("Exempt", "Limited"))
+    _check_declared(found, kind, limited, exempt)
     return found
+
+
+def _check_declared(found: Findings, kind: str, limited: Json | None, exempt: Json | None) -> None:
+    """What the types declare, which is checked last and refused without a word."""
+    if found.require("spec.type", kind) and kind == "Limited":
+        if limited is None:
+            found.require("spec.limited", None)
+    elif kind == "Exempt" and limited is not None:
+        found.append(FieldError("spec.limited", Reason.FORBIDDEN, "Forbidden"))
+    if kind == "Limited" and exempt is not None:
+        found.append(FieldError("spec.exempt", Reason.FORBIDDEN, "Forbidden"))
+    response = (limited or {}).get("limitResponse") or {}
+    if kind != "Limited" or limited is None:
+        return
+    where, queuing = "spec.limited.limitResponse.queuing", response.get("queuing")
+    if response.get("type") == "Reject" and queuing is not None:
+        found.append(FieldError(where, Reason.FORBIDDEN, "Forbidden"))
+    elif response.get("type") == "Queue" and queuing is None:
+        found.require(where, None)
 
 
 def _check_fixed(found: Findings, name: str, spec: Json) -> None:
@@ -97,36 +115,55 @@ def _as_go(spec: Json) -> JsonObject:
 
 
 def _check_limited(found: Findings, at: str, limited: Json) -> None:
-    shares = limited.get("nominalConcurrencyShares") or 0
-    if shares < 0:
-        found.invalid(f"{at}.nominalConcurrencyShares", shares, "must be a non-negative integer")
+    _check_shares(found, at, limited)
     response = limited.get("limitResponse") or {}
-    where, queuing = f"{at}.limitResponse.queuing", response.get("queuing")
+    queuing = response.get("queuing")
     match response.get("type"):
         case "Reject":
-            if queuing is not None:
-                found.append(FieldError(where, Reason.FORBIDDEN, "Forbidden"))
+            pass
         case "Queue":
-            if queuing is None:
-                found.require(where, None)
-            else:
-                _check_queuing(found, where, queuing)
+            if queuing is not None:
+                _check_queuing(found, f"{at}.limitResponse.queuing", queuing)
         case other:
             found.one_of(f"{at}.limitResponse.type", other or "", ("Queue", "Reject"))
-    percent = limited.get("lendablePercent") or 0
+    _check_lending(found, at, limited)
+    borrows = limited.get("borrowingLimitPercent")
+    if borrows is not None and borrows < 0:
+        why = "if specified, must be a non-negative integer"
+        found.invalid(f"{at}.borrowingLimitPercent", borrows, why)
+
+
+def _check_shares(found: Findings, at: str, part: Json) -> None:
+    shares = part.get("nominalConcurrencyShares") or 0
+    if shares < 0:
+        found.invalid(f"{at}.nominalConcurrencyShares", shares, "must be a non-negative integer")
+
+
+def _check_lending(found: Findings, at: str, part: Json) -> None:
+    percent = part.get("lendablePercent") or 0
     if not 0 <= percent <= 100:
         found.invalid(f"{at}.lendablePercent", percent, "must be between 0 and 100, inclusive")
 
 
 def _check_queuing(found: Findings, at: str, queuing: Json) -> None:
-    for key in ("queueLengthLimit", "queues", "handSize"):
-        if (queuing.get(key) or 0) <= 0:
-            found.invalid(f"{at}.{key}", queuing.get(key) or 0, "must be positive")
-    hand, queues = queuing.get("handSize") or 0, queuing.get("queues") or 0
-    if queues > _QUEUES_MAX:
+    length, hand = queuing.get("queueLengthLimit") or 0, queuing.get("handSize") or 0
+    queues = queuing.get("queues") or 0
+    if length <= 0:
+        found.invalid(f"{at}.queueLengthLimit", length, _POSITIVE)
+    if queues <= 0:
+        found.invalid(f"{at}.queues", queues, _POSITIVE)
+    elif queues > _QUEUES_MAX:
         found.invalid(f"{at}.queues", queues, f"must not be greater than {_QUEUES_MAX}")
-    if hand > queues:
+    if hand <= 0:
+        found.invalid(f"{at}.handSize", hand, _POSITIVE)
+    elif hand > queues:
         found.invalid(f"{at}.handSize", hand, f"should not be greater than queues ({queues})")
+    elif math.ceil(math.log2(queues) * hand) > _HASH_BITS:
+        why = (
+            f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater "
+            f"than {_HASH_BITS}"
+        )
+        found.invalid(f"{at}.handSize", hand, why)
 
 
 def _fill(obj: Json, now: float) -> Cells:

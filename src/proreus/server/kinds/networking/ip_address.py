@@ -21,16 +21,18 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     at = "spec.parentRef"
     if reference.get("group"):
         found.name(f"{at}.group", reference["group"])
-    found.required_name(f"{at}.resource", reference.get("resource"), names.path_segment)
-    found.required_name(f"{at}.name", reference.get("name"), names.path_segment)
-    if reference.get("namespace"):
-        found.name(f"{at}.namespace", reference["namespace"], names.path_segment)
+    for key in ("resource", "name", "namespace"):
+        if reference.get(key):
+            found.name(f"{at}.{key}", reference[key], names.path_segment)
+    # What the types declare is checked after all that functions check.
+    found.require(f"{at}.resource", reference.get("resource"))
+    found.require(f"{at}.name", reference.get("name"))
     return found
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
-    found.unchanged(new["spec"], old["spec"], "parentRef", at="spec.")
+    found.declared_immutable(new["spec"], old["spec"], "parentRef", at="spec.")
     return found
 
 

@@ -38,10 +38,20 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     types = spec.get("policyTypes") or []
     if len(types) > len(_DIRECTIONS):
         found.invalid("spec.policyTypes", types, "may not specify more than two policyTypes")
-        return found
-    for where, direction in items(types, "spec.policyTypes"):
-        found.one_of(where, direction, _DIRECTIONS)
+    else:
+        for where, direction in items(types, "spec.policyTypes"):
+            found.one_of(where, direction, _DIRECTIONS)
+    _check_declared(found, spec)
     return found
+
+
+def _check_declared(found: Findings, spec: Json) -> None:
+    """What the types declare, which is checked last."""
+    for key, peers in (("ingress", "from"), ("egress", "to")):
+        for where, rule in items(spec.get(key), f"spec.{key}"):
+            for place, peer in items(rule.get(peers), f"{where}.{peers}"):
+                if (block := peer.get("ipBlock")) is not None:
+                    found.require(f"{place}.ipBlock.cidr", block.get("cidr"))
 
 
 def _check_port(found: Findings, at: str, entry: Json) -> None:
@@ -76,7 +86,7 @@ def _check_peer(found: Findings, at: str, peer: Json) -> None:
 
 
 def _check_block(found: Findings, at: str, block: Json) -> None:
-    if not found.require(f"{at}.cidr", block.get("cidr")):
+    if not block.get("cidr"):
         return
     found.name(f"{at}.cidr", block["cidr"], names.cidr)
     network = names.parse_cidr(block["cidr"])

@@ -27,8 +27,7 @@ def _validate(obj: JsonObject) -> list[FieldError]:
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
-    if new.get("handler") != old.get("handler"):
-        found.invalid("handler", None, "field is immutable")  # the reference prints no value
+    found.declared_immutable(new, old, "handler")
     return found
 
 

@@ -151,11 +151,17 @@ def _check_resources(found: Findings, at: str, resources: Json) -> None:
 
 
 def check_binding(found: Findings, spec: Json, resources_at: str) -> None:
-    found.required_name("spec.policyName", spec.get("policyName"))
+    if spec.get("policyName"):
+        found.name("spec.policyName", spec["policyName"])
     if (reference := spec.get("paramRef")) is not None:
         _check_param(found, "spec.paramRef", reference)
     if (resources := spec.get("matchResources")) is not None:
         _check_resources(found, resources_at, resources)
+
+
+def check_declared_binding(found: Findings, spec: Json) -> None:
+    """What the type declares, which is checked last."""
+    found.require("spec.policyName", spec.get("policyName"))
 
 
 def _check_param(found: Findings, at: str, reference: Json) -> None:

@@ -35,7 +35,7 @@ def check_claim_spec(found: Findings, at: str, spec: Json) -> None:
 def check_access_modes(found: Findings, at: str, modes: list[str]) -> None:
     for mode in modes:
         found.one_of(at, mode, ACCESS_MODES)
-    if "ReadWriteOncePod" in modes and len(set(modes)) > 1:
+    if "ReadWriteOncePod" in modes and len(set(modes) & set(ACCESS_MODES)) > 1:
         found.forbid(at, "may not use ReadWriteOncePod with other access modes")
 
 

@@ -112,6 +112,12 @@ class Findings(Faults):
         for key in keys:
             self.immutable(f"{at}{key}", new.get(key), old.get(key))
 
+    def declared_immutable(self, new: Json, old: Json, *keys: str, at: str = "") -> None:
+        """Of fields whose type declares it: Kubernetes then prints no value, whatever it is."""
+        for key in keys:
+            if new.get(key) != old.get(key):
+                self.invalid(f"{at}{key}", None, IMMUTABLE)
+
     def at_most(self, at: str, values: Sequence[Any] | None, limit: int) -> None:
         if values and len(values) > limit:
             self.append(field_error.too_many(at, len(values), limit))
@@ -128,7 +134,7 @@ class Findings(Faults):
 def immutable_spec(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """The update rule of kinds whose spec cannot be changed."""
     found = Findings()
-    found.unchanged(new, old, "spec")
+    found.declared_immutable(new, old, "spec")
     return found
 
 

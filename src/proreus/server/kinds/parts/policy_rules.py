@@ -14,6 +14,7 @@ def check_rules(found: Findings, rules: list[Json] | None, *, namespaced: bool) 
             why = "resource rules must supply at least one "
             found.require(f"{where}.apiGroups", rule.get("apiGroups"), f"{why}api group")
             found.require(f"{where}.resources", rule.get("resources"), f"{why}resource")
+    for where, rule in items(rules, "rules"):
         found.require(f"{where}.verbs", rule.get("verbs"))
 
 

@@ -29,29 +29,29 @@ def _check_binding(found: Findings, obj: Json, *, namespaced: bool) -> None:
     found.one_of("roleRef.apiGroup", reference.get("apiGroup") or "", (RBAC,))
     kinds = ("Role", "ClusterRole") if namespaced else ("ClusterRole",)
     found.one_of("roleRef.kind", reference.get("kind") or "", kinds)
-    if found.require("roleRef.name", reference.get("name")):
+    if reference.get("name"):
         found.name("roleRef.name", reference["name"], names.path_segment)
     for where, subject in items(obj.get("subjects"), "subjects"):
         _check_subject(found, where, subject, namespaced=namespaced)
+    # What the types declare is checked after all that functions check.
+    for where, subject in items(obj.get("subjects"), "subjects"):
+        found.require(f"{where}.name", subject.get("name"))
+    found.require("roleRef.name", reference.get("name"))
 
 
 def _check_subject(found: Findings, at: str, subject: Json, *, namespaced: bool) -> None:
     name, group = subject.get("name") or "", subject.get("apiGroup") or ""
-    named = bool(name)
     match subject.get("kind") or "":
         case "ServiceAccount":
-            found.require(f"{at}.name", name)
-            if named:
+            if name:
                 found.name(f"{at}.name", name)
             found.one_of(f"{at}.apiGroup", group, ("",))
             if not namespaced:
                 found.require(f"{at}.namespace", subject.get("namespace"))
         case "User" | "Group":
-            found.require(f"{at}.name", name)
             found.one_of(f"{at}.apiGroup", group, (RBAC,))
         case other:
             found.one_of(f"{at}.kind", other, _SUBJECTS)
-            found.require(f"{at}.name", name)
 
 
 def role_binding(kind: str, *, namespaced: bool) -> Resource:

@@ -60,7 +60,6 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     # The first is spelled like this only here.
     for key, printed in (
         ("attachRequired", "attachedRequired"),
-        ("fsGroupPolicy", "fsGroupPolicy"),
         ("volumeLifecycleModes", "volumeLifecycleModes"),
     ):
         found.immutable(f"spec.{printed}", new["spec"].get(key), old["spec"].get(key))

@@ -13,7 +13,7 @@ from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.volumes import check_driver
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
-_NODE_ID_MAX = 192
+_NODE_ID_MAX = 256
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
@@ -42,8 +42,7 @@ def _check_topology_keys(found: Findings, at: str, keys: list[str]) -> None:
         if key in seen:
             found.duplicate(at, key)
         seen.add(key)
-        for why in names.qualified_name(key):
-            found.invalid(at, keys, why)
+        found.name(at, key, names.qualified_name)
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

@@ -15,9 +15,8 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
     check_selector(found, "nodeTopology", obj.get("nodeTopology"))
     found.name("storageClassName", obj.get("storageClassName") or "")
-    for key in ("capacity", "maximumVolumeSize"):
-        if obj.get(key) is not None and quantity.amount(obj[key]) < 0:
-            found.invalid(key, obj[key], NOT_NEGATIVE)
+    if (capacity := obj.get("capacity")) is not None and quantity.amount(capacity) < 0:
+        found.invalid("capacity", capacity, NOT_NEGATIVE)
     return found
 
 

@@ -6,7 +6,8 @@ from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, name_of
-from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.class_parameters import check_parameters
+from proreus.server.kinds.parts.findings import Findings, items, repeats
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
 
@@ -17,28 +18,45 @@ def _default(obj: JsonObject) -> None:
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
-    if found.require("provisioner", obj.get("provisioner")):
-        found.name("provisioner", obj["provisioner"].lower(), names.qualified_name)
-    for key in obj.get("parameters") or ():
-        if not key:
-            found.invalid("parameters", key, "field can not be empty.")
+    provisioner = obj.get("provisioner") or ""
+    if provisioner:
+        found.name("provisioner", provisioner.lower(), names.qualified_name)
+    check_parameters(found, "parameters", obj.get("parameters") or {})
     found.one_of("reclaimPolicy", obj.get("reclaimPolicy"), ("Delete", "Retain"))
     found.one_of(
         "volumeBindingMode", obj.get("volumeBindingMode"), ("Immediate", "WaitForFirstConsumer")
     )
-    for where, term in items(obj.get("allowedTopologies"), "allowedTopologies"):
-        at = f"{where}.matchLabelExpressions"
-        for place, expression in items(term.get("matchLabelExpressions"), at):
-            found.require(f"{place}.values", expression.get("values"))
-            found.name(f"{place}.key", expression.get("key") or "", names.qualified_name)
+    _check_topologies(found, "allowedTopologies", obj.get("allowedTopologies"))
+    found.require("provisioner", provisioner)  # declared by the type, so checked last
     return found
+
+
+def _check_topologies(found: Findings, at: str, terms: list[Json] | None) -> None:
+    known: list[dict[str, set[str]]] = []
+    for where, term in items(terms, at):
+        places: dict[str, set[str]] = {}
+        expressions = term.get("matchLabelExpressions")
+        for place, expression in items(expressions, f"{where}.matchLabelExpressions"):
+            key, values = expression.get("key") or "", expression.get("values") or []
+            found.require(f"{place}.values", values)
+            for one, value, is_repeated in repeats(values, f"{place}.values"):
+                if is_repeated:
+                    found.duplicate(one, value)
+            found.name(f"{place}.key", key, names.qualified_name)
+            if key in places:
+                found.duplicate(f"{place}.key", key)
+            places[key] = set(values)
+        for other in known:
+            if other == places:
+                found.duplicate(f"{where}.matchLabelExpressions", "")
+        known.append(places)
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings(_validate(new))
-    for key in ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"):
-        if new.get(key) != old.get(key):
-            found.invalid(key, None, "field is immutable")  # the reference prints no value
+    found.declared_immutable(
+        new, old, "provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"
+    )
     return found
 
 

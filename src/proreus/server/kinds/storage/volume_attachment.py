@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.server.kinds.parts.cells import age, name_of
@@ -9,6 +10,8 @@ from proreus.server.kinds.parts.findings import Findings, immutable_spec
 from proreus.server.kinds.parts.pod_template.volumes import check_driver
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
+_METADATA_MAX = 256 * 1024
+_MESSAGE_MAX = 1024
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
 
@@ -16,7 +19,6 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     attacher, source = spec.get("attacher") or "", spec.get("source") or {}
     volume = source.get("persistentVolumeName")
-    found.require("spec.attacher", attacher)
     if volume is not None and source.get("inlineVolumeSpec") is not None:
         found.forbid("spec.source", _ONE_SOURCE)
     elif volume is None and source.get("inlineVolumeSpec") is None:
@@ -25,8 +27,26 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         why = "must specify non empty persistentVolumeName"
         found.require("spec.source.persistentVolumeName", None, why)
     found.name("spec.nodeName", spec.get("nodeName") or "")
-    check_driver(found, "spec.attacher", attacher)
     found.name("spec.source.persistentVolumeName", volume)
+    check_driver(found, "spec.attacher", attacher)  # declared by the type, so checked last
+    return found
+
+
+def _validate_status(new: JsonObject, _: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    size = sum(
+        len(key.encode()) + len(value.encode())
+        for key, value in (status.get("attachmentMetadata") or {}).items()
+    )
+    if size > _METADATA_MAX:
+        found.append(field_error.too_long("status.attachmentMetadata", _METADATA_MAX))
+    for key in ("attachError", "detachError"):
+        error = status.get(key) or {}
+        if len((error.get("message") or "").encode()) > _MESSAGE_MAX:
+            # The limit that is printed is another one; so does Kubernetes.
+            found.append(field_error.too_long(f"status.{key}.message", _METADATA_MAX))
+        code = error.get("errorCode")
+        found.between(f"status.{key}.errorCode", code, 0, 2**31 - 1)
     return found
 
 
@@ -50,7 +70,9 @@ RESOURCES = (
         lifecycle=Lifecycle(
             status_keeps_metadata=True, unconditional_update=False, returns_deleted=True
         ),
-        rules=Rules(validate=_validate, validate_update=immutable_spec),
+        rules=Rules(
+            validate=_validate, validate_update=immutable_spec, validate_status=_validate_status
+        ),
         printer=Printer.of(
             _fill, "Name", "Attacher:string:name", "PV", "Node", "Attached:boolean", "Age"
         ),

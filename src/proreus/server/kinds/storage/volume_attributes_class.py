@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, name_of
+from proreus.server.kinds.parts.class_parameters import check_parameters
 from proreus.server.kinds.parts.findings import Findings
-from proreus.server.kinds.parts.pod_template.volumes import check_driver
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
-    check_driver(found, "driverName", obj.get("driverName") or "")
-    found.require("parameters", obj.get("parameters"), "must contain at least one key/value pair")
+    if found.require("driverName", obj.get("driverName")):
+        found.name("driverName", obj["driverName"].lower(), names.qualified_name)
+    parameters = obj.get("parameters") or {}
+    check_parameters(found, "parameters", parameters)
+    found.require("parameters", parameters, "must contain at least one key/value pair")
     return found
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
-    found.unchanged(new, old, "driverName", "parameters")
+    for key in ("driverName", "parameters"):
+        if new.get(key) != old.get(key):
+            found.forbid(key, f"updates to {key} are forbidden.")
+    found.extend(_validate(new))
     return found
 
 

@@ -115,5 +115,5 @@ def test_a_pod_keeps_its_class_when_it_is_resized() -> None:
     new = pod(containers=[{**CONTAINER, "resources": {"requests": {"cpu": "1"}}}])
 
     assert [str(error) for error in at_once(RESIZE.validate(new, pod()))] == [
-        'spec: Invalid value: "Burstable": Pod QOS Class may not change as a result of resizing'
+        'spec: Invalid value: "BestEffort": Pod QOS Class may not change as a result of resizing'
     ]

@@ -48,12 +48,6 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     low, high = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     metrics = spec.get("metrics") or []
-    can_be_zero = any(metric.get("type") in ("Object", "External") for metric in metrics)
-    least = 0 if can_be_zero else 1
-    if low is not None and low < least:
-        found.invalid("spec.minReplicas", low, f"must be greater than or equal to {least}")
-    if high < 1:
-        found.invalid("spec.maxReplicas", high, "must be greater than 0")
     if low is not None and high < low:
         found.invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
     check_reference(found, "spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
@@ -61,7 +55,16 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     if (behavior := spec.get("behavior")) is not None:
         for key in ("scaleUp", "scaleDown"):
             _check_scaling(found, f"spec.behavior.{key}", behavior.get(key))
+    # What the types declare is checked after all that functions check.
+    _check_least(found, "spec.minReplicas", low)
+    if found.require("spec.maxReplicas", high):
+        _check_least(found, "spec.maxReplicas", high)
     return found
+
+
+def _check_least(found: Findings, at: str, replicas: int | None) -> None:
+    if replicas is not None and replicas < 1:
+        found.invalid(at, replicas, "must be greater than or equal to 1")
 
 
 def _check_metrics(found: Findings, metrics: list[Json], low: int | None) -> None:

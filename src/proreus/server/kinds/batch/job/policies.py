@@ -10,21 +10,15 @@ from proreus.server.kinds.parts.findings import Findings, items, repeats
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _OPERATORS = ("In", "NotIn")
 _RULES_MAX = 20
+_CODES_MAX = 255
 _DIGITS_MAX = 10  # of an index
 
 
 def check_pod_failure_policy(found: Findings, at: str, policy: Json, spec: Json) -> None:
     rules = policy.get("rules") or []
-    if len(rules) > _RULES_MAX:
-        found.append(_too_many(f"{at}.rules", len(rules)))
+    found.at_most(f"{at}.rules", rules, _RULES_MAX)
     for where, rule in items(rules, f"{at}.rules"):
         _check_rule(found, where, rule, spec)
-
-
-def _too_many(at: str, count: int) -> FieldError:
-    return FieldError(
-        at, Reason.TOO_MANY, f"Too many: {count}: must have at most {_RULES_MAX} items"
-    )
 
 
 def _check_rule(found: Findings, at: str, rule: Json, spec: Json) -> None:
@@ -36,6 +30,7 @@ def _check_rule(found: Findings, at: str, rule: Json, spec: Json) -> None:
     codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
     if codes is not None:
         _check_exit_codes(found, f"{at}.onExitCodes", codes, spec)
+    found.at_most(f"{at}.onPodConditions", conditions, _RULES_MAX)
     for where, pattern in items(conditions, f"{at}.onPodConditions"):
         found.name(f"{where}.type", pattern.get("type") or "", names.qualified_name)
         found.one_of(f"{where}.status", pattern.get("status"), ("False", "True", "Unknown"))
@@ -76,6 +71,7 @@ def _check_exit_codes(found: Findings, at: str, codes: Json, spec: Json) -> None
         )
     if not values:
         found.invalid(f"{at}.values", [], "at least one value is required")
+    found.at_most(f"{at}.values", values, _CODES_MAX)
     for where, value, is_repeated in repeats(values, f"{at}.values"):
         if operator == "In" and value == 0:
             found.invalid(where, value, "must not be 0 for the In operator")
@@ -104,8 +100,7 @@ def check_success_policy(found: Findings, at: str, policy: Json, spec: Json) -> 
         rules,
         "at least one rules must be specified when the successPolicy is specified",
     )
-    if len(rules) > _RULES_MAX:
-        found.append(_too_many(f"{at}.rules", len(rules)))
+    found.at_most(f"{at}.rules", rules, _RULES_MAX)
     for where, rule in items(rules, f"{at}.rules"):
         _check_success_rule(found, where, rule, spec.get("completions") or 0)
 

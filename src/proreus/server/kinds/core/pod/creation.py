@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from proreus.api.affinity import PREFERRED, REQUIRED
 from proreus.api.json_types import JsonObject
@@ -56,5 +56,19 @@ def _merge_keys(term: JsonObject, labels: Mapping[str, str]) -> None:
 
 def prepare_status(new: JsonObject, old: JsonObject) -> None:
     status, before = new.setdefault("status", {}), old.get("status") or {}
-    if before.get("qosClass"):
-        status["qosClass"] = before["qosClass"]
+    for key in ("qosClass", "observedGeneration"):
+        if before.get(key) and not status.get(key):
+            status[key] = before[key]
+    _keep_observed(status.get("conditions") or (), before.get("conditions") or ())
+
+
+def _keep_observed(conditions: Sequence[JsonObject], before: Sequence[JsonObject]) -> None:
+    """A client that does not know of generations does not take them away."""
+    known: dict[object, list[int]] = {}
+    for condition in before:
+        known.setdefault(condition.get("type"), []).append(condition.get("observedGeneration") or 0)
+    for condition in conditions:
+        old = known.get(condition.get("type")) or [0]
+        generation = old.pop(0)
+        if generation and not condition.get("observedGeneration"):
+            condition["observedGeneration"] = generation

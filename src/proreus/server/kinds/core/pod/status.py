@@ -5,6 +5,7 @@ from __future__ import annotations
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
+from proreus.server.kinds.core.pod.container_status import check_containers
 from proreus.server.kinds.parts.findings import Findings, items
 
 _STAYS_ENDED = "may not be transitioned to non-terminated state"
@@ -18,6 +19,7 @@ def validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     nominated = status.get("nominatedNodeName")
     if nominated and nominated != before.get("nominatedNodeName"):
         found.name("status.nominatedNodeName", nominated)
+    found.unchanged(status, before, "qosClass", at="status.")
     for key, containers in (
         ("containerStatuses", "containers"),
         ("initContainerStatuses", "initContainers"),
@@ -27,6 +29,7 @@ def validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     _check_claims(found, "status.resourceClaimStatuses", status, new["spec"])
     _check_addresses(found, "status.podIPs", status.get("podIPs"))
     _check_host_addresses(found, status)
+    check_containers(found, status, new["spec"])
     return found
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.pod_qos import qos_class
-from proreus.server.kinds.parts.findings import Findings, items
-from proreus.server.kinds.parts.pod_template.containers import check_container, check_image_of_pod
+from proreus.server.kinds.parts.findings import Findings
+from proreus.server.kinds.parts.pod_template.pod_annotations import MIRROR
 from proreus.server.kinds.parts.pod_template.spec import check_pod_spec
 from proreus.server.resource import PartialUpdate
 from proreus.server.resource.restore import restore, restore_content, restore_metadata
 
-_EPHEMERAL = "cannot be set for an Ephemeral Container"
-_NOT_EPHEMERAL = ("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules",
-                  "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")  # fmt: skip
 _SIZES = ("cpu", "memory")
+_WHOLE = "[]"  # how Kubernetes prints the path of the object itself
 
 
 def _take_spec(new: JsonObject, old: JsonObject) -> JsonObject:
@@ -55,36 +53,13 @@ def _resized(container: JsonObject, wanted: JsonObject | None) -> JsonObject:
     return changed
 
 
-def _check_ephemeral_containers(found: Findings, spec: Json, volumes: Mapping[str, Json]) -> None:
-    """Of a pod: a template has none."""
-    others = {
-        c.get("name") for key in ("containers", "initContainers") for c in spec.get(key) or ()
-    }
-    seen = set(others)
-    for where, container in items(spec.get("ephemeralContainers"), "spec.ephemeralContainers"):
-        check_container(found, where, container, spec, volumes)
-        check_image_of_pod(found, f"{where}.image", container.get("image") or "")
-        name, target = container.get("name"), container.get("targetContainerName")
-        if name in seen:
-            found.duplicate(f"{where}.name", name)
-        seen.add(name)
-        if target and target not in others:
-            found.not_found(f"{where}.targetContainerName", target)
-        for key in _NOT_EPHEMERAL:
-            if container.get(key):
-                found.forbid(f"{where}.{key}", _EPHEMERAL)
-        for place, mount in items(container.get("volumeMounts"), f"{where}.volumeMounts"):
-            for key in ("subPath", "subPathExpr"):
-                if mount.get(key):
-                    found.forbid(f"{place}.{key}", _EPHEMERAL)
-
-
 def _validate_ephemeral_containers(new: JsonObject, old: JsonObject) -> list[FieldError]:
     """They may be added, and never change again."""
     found, at = Findings(), "spec.ephemeralContainers"
+    if MIRROR in (old["metadata"].get("annotations") or {}):
+        found.forbid(_WHOLE, "static pods do not support ephemeral containers")
+        return found
     check_pod_spec(found, "spec", new["spec"])
-    volumes = {volume["name"]: volume for volume in new["spec"].get("volumes") or ()}
-    _check_ephemeral_containers(found, new["spec"], volumes)
     now = {c.get("name"): c for c in new["spec"].get("ephemeralContainers") or ()}
     for before in old["spec"].get("ephemeralContainers") or ():
         name = before.get("name")
@@ -97,31 +72,81 @@ def _validate_ephemeral_containers(new: JsonObject, old: JsonObject) -> list[Fie
 
 def _validate_resize(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
+    if MIRROR in (old["metadata"].get("annotations") or {}):
+        found.forbid(_WHOLE, "static pods cannot be resized")
+        return found
+    if (old["spec"].get("os") or {}).get("name") == "windows":
+        found.forbid(_WHOLE, "windows pods cannot be resized")
+        return found
     check_pod_spec(found, "spec", new["spec"])
     if found:
         return found  # a change to an invalid pod is not checked further
-    for key in ("containers", "initContainers"):
-        pairs = zip(new["spec"].get(key) or (), old["spec"].get(key) or (), strict=True)
-        for index, (container, before) in enumerate(pairs):
-            _check_resources(found, f"spec.{key}[{index}].resources", container, before)
-    wanted = qos_class(new["spec"])
-    if wanted != qos_class(old["spec"]):
-        found.invalid("spec", wanted, "Pod QOS Class may not change as a result of resizing")
+    _check_resize(found, new, old)
     return found
 
 
-def _check_resources(found: Findings, at: str, container: Json, before: Json) -> None:
+def _check_resize(found: Findings, new: JsonObject, old: JsonObject) -> None:
+    if qos_class(new["spec"]) != qos_class(old["spec"]):
+        was = (old.get("status") or {}).get("qosClass") or ""
+        found.invalid("spec", was, "Pod QOS Class may not change as a result of resizing")
+    if not _node_can_resize(old.get("status") or {}):
+        found.forbid("spec", "Pod running on node without support for resize")
+    sidecars = list(_pairs(new, old, "initContainers"))
+    containers = list(_pairs(new, old, "containers"))
+    for where, now, then in (*(each for each in sidecars if _is_sidecar(each[1])), *containers):
+        _check_removed(found, where, now, then)
+    for _, now, then in containers:
+        if _fixed(now) != _fixed(then):
+            found.forbid("spec", "only cpu and memory resources are mutable")
+    for _, now, then in sidecars:
+        if not _is_sidecar(now):
+            if now != then:
+                why = "resources for non-sidecar init containers are immutable"
+                found.forbid("spec", why)
+        elif _fixed(now) != _fixed(then):
+            why = "only cpu and memory resources for sidecar containers are mutable"
+            found.forbid("spec", why)
+
+
+def _node_can_resize(status: Json) -> bool:
+    """A node that can says what its running containers have."""
+    for entry in status.get("containerStatuses") or ():
+        if (entry.get("state") or {}).get("running") is not None:
+            return entry.get("resources") is not None
+    return True
+
+
+def _pairs(new: Json, old: Json, key: str) -> Iterator[tuple[str, Json, Json]]:
+    """Each container with its path, now and as it was."""
+    pairs = zip(new["spec"].get(key) or (), old["spec"].get(key) or (), strict=True)
+    for index, (now, then) in enumerate(pairs):
+        yield f"spec.{key}[{index}].resources", now, then
+
+
+def _is_sidecar(container: Json) -> bool:
+    return container.get("restartPolicy") == "Always"
+
+
+def _check_removed(found: Findings, at: str, container: Json, before: Json) -> None:
     resources, had = container.get("resources") or {}, before.get("resources") or {}
     for key in ("requests", "limits"):
         now, then = resources.get(key) or {}, had.get(key) or {}
         if any(name not in now for name in then):
             found.forbid(f"{at}.{key}", f"resource {key} cannot be removed")
-        if _others(now) != _others(then):
-            found.forbid("spec", "only cpu and memory resources are mutable")
 
 
-def _others(amounts: Json) -> dict[str, Any]:
-    return {name: amount for name, amount in amounts.items() if name not in _SIZES}
+def _fixed(container: Json) -> dict[str, Any]:
+    """All of it but the sizes; no requests at all become some only together with sizes."""
+    resources = container.get("resources") or {}
+    rest = {
+        key: {name: amount for name, amount in amounts.items() if name not in _SIZES}
+        for key in ("requests", "limits")
+        if (amounts := resources.get(key))
+    }
+    return {
+        **container,
+        "resources": {key: amounts for key, amounts in rest.items() if amounts},
+    }
 
 
 EPHEMERAL_CONTAINERS = PartialUpdate(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from copy import deepcopy
 
 from proreus.api.affinity import REQUIRED
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.values import names
 from proreus.api.wire import json
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.containers import check_images_of_pod
+from proreus.server.kinds.parts.pod_template.pod_annotations import (
+    MIRROR,
+    check_fields_match,
+    check_pod_annotations,
+)
 from proreus.server.kinds.parts.pod_template.scheduling import (
     check_tolerations,
     internal_term,
@@ -19,9 +24,6 @@ from proreus.server.kinds.parts.pod_template.spec import check_pod_spec
 from proreus.server.resource.restore import restore
 
 _INT32_MAX = 2**31 - 1
-_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-_MIRROR = "kubernetes.io/config.mirror"
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _MAY_CHANGE = (
     "pod updates may not change fields other than `spec.containers[*].image`,"
     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
@@ -33,7 +35,8 @@ _MAY_CHANGE = (
 def _check_pod(found: Findings, pod: Json) -> None:
     """Every rule of a pod that is not one of its templates, too."""
     spec, annotations = pod["spec"], pod["metadata"].get("annotations") or {}
-    _check_annotations(found, annotations, spec)
+    check_pod_annotations(found, "metadata.annotations", annotations, spec)
+    _check_volumes(found, pod)
     check_pod_spec(found, "spec", spec)
     _check_tokens(found, spec)
     check_images_of_pod(found, "spec", spec)
@@ -51,18 +54,23 @@ def _check_tokens(found: Findings, spec: Json) -> None:
                 found.forbid(f"{place}.serviceAccountToken", why)
 
 
-def _check_annotations(found: Findings, annotations: Json, spec: Json) -> None:
-    if _MIRROR in annotations and not spec.get("nodeName"):
-        found.invalid(
-            f"metadata.annotations[{_MIRROR}]",
-            annotations[_MIRROR],
-            "must set spec.nodeName if mirror pod annotation is set",
-        )
-    if (cost := annotations.get(_DELETION_COST)) is not None:
-        fits = len(cost) <= 11 and _INTEGER.fullmatch(cost)
-        if not fits or not -_INT32_MAX - 1 <= int(cost) <= _INT32_MAX:
-            at = f"metadata.annotations[{_DELETION_COST}]"
-            found.invalid(at, cost, "must be a 32bit integer")
+def _check_volumes(found: Findings, pod: Json) -> None:
+    """What a template may still lack: an image's reference, and the names of claims."""
+    volumes, name = pod["spec"].get("volumes"), pod["metadata"].get("name") or ""
+    if not volumes:
+        return
+    made = {f"{name}-{one.get('name')}" for one in volumes if one.get("ephemeral") is not None}
+    for where, volume in items(volumes, "spec.volumes"):
+        if (image := volume.get("image")) is not None:
+            found.require(f"{where}.image.reference", image.get("reference"))
+        if volume.get("ephemeral") is not None and name and volume.get("name"):
+            claim = f"{name}-{volume['name']}"
+            for why in names.dns_subdomain(claim):
+                found.invalid(f"{where}.name", volume["name"], f'PVC name "{claim}": {why}')
+        used = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if name and used in made:
+            why = "must not reference a PVC that gets created for an ephemeral volume"
+            found.invalid(f"{where}.persistentVolumeClaim.claimName", used, why)
 
 
 def validate(pod: JsonObject) -> list[FieldError]:
@@ -74,6 +82,7 @@ def validate(pod: JsonObject) -> list[FieldError]:
     if spec.get("nodeName") and spec.get("schedulingGates"):
         why = "cannot be set until all schedulingGates have been cleared"
         found.forbid("spec.nodeName", why)
+    check_fields_match(found, "spec", pod["metadata"].get("annotations") or {}, spec)
     return found
 
 
@@ -100,11 +109,11 @@ def validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
 
 def _check_mirror(found: Findings, new: Json, old: Json) -> None:
     """A static pod's image here stays one, and no other pod becomes one."""
-    now = (new["metadata"].get("annotations") or {}).get(_MIRROR)
-    then = (old["metadata"].get("annotations") or {}).get(_MIRROR)
+    now = (new["metadata"].get("annotations") or {}).get(MIRROR)
+    then = (old["metadata"].get("annotations") or {}).get(MIRROR)
     if now != then:
         how = "add" if then is None else "remove or update"
-        found.forbid(f"metadata.annotations[{_MIRROR}]", f"may not {how} mirror pod annotation")
+        found.forbid(f"metadata.annotations[{MIRROR}]", f"may not {how} mirror pod annotation")
 
 
 def _check_deadline(found: Findings, new: int | None, old: int | None) -> bool:

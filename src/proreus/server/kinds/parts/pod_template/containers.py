@@ -18,13 +18,15 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _TERMINATION = ("File", "FallbackToLogsOnError")
 _RESIZES = ("NotRequired", "RestartContainer")
+_EPHEMERAL = "cannot be set for an Ephemeral Container"
+_NOT_EPHEMERAL = ("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules",
+                  "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")  # fmt: skip
 
 
 def check_containers(found: Findings, at: str, spec: Json, volumes: Mapping[str, Json]) -> None:
     """``at`` is the pod spec's path."""
     containers = spec.get("containers") or []
-    if not found.require(f"{at}.containers", containers):
-        return
+    found.require(f"{at}.containers", containers)
     seen: set[str] = set()
     for where, container in items(containers, f"{at}.containers"):
         check_container(found, where, container, spec, volumes)
@@ -34,8 +36,8 @@ def check_containers(found: Findings, at: str, spec: Json, volumes: Mapping[str,
         check_restarts(found, where, container)
     _check_host_ports(found, f"{at}.containers", containers)
     _check_init_containers(found, at, spec, volumes, seen)
-    if spec.get("hostNetwork"):
-        _check_host_network(found, f"{at}.containers", containers)
+    if spec.get("ephemeralContainers"):
+        check_ephemeral_containers(found, at, spec, volumes)
 
 
 def _check_unique(found: Findings, at: str, container: Json, seen: set[str]) -> None:
@@ -60,9 +62,11 @@ def check_image_of_pod(found: Findings, at: str, image: str) -> None:
         found.invalid(at, image, "must not have leading or trailing whitespace")
 
 
-def _check_host_network(found: Findings, at: str, containers: list[Json]) -> None:
+def check_host_network(found: Findings, at: str, spec: Json) -> None:
     """The ports of a pod on its node's network are the node's; a template need not say so."""
-    for where, container in items(containers, at):
+    if not spec.get("hostNetwork"):
+        return
+    for where, container in items(spec.get("containers"), f"{at}.containers"):
         for place, port in items(container.get("ports"), f"{where}.ports"):
             host_port = port.get("hostPort")
             if host_port and host_port != port.get("containerPort"):
@@ -71,6 +75,32 @@ def _check_host_network(found: Findings, at: str, containers: list[Json]) -> Non
                     host_port,
                     "must match `containerPort` when `hostNetwork` is true",
                 )
+
+
+def check_ephemeral_containers(
+    found: Findings, at: str, spec: Json, volumes: Mapping[str, Json]
+) -> None:
+    """Those that were added for debugging; they have no part in the pod's work."""
+    others = {
+        c.get("name") for key in ("containers", "initContainers") for c in spec.get(key) or ()
+    }
+    seen = set(others)
+    for where, container in items(spec.get("ephemeralContainers"), f"{at}.ephemeralContainers"):
+        check_container(found, where, container, spec, volumes)
+        check_image_of_pod(found, f"{where}.image", container.get("image") or "")
+        name, target = container.get("name"), container.get("targetContainerName")
+        if name in seen:
+            found.duplicate(f"{where}.name", name)
+        seen.add(name)
+        if target and target not in others:
+            found.not_found(f"{where}.targetContainerName", target)
+        for key in _NOT_EPHEMERAL:
+            if container.get(key):
+                found.forbid(f"{where}.{key}", _EPHEMERAL)
+        for place, mount in items(container.get("volumeMounts"), f"{where}.volumeMounts"):
+            for key in ("subPath", "subPathExpr"):
+                if mount.get(key):
+                    found.forbid(f"{place}.{key}", _EPHEMERAL)
 
 
 def _check_init_containers(

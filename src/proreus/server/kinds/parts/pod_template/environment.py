@@ -22,7 +22,7 @@ _SELECTABLE = frozenset(
 ) | frozenset(ENV_FIELDS)  # fmt: skip
 _OLD_NAMES = {"spec.host": "spec.nodeName"}
 _SUBSCRIPT = re.compile(r"([^\[]*)\['(.*)'\]")
-_HUGE_PAGES = re.compile(r"(?:limits|requests)\.hugepages-.+")
+_HUGE_PAGES = re.compile(r"(?:limits|requests)\.hugepages-.*")
 _DIVISORS = {
     "cpu": ("1m", "1"),
     "memory": ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"),

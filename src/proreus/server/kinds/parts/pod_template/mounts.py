@@ -122,10 +122,11 @@ def check_devices(found: Findings, at: str, container: Json, volumes: Mapping[st
         if volume is None:
             found.not_found(f"{where}.name", name)
         found.require(f"{where}.devicePath", path)
-        if path and path in seen_paths:
+        if path in seen_paths:
             found.invalid(f"{where}.devicePath", path, "must be unique")
-        if path and ".." in path.split("/"):
+        if ".." in path.split("/"):
             found.invalid(f"{where}.devicePath", path, "can not contain backsteps ('..')")
-        seen_names.add(name)
-        seen_paths.add(path)
+        else:
+            seen_paths.add(path)
+        seen_names |= {name} - {""}
         _check_apart(found, where, device, "devicePath", mounts)

@@ -150,8 +150,8 @@ def check_tolerations(found: Findings, at: str, tolerations: list[Json] | None) 
             )
         match operator:
             case "Equal" | "":
-                for why in names.label_value(value):
-                    found.invalid(f"{where}.operator", value, why)
+                if faults := names.label_value(value):
+                    found.invalid(f"{where}.operator", value, ";".join(faults))
             case "Exists":
                 if value:
                     found.invalid(

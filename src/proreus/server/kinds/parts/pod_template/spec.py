@@ -5,13 +5,21 @@ from __future__ import annotations
 from proreus.api import field_error
 from proreus.api.json_types import Json
 from proreus.api.values import names
+from proreus.server.kinds.parts.annotations import check_annotations
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.container_security import (
     check_operating_system,
     check_pod_security,
 )
-from proreus.server.kinds.parts.pod_template.containers import check_containers
+from proreus.server.kinds.parts.pod_template.containers import (
+    check_containers,
+    check_host_network,
+)
 from proreus.server.kinds.parts.pod_template.environment import check_file_volumes
+from proreus.server.kinds.parts.pod_template.pod_annotations import (
+    check_fields_match,
+    check_pod_annotations,
+)
 from proreus.server.kinds.parts.pod_template.pod_resources import check_pod_resources
 from proreus.server.kinds.parts.pod_template.scheduling import (
     check_affinity,
@@ -35,7 +43,10 @@ _SEARCH_CHARS_MAX = 2048
 def check_pod_template(found: Findings, at: str, template: Json) -> None:
     check_template_metadata(found, at, template)
     spec = template.get("spec") or {}
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    check_pod_annotations(found, f"{at}.annotations", annotations, spec)
     check_pod_spec(found, f"{at}.spec", spec)
+    check_fields_match(found, f"{at}.spec", annotations, spec)
     if spec.get("ephemeralContainers"):
         why = "ephemeral containers not allowed in pod template"
         found.forbid(f"{at}.spec.ephemeralContainers", why)
@@ -44,8 +55,7 @@ def check_pod_template(found: Findings, at: str, template: Json) -> None:
 def check_template_metadata(found: Findings, at: str, template: Json) -> None:
     metadata = template.get("metadata") or {}
     found.labels(f"{at}.labels", metadata.get("labels"))
-    for key in metadata.get("annotations") or ():
-        found.name(f"{at}.annotations", key.lower(), names.qualified_name)
+    check_annotations(found, f"{at}.annotations", metadata.get("annotations"))
 
 
 def check_every_rule(found: Findings, at: str, spec: Json) -> None:
@@ -53,6 +63,7 @@ def check_every_rule(found: Findings, at: str, spec: Json) -> None:
     _check_resource_claims(found, f"{at}.resourceClaims", spec.get("resourceClaims"))
     check_containers(found, at, spec, volumes)
     check_pod_resources(found, at, spec)
+    check_host_network(found, at, spec)
     found.one_of(f"{at}.restartPolicy", spec.get("restartPolicy"), RESTART_POLICIES)
     found.one_of(f"{at}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
     found.labels(f"{at}.nodeSelector", spec.get("nodeSelector"))
@@ -72,9 +83,10 @@ def check_every_rule(found: Findings, at: str, spec: Json) -> None:
     if spec.get("priorityClassName"):
         found.name(f"{at}.priorityClassName", spec["priorityClassName"])
     found.name(f"{at}.runtimeClassName", spec.get("runtimeClassName"))
-    found.one_of(
-        f"{at}.preemptionPolicy", spec.get("preemptionPolicy"), ("PreemptLowerPriority", "Never")
-    )
+    if (preemption := spec.get("preemptionPolicy")) is not None:
+        found.required_one_of(
+            f"{at}.preemptionPolicy", preemption, ("PreemptLowerPriority", "Never")
+        )
     if spec.get("overhead") is not None:
         check_overhead(found, f"{at}.overhead", spec["overhead"])
     check_operating_system(found, at, spec)

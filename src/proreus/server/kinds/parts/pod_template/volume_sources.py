@@ -19,6 +19,10 @@ _IQN = re.compile(r"iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$", re.ASCII)
 _EUI = re.compile(r"^eui.[A-Za-z0-9]{16}$", re.ASCII)
 _NAA = re.compile(r"^naa.[A-Za-z0-9]{32}$", re.ASCII)
 _INITIATORS = {"iqn": _IQN, "eui": _EUI, "naa": _NAA}
+ISCSI_NAME = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if "
+    "iscsi.initiatorName is specified."
+)
 _PAIRS = "must be a host:port pair or multiple pairs separated by commas"
 _MANAGED = (
     "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"

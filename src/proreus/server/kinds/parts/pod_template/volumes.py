@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from proreus.api import field_error
 from proreus.api.json_types import Json
 from proreus.api.values import names, quantity
+from proreus.server.kinds.parts.annotations import check_annotations
 from proreus.server.kinds.parts.claims import check_claim_spec
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.mounts import check_no_backsteps
@@ -16,7 +17,12 @@ from proreus.server.kinds.parts.pod_template.volume_files import (
     check_projected,
     check_secret,
 )
-from proreus.server.kinds.parts.pod_template.volume_sources import STORAGE_SYSTEMS, Check, required
+from proreus.server.kinds.parts.pod_template.volume_sources import (
+    ISCSI_NAME,
+    STORAGE_SYSTEMS,
+    Check,
+    required,
+)
 
 _HOST_PATHS = ("", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File",
                "FileOrCreate", "Socket")  # fmt: skip
@@ -30,6 +36,13 @@ _SOURCES = (
 )  # fmt: skip
 _MISSPELT = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}  # where they are one too many
 _ORDER = {key: index for index, key in enumerate(_SOURCES)}
+_NOT_OF_TEMPLATES = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences",
+    "finalizers", "managedFields",
+)  # fmt: skip
+_GO_NAMES = {"uid": "uID"}  # a Go field's name, with its first letter made small
+_ISCSI_NAME_MAX = 64
 TOO_MANY = "may not specify more than 1 volume type"
 
 
@@ -55,8 +68,18 @@ def _check_source(found: Findings, at: str, volume: Json) -> None:
         found.require(at, None, "must specify a volume type")
     elif check := _CHECKS.get(given[0]):
         check(found, f"{at}.{given[0]}", volume[given[0]])
+    if "iscsi" in given:
+        _check_iscsi_name(found, f"{at}.name", volume)
     for key in given[1:]:
         found.forbid(f"{at}.{_MISSPELT.get(key, key)}", TOO_MANY)
+
+
+def _check_iscsi_name(found: Findings, at: str, volume: Json) -> None:
+    name, source = volume.get("name") or "", volume["iscsi"]
+    if source.get("initiatorName") is None:
+        return
+    if len(f"{name}:{source.get('targetPortal') or ''}".encode()) > _ISCSI_NAME_MAX:
+        found.invalid(at, name, ISCSI_NAME)
 
 
 def in_order_of_checks(sources: Iterable[str], order: Mapping[str, int] = _ORDER) -> list[str]:
@@ -107,7 +130,24 @@ def _check_ephemeral(found: Findings, at: str, source: Json) -> None:
     if template is None:
         found.require(f"{at}.volumeClaimTemplate", None)
         return
-    check_claim_spec(found, f"{at}.volumeClaimTemplate.spec", template.get("spec") or {})
+    where = f"{at}.volumeClaimTemplate"
+    _check_template_metadata(found, f"{where}.metadata", template.get("metadata") or {})
+    check_claim_spec(found, f"{where}.spec", template.get("spec") or {})
+
+
+def _check_template_metadata(found: Findings, at: str, metadata: Json) -> None:
+    """Nothing but labels and annotations goes to the claims that are made."""
+    check_annotations(found, f"{at}.annotations", metadata.get("annotations"))
+    found.labels(f"{at}.labels", metadata.get("labels"))
+    for key in _NOT_OF_TEMPLATES:
+        if metadata.get(key):
+            found.forbid(f"{at}.{_GO_NAMES.get(key, key)}", "cannot be set")
+
+
+def _check_image(found: Findings, at: str, source: Json) -> None:
+    """A template may still lack the reference; see ``pod_volumes``."""
+    policies = ("Always", "IfNotPresent", "Never")
+    found.required_one_of(f"{at}.pullPolicy", source.get("pullPolicy"), policies)
 
 
 _CHECKS: Mapping[str, Check] = {
@@ -122,6 +162,6 @@ _CHECKS: Mapping[str, Check] = {
     "secret": check_secret,
     "downwardAPI": check_downward,
     "projected": check_projected,
-    "image": required("reference"),
+    "image": _check_image,
 }
 SOURCE_CHECKS = _CHECKS
