@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,6 +26,15 @@ def write_private(path: Path, content: bytes) -> None:
         partial.write_bytes(content)
 
 
+def write_all_private(contents: Mapping[Path, bytes]) -> None:
+    """The same for several files, in their order, whose folders wait for the disk once."""
+    for path, content in contents.items():
+        with _replacing(path) as partial:
+            partial.write_bytes(content)
+    for folder in {path.parent for path in contents}:
+        _sync(folder)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """An empty file beside ``path`` that only its owner may read; at the end of the block it is on
@@ -33,6 +42,14 @@ def replacing(path: Path) -> Iterator[Path]:
 
     A symbolic link at ``path`` is replaced, not followed.
     """
+    with _replacing(path) as partial:
+        yield partial
+    _sync(path.parent)
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Without waiting until the folder is on disk."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.new")
     os.close(os.open(partial, _NEW, 0o600))
     try:
@@ -42,7 +59,6 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
 
 
 def read_private(path: Path) -> bytes:

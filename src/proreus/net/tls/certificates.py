@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proreus.lazy_dataclass import dataclass
-from proreus.net.tls.key_pairs import PairFiles, UnusableFiles
+from proreus.net.tls.key_pairs import KeyPair, PairFiles, UnusableFiles, write_pairs
 
 KUBELET_CLIENT = "kube-apiserver-kubelet-client"  # Kubernetes' own name for it
 FRONT_PROXY_CLIENT = "front-proxy-client"  # kubeadm's name
@@ -63,17 +63,18 @@ def ensure_files(
         return files
     from proreus.net.tls import issuing  # loads ``cryptography``, which takes a while
 
+    made: dict[PairFiles, KeyPair] = {}
     if not is_known:
         for one in (files.server, files.admin, client):
             one.certificate.unlink(missing_ok=True)
-        authority = issuing.make_authority("proreus", now=now)
-        files.authority.write(authority)
+        authority = made[files.authority] = issuing.make_authority("proreus", now=now)
     if not has_server:
-        files.server.write(issuing.issue_server(authority, hosts, now=now))
+        made[files.server] = issuing.issue_server(authority, hosts, now=now)
     if not has_admin:
-        files.admin.write(issuing.issue_client(authority, admin, groups, now=now))
+        made[files.admin] = issuing.issue_client(authority, admin, groups, now=now)
     if not has_client:
-        client.write(issuing.issue_client(authority, KUBELET_CLIENT, (), now=now))
+        made[client] = issuing.issue_client(authority, KUBELET_CLIENT, (), now=now)
+    write_pairs(made)
     return files
 
 
@@ -84,9 +85,13 @@ def _ensure_front_proxy(files: TlsFiles, now: float) -> None:
         return
     from proreus.net.tls import issuing
 
-    if not has_authority:
-        authority.write(issuing.make_authority("front-proxy", now=now))
-    client.write(issuing.issue_client(authority.read(), FRONT_PROXY_CLIENT, (), now=now))
+    made: dict[PairFiles, KeyPair] = {}
+    if has_authority:
+        issuer = authority.read()
+    else:
+        issuer = made[authority] = issuing.make_authority("front-proxy", now=now)
+    made[client] = issuing.issue_client(issuer, FRONT_PROXY_CLIENT, (), now=now)
+    write_pairs(made)
 
 
 def _pair_files(folder: Path, name: str) -> PairFiles:

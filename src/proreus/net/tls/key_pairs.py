@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 
 from proreus.lazy_dataclass import dataclass
-from proreus.net.private_files import read_private, write_private
+from proreus.net.private_files import read_private, write_all_private
 
 LASTING_S = 3 * 365 * 86400.0  # of certificates that are renewed when their program starts
 
@@ -29,8 +30,18 @@ class PairFiles:
         return KeyPair(read_private(self.certificate), read_private(self.key))
 
     def write(self, pair: KeyPair) -> None:
-        write_private(self.key, pair.key)
-        write_private(self.certificate, pair.certificate)
+        write_pairs({self: pair})
+
+
+def write_pairs(pairs: Mapping[PairFiles, KeyPair]) -> None:
+    """Keys before their certificates: one without the other is made anew."""
+    write_all_private(
+        {
+            path: content
+            for files, pair in pairs.items()
+            for path, content in ((files.key, pair.key), (files.certificate, pair.certificate))
+        }
+    )
 
 
 class UnusableFiles(Exception):

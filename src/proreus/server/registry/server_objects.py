@@ -34,6 +34,7 @@ _log = structlog.get_logger(__name__)
 _UID = "00000000-0000-4000-8000-5e7000000000"
 _TIME_S = 253402300799.0  # the last second that has a time of its form: no object has it
 _TEMPLATES_MAX = 1000
+_LISTED_PER_WANTED = 4
 
 
 class ServerObject(msgspec.Struct, frozen=True):
@@ -106,20 +107,48 @@ async def ensure_objects(
 
     Several servers may start on one store at the same time: who comes second finds the work done.
     """
+    by_collection: dict[tuple[str, str], list[ServerObject]] = {}
+    for one in wanted:
+        by_collection.setdefault((one.api_version, one.plural), []).append(one)
     async with asyncio.TaskGroup() as writes:
-        for one in wanted:
-            writes.create_task(ensure_object(collections, one, now, reconcile))
+        for objects in by_collection.values():
+            collection = objects[0].collection(collections)
+            keys = [collection.key(one.namespace, one.name) for one in objects]
+            stored = await _stored(collection, keys)
+            for key, one in zip(keys, objects, strict=True):
+                writes.create_task(_ensure(collection, stored.get(key), one, now, reconcile))
 
 
 async def ensure_object(
     collections: Collections, wanted: ServerObject, now: float, reconcile: Reconcile
 ) -> None:
-    """Of objects that cannot be read nothing is changed."""
     collection = wanted.collection(collections)
-    key = collection.key(wanted.namespace, wanted.name)
-    stored = await collection.store.get(key)
+    stored = await collection.store.get(collection.key(wanted.namespace, wanted.name))
+    await _ensure(collection, stored, wanted, now, reconcile)
+
+
+async def _stored(collection: Collection, keys: list[str]) -> dict[str, StoredValue]:
+    """Those that are there. By one list, unless most of the collection is others'; it may have
+    more."""
+    store = collection.store
+    if await store.count() <= _LISTED_PER_WANTED * len(keys):
+        return {found.key: found for found in (await store.list()).items}
+    async with asyncio.TaskGroup() as reads:
+        asked = [reads.create_task(store.get(key)) for key in keys]
+    return {found.key: found for one in asked if (found := one.result()) is not None}
+
+
+async def _ensure(
+    collection: Collection,
+    stored: StoredValue | None,
+    wanted: ServerObject,
+    now: float,
+    reconcile: Reconcile,
+) -> None:
+    """Of objects that cannot be read nothing is changed."""
     try:
         if stored is None:
+            key = collection.key(wanted.namespace, wanted.name)
             await collection.store.create(key, await first_bytes(collection, wanted, now))
         elif reconcile is not keep:
             await _mend(collection, stored, wanted, now, reconcile)
