@@ -93,6 +93,7 @@ class ClientConfig:
     """Everything a client needs. ``host`` is the server's URL; a path in it is kept as a prefix.
 
     ``timeout_s`` bounds each request with its answer, never a watch. ``rate_limit`` None: none.
+    ``requests_at_once``: further ones wait a moment for a connection before another is opened.
     ``transport``: what requests are sent by instead of sockets, to a server in the same process.
     """
 
@@ -107,6 +108,7 @@ class ClientConfig:
     field_manager: str = ""  # "": the program's name
     timeout_s: float | None = 60.0
     rate_limit: RateLimit | None = field(default_factory=RateLimit)
+    requests_at_once: int | None = None
     cache_dir: Path | None = None  # of discovery; None: where kubectl keeps it
     disk_cache: bool = True  # of discovery; False: another server may have had this address
     transport: TransportFactory | None = field(default=None, repr=False, compare=False)

@@ -21,8 +21,8 @@ from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import supervise
 from proreus.cluster.controller_settings import ControllerSettings
-from proreus.cluster.kubelet.endpoint_tls import EndpointTls
 from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings, node_names
+from proreus.cluster.kubelet.shared_parts import SharedParts
 
 if TYPE_CHECKING:
     from proreus.client import Client, ClientConfig
@@ -45,13 +45,14 @@ _IMPORTING = threading.Lock()
 class Component:
     """``run`` ends only by cancellation; a second call begins anew. ``user`` and ``groups``: whom
     the cluster's policy gives the rights that it needs. ``reports``: the server's debug pages may
-    show what it does."""
+    show what it does. ``requests_at_once``: as ``ClientConfig`` takes it."""
 
     name: str
     run: _Run
     user: str = ""
     groups: tuple[str, ...] = ()
     reports: bool = True
+    requests_at_once: int | None = None
 
 
 def controllers_component(
@@ -87,15 +88,16 @@ def node_components(
     """One per node, each with the rights of its node alone. Of many the first ones report: all do
     the same, and a hundred reports would cost more than a hundred leases."""
     settings = settings or KubeletSettings()
-    tls = EndpointTls(settings, clock)
+    shared = SharedParts(settings, clock)
     # A handshake costs more than a request: many nodes have few connections each.
-    shared = replace(settings, workers=max(1, min(settings.workers, _WORKERS_SHARED // nodes)))
+    own = replace(settings, workers=max(1, min(settings.workers, _WORKERS_SHARED // nodes)))
     return [
         replace(
-            _kubelet(clock, [name], shared, tls),
+            _kubelet(clock, [name], own, shared),
             user=f"{NODE_PREFIX}{name}",
             groups=(NODES,),
             reports=number < _NODES_REPORTING,
+            requests_at_once=own.workers,
         )
         for number, name in enumerate(node_names(nodes))
     ]
@@ -105,12 +107,12 @@ def _kubelet(
     clock: Clock,
     names: list[str],
     settings: KubeletSettings | None,
-    tls: EndpointTls | None = None,
+    shared: SharedParts | None = None,
 ) -> Component:
     def load() -> _Run:
         from proreus.cluster.kubelet.kubelet import Kubelet
 
-        return lambda client: Kubelet(client, clock, names, settings, tls).run()
+        return lambda client: Kubelet(client, clock, names, settings, shared).run()
 
     return _loaded_later("kubelet", load)
 
@@ -134,7 +136,13 @@ async def run_component(
     """Until cancelled, whatever happens to the part or to the server. ``reports_activity``: to the
     server's debug pages, what its informers and controllers do."""
     # A part is trusted to know its own pace; the limit is for people's programs.
-    own = replace(config, rate_limit=None, disk_cache=False, user_agent=f"proreus-{part.name}")
+    own = replace(
+        config,
+        rate_limit=None,
+        requests_at_once=part.requests_at_once,
+        disk_cache=False,
+        user_agent=f"proreus-{part.name}",
+    )
 
     async def run() -> None:
         from proreus.client import Client

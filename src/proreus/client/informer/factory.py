@@ -175,6 +175,10 @@ class SharedInformerFactory:
         found.ensure_indexes(indexes or {})
         return found
 
+    def find(self, resource: str) -> SharedInformer | None:
+        """The informer of a whole resource in all namespaces, if somebody has asked for it."""
+        return self._informers.get(InformerSelection(canonical_name(resource)))
+
     @overload
     def lister(
         self, resource: type[AnyObject], *, namespace: str | None = None

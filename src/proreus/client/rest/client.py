@@ -25,6 +25,7 @@ from proreus.client.rest.failure import failure, is_success, raise_hidden_failur
 from proreus.client.rest.identity import default_user_agent, impersonation_headers
 from proreus.client.rest.observer import NO_OBSERVER, Observer
 from proreus.client.rest.request import RestRequest
+from proreus.client.rest.request_slots import RequestSlots
 from proreus.client.rest.retry import Mode, RetryPolicy
 from proreus.client.rest.warning import WarningHandler, log_warning, warnings_in
 from proreus.net.client.transport_error import TransportError, TransportTimeout
@@ -76,6 +77,8 @@ class RestClient:
         self._bucket = (
             TokenBucket(self.clock, rate=rate.per_second, burst=rate.burst) if rate else None
         )
+        limit = config.requests_at_once
+        self._slots = RequestSlots(limit, self.clock) if limit is not None else None
         self._headers: dict[str, str | list[str]] = {
             "User-Agent": config.user_agent or default_user_agent(),
             **impersonation_headers(config.impersonate),
@@ -184,7 +187,11 @@ class RestClient:
         while True:
             tried += 1
             try:
-                response = await self._exchange(request)
+                if self._slots is None:
+                    response = await self._exchange(request)
+                else:
+                    async with self._slots:
+                        response = await self._exchange(request)
             except TransportError as error:
                 wait_s = self._retry.after_error(
                     error, method=request.method, mode=Mode.UNARY, tried=tried

@@ -12,34 +12,44 @@ from proreus.net.client.transport_error import TransportError
 T = TypeVar("T")
 Failure = ApiError | TransportError
 BURST = 500  # how many pods one reconcile may create or delete
-_AT_ONCE = 64
+# Each needs a connection of its own, whose handshake costs more than its requests.
+_AT_ONCE = 16
 
 
 async def slow_start(items: Sequence[T], act: Callable[[T], Awaitable[None]]) -> list[Failure]:
-    """1, 2, 4, … at once; a batch with a failure is the last, so that what cannot work is not
-    tried hundreds of times."""
+    """1, 2, 4, … at once; after a failure none is begun, so that what cannot work is not tried
+    hundreds of times."""
     size, start = 1, 0
     while start < len(items):
-        failures = await concurrently(items[start : start + size], act)
-        if failures:
+        is_last = size >= _AT_ONCE
+        batch = items[start:] if is_last else items[start : start + size]
+        if failures := await _all(batch, act, stops_at_failure=is_last):
             return failures
-        start, size = start + size, min(size * 2, _AT_ONCE)
+        start, size = start + len(batch), size * 2
     return []
 
 
 async def concurrently(items: Sequence[T], act: Callable[[T], Awaitable[None]]) -> list[Failure]:
     """All of them, a bounded number at a time; the failures."""
-    failures: list[Failure] = []
-    turn = asyncio.Semaphore(_AT_ONCE)
+    return await _all(items, act)
 
-    async def one(item: T) -> None:
-        async with turn:
+
+async def _all(
+    items: Sequence[T], act: Callable[[T], Awaitable[None]], *, stops_at_failure: bool = False
+) -> list[Failure]:
+    failures: list[Failure] = []
+    left = iter(items)
+
+    async def work() -> None:
+        for item in left:
             try:
                 await act(item)
             except (ApiError, TransportError) as failure:
                 failures.append(failure)
+            if failures and stops_at_failure:
+                return
 
-    async with asyncio.TaskGroup() as group:
-        for item in items:
-            group.create_task(one(item))
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(min(_AT_ONCE, len(items))):
+            workers.create_task(work())
     return failures

@@ -32,13 +32,13 @@ from proreus.client.informer import (
     drop_managed_fields,
 )
 from proreus.cluster.kubelet.addresses import NodeAddresses, node_addresses, own_addresses
-from proreus.cluster.kubelet.endpoint_tls import EndpointTls
 from proreus.cluster.kubelet.heartbeat import Heartbeat
 from proreus.cluster.kubelet.node import KubeletEndpoint, NodeDescription
 from proreus.cluster.kubelet.pods import Listers, Pods
 from proreus.cluster.kubelet.runtimes.runtime import Runtime
 from proreus.cluster.kubelet.runtimes.simulated.runtime import SimulatedRuntime
 from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings
+from proreus.cluster.kubelet.shared_parts import SharedParts
 
 log = logging.getLogger(__name__)
 
@@ -57,9 +57,9 @@ class Kubelet:
         clock: Clock,
         names: Sequence[str],
         settings: KubeletSettings | None = None,
-        endpoint_tls: EndpointTls | None = None,
+        shared: SharedParts | None = None,
     ) -> None:
-        """``endpoint_tls``: shared by kubelets of one process that share a folder."""
+        """``shared``: with the other kubelets of the process."""
         self._client = client
         self._clock = clock
         # Leases have wall-clock times; timers of pods must not move when that clock is set.
@@ -67,7 +67,7 @@ class Kubelet:
         self._names = list(names)
         self._is_node = False
         self._settings = settings or KubeletSettings()
-        self._endpoint_tls = endpoint_tls or EndpointTls(self._settings, clock)
+        self._shared = shared or SharedParts(self._settings, clock)
         # As many as the nodes would keep in processes of their own, within reason.
         waiting_max = min(WAITING_MAX * len(self._names), _EVENTS_WAITING_MAX)
         self._recorder = EventRecorder(
@@ -155,6 +155,7 @@ class Kubelet:
                 self._recorder,
                 client=self._client,
                 missing_images=self._settings.missing_images,
+                watches=self._shared.watches,
             )
         # Loaded when asked for: most clusters simulate.
         from proreus.cluster.kubelet.machine import machine_capacity
@@ -211,7 +212,7 @@ class Kubelet:
         from proreus.cluster.kubelet.server import KubeletServer
 
         settings, names = self._settings, frozenset(self._names)
-        tls = await self._endpoint_tls.context(self._client.config)
+        tls = await self._shared.endpoint_tls.context(self._client.config)
         if tls is None:
             log.warning("no endpoint for logs and commands: no authority for its clients")
             yield None

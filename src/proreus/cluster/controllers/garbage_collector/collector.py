@@ -1,7 +1,8 @@
 """The garbage collector: monitors of every resource feed the graph, workers act on what it names.
 
-Receives: metadata of all objects, from one informer per discovered resource.  Hands on: deletions,
-and patches of owner references and finalizers (``attending``).
+Receives: metadata of all objects, from one informer per discovered resource: that of the other
+controllers if they have one, else one of metadata alone.  Hands on: deletions, and patches of owner
+references and finalizers (``processing``).
 Invariant: nothing is deleted because a cache lacks its owner; a live read must lack it too.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from dataclasses import dataclass
 
 from proreus.aio.clock import deadline
 from proreus.aio.gate import Gate
@@ -17,7 +19,7 @@ from proreus.aio.tasks import as_part
 from proreus.api.status import ApiError
 from proreus.client.discovery.api_resource import ApiResource
 from proreus.client.discovery.mapper import UnknownResource
-from proreus.client.informer import Notification, SharedInformer
+from proreus.client.informer import Handler, Notification, SharedInformer
 from proreus.client.workqueue import RateLimitedQueue
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.discovered import discover, resource_client, with_verbs
@@ -33,6 +35,20 @@ _SYNC_S = 10.0
 _DEFINITIONS = "customresourcedefinitions"
 
 
+@dataclass(frozen=True, slots=True)
+class _Monitor:
+    """``task`` runs the informer, if it is the collector's own."""
+
+    informer: SharedInformer
+    handler: Handler
+    task: asyncio.Task[None] | None
+
+    def stop(self) -> None:
+        self.informer.remove_handler(self.handler)
+        if self.task is not None:
+            self.task.cancel()
+
+
 class GarbageCollector:
     """A part: ``run`` until cancelled. Once only."""
 
@@ -43,10 +59,18 @@ class GarbageCollector:
         # Unbounded: it holds each uid of the graph at most once.
         self._queue = RateLimitedQueue[str]("garbage-collector", clock=context.clock)
         self._processor = ObjectProcessor(context.client, self._graph)
-        self._monitors: dict[ApiResource, tuple[SharedInformer, asyncio.Task[None]]] = {}
+        self._informers = context.informers
+        self._monitors: dict[ApiResource, _Monitor] = {}
         self._look_now = Gate()
 
     async def run(self) -> None:
+        try:
+            await self._run()
+        finally:
+            for monitor in self._monitors.values():
+                monitor.stop()
+
+    async def _run(self) -> None:
         async with asyncio.TaskGroup() as parts:
             await self._discover(parts)
             await self._wait_monitors()
@@ -80,16 +104,17 @@ class GarbageCollector:
         def update(notification: Notification) -> None:
             self._update_graph(resource, notification)
 
-        everywhere = resource_client(self._client, resource).in_all_namespaces()
-        source = everywhere.metadata_only.list_watch()
-        informer = SharedInformer(source, str(resource), clock=self._clock)
-        informer.add_handler(on_notification=update, name="garbage collector")
-        task = parts.create_task(informer.run(), name=f"monitor {resource}")
-        self._monitors[resource] = informer, task
+        informer, task = self._informers.find(str(resource)), None
+        if informer is None:
+            everywhere = resource_client(self._client, resource).in_all_namespaces()
+            source = everywhere.metadata_only.list_watch()
+            informer = SharedInformer(source, str(resource), clock=self._clock)
+            task = parts.create_task(informer.run(), name=f"monitor {resource}")
+        handler = informer.add_handler(on_notification=update, name="garbage collector")
+        self._monitors[resource] = _Monitor(informer, handler, task)
 
     def _stop_monitor(self, resource: ApiResource) -> None:
-        _, task = self._monitors.pop(resource)
-        task.cancel()
+        self._monitors.pop(resource).stop()
         for uid in self._graph.uids_of(resource):
             for other in self._graph.remove(uid):
                 self._queue.add(other)
@@ -98,8 +123,8 @@ class GarbageCollector:
         """So that what is not there yet is not taken for gone and asked about one by one."""
         with contextlib.suppress(TimeoutError):
             async with deadline(self._clock, _SYNC_S):
-                for informer, _ in list(self._monitors.values()):
-                    await informer.wait_synced()
+                for monitor in list(self._monitors.values()):
+                    await monitor.handler.wait_synced()
 
     def _update_graph(self, resource: ApiResource, notification: Notification) -> None:
         obj, old = notification.object, notification.old

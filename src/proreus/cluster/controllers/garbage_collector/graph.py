@@ -169,6 +169,8 @@ class Graph:
 
     def put(self, node: Node) -> list[str]:
         old = self._nodes.get(node.uid)
+        if node == old and not node.is_deleting:
+            return []  # a status, as most changes are
         self._unlink(old)
         self._nodes[node.uid] = node
         for owner in node.owners:

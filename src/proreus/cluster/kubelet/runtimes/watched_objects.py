@@ -1,14 +1,19 @@
 """ConfigMaps and secrets that pods refer to, each watched by name while a pod does.
 
 A kubelet may not read the whole cluster's secrets, and need not: one watch per object that is
-referred to, as the kubelets of other clusters have it.
+referred to, as the kubelets of other clusters have it. Nodes of one process share it: it is that of
+a node whose pods refer to the object, as the API server demands, and passes on to another such node
+when this one needs it no more. A watch is a connection, and a hundred nodes had a hundred for one
+ConfigMap that every pod mounts.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from proreus.aio.clock import Clock, deadline
 from proreus.aio.tasks import background
@@ -30,21 +35,46 @@ _RESOURCES = {
 }
 
 
-@dataclass(slots=True)
+_Key: TypeAlias = tuple[str, Reference]
+_Users: TypeAlias = "dict[tuple[WatchedObjects, str], Callable[[], None]]"
+
+
+class NodeEnding(Exception):
+    """A node that begins no watch any more: its parts have been told to end."""
+
+
+@dataclass(slots=True, eq=False)
 class _Watched:
+    """``holder``: whose client watches. ``users``: whom to tell of changes, by node and pod."""
+
     informer: SharedInformer
     task: asyncio.Task[None]
-    users: dict[str, Callable[[], None]] = field(default_factory=dict)
+    holder: WatchedObjects
+    users: _Users
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectWatches:
+    """The watches of all nodes of a process."""
+
+    by_object: dict[_Key, _Watched] = field(default_factory=dict)
 
 
 class WatchedObjects:
-    """``group`` owns the watches."""
+    """What the pods of one node refer to. ``group`` owns the watches that this node holds."""
 
-    def __init__(self, client: Client, clock: Clock, group: asyncio.TaskGroup) -> None:
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        group: asyncio.TaskGroup,
+        watches: ObjectWatches | None = None,
+    ) -> None:
         self._client = client
         self._clock = clock
         self._group = group
-        self._watched: dict[tuple[str, Reference], _Watched] = {}
+        self._watched = (watches or ObjectWatches()).by_object
+        self._keys: dict[str, set[_Key]] = {}  # by the pod's uid
 
     def use(
         self,
@@ -54,18 +84,24 @@ class WatchedObjects:
         changed: Callable[[], None],
     ) -> None:
         """A pod refers to these; ``changed`` is called when one of them does. Idempotent."""
+        keys = self._keys.setdefault(uid, set())
         for reference in references:
             key = (_place(namespace, reference), reference)
-            watched = self._watched.get(key) or self._begin(*key)
-            self._watched[key] = watched
-            watched.users[uid] = changed
+            keys.add(key)
+            watched = self._watched.get(key) or self._begin(key, {})
+            watched.users[self, uid] = changed
 
     def release(self, uid: str) -> None:
-        for key, watched in list(self._watched.items()):
-            watched.users.pop(uid, None)
-            if not watched.users:
+        for key in self._keys.pop(uid, ()):
+            watched = self._watched.get(key)
+            if watched is None:  # all that used it were ending
+                continue
+            watched.users.pop((self, uid), None)
+            others = dict.fromkeys(node for node, _ in watched.users)
+            if watched.holder is self and self not in others:
                 watched.task.cancel()
                 del self._watched[key]
+                _hand_over(key, watched.users, others)
 
     async def read(
         self, namespace: str, references: frozenset[Reference]
@@ -99,7 +135,9 @@ class WatchedObjects:
         }
         return {reference: obj for reference, obj in found.items() if obj is not None}
 
-    def _begin(self, namespace: str, reference: Reference) -> _Watched:
+    def _begin(self, key: _Key, users: _Users) -> _Watched:
+        """Raises ``NodeEnding``."""
+        namespace, reference = key
         resource = _RESOURCES[reference.kind]
         selected = InformerSelection(
             resource, namespace, field_selector=f"metadata.name={reference.name}"
@@ -109,7 +147,7 @@ class WatchedObjects:
         )
 
         def notify() -> None:
-            for changed in list(watched.users.values()):
+            for changed in list(users.values()):
                 changed()
 
         async def run() -> None:
@@ -119,17 +157,29 @@ class WatchedObjects:
                 await asyncio.Event().wait()
 
         informer.add_handler(on_notification=lambda _: notify(), name=f"kubelet {selected}")
-        watched = _Watched(informer, self._group.create_task(run(), name=str(selected)))
+        running = run()
+        try:
+            task = self._group.create_task(running, name=str(selected))
+        except RuntimeError as ending:
+            running.close()
+            raise NodeEnding from ending
+        watched = self._watched[key] = _Watched(informer, task, self, users)
         return watched
 
     def close(self) -> None:
-        """End all watches."""
-        for watched in self._watched.values():
-            watched.task.cancel()
-        self._watched.clear()
+        """End all watches, or leave them to others who need them."""
+        for uid in list(self._keys):
+            self.release(uid)
 
     def __len__(self) -> int:
         return len(self._watched)
+
+
+def _hand_over(key: _Key, users: _Users, nodes: Iterable[WatchedObjects]) -> None:
+    for node in nodes:
+        with suppress(NodeEnding):
+            node._begin(key, users)
+            return
 
 
 def _place(namespace: str, reference: Reference) -> str:

@@ -27,7 +27,7 @@ from proreus.cluster.kubelet.runtimes.streams import (
     PreviousNotFound,
     Unsupported,
 )
-from proreus.cluster.kubelet.runtimes.watched_objects import WatchedObjects
+from proreus.cluster.kubelet.runtimes.watched_objects import ObjectWatches, WatchedObjects
 
 _FOLLOW_S = 1.0
 
@@ -43,9 +43,11 @@ class SimulatedRuntime:
         *,
         client: Client | None = None,
         missing_images: Sequence[str] = (),
+        watches: ObjectWatches | None = None,
     ) -> None:
         self._clock = clock
         self._client = client
+        self._watches = watches
         self._shared = Shared(recorder, missing_images)
 
     @property
@@ -58,7 +60,7 @@ class SimulatedRuntime:
             yield
             return
         async with asyncio.TaskGroup() as group:
-            objects = WatchedObjects(self._client, self._clock, group)
+            objects = WatchedObjects(self._client, self._clock, group, self._watches)
             self._shared.objects, self._shared.changed = objects, changed
             try:
                 yield
