@@ -22,7 +22,7 @@ from proreus.aio.clock import Clock
 from proreus.aio.tasks import supervise
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings, node_names
-from proreus.cluster.kubelet.shared_parts import SharedParts
+from proreus.cluster.kubelet.shared_by_kubelets import SharedByKubelets
 
 if TYPE_CHECKING:
     from proreus.client import Client, ClientConfig
@@ -88,7 +88,7 @@ def node_components(
     """One per node, each with the rights of its node alone. Of many the first ones report: all do
     the same, and a hundred reports would cost more than a hundred leases."""
     settings = settings or KubeletSettings()
-    shared = SharedParts(settings, clock)
+    shared = SharedByKubelets(settings, clock)
     # A handshake costs more than a request: many nodes have few connections each.
     own = replace(settings, workers=max(1, min(settings.workers, _WORKERS_SHARED // nodes)))
     return [
@@ -107,7 +107,7 @@ def _kubelet(
     clock: Clock,
     names: list[str],
     settings: KubeletSettings | None,
-    shared: SharedParts | None = None,
+    shared: SharedByKubelets | None = None,
 ) -> Component:
     def load() -> _Run:
         from proreus.cluster.kubelet.kubelet import Kubelet

@@ -38,7 +38,7 @@ from proreus.cluster.kubelet.pods import Listers, Pods
 from proreus.cluster.kubelet.runtimes.runtime import Runtime
 from proreus.cluster.kubelet.runtimes.simulated.runtime import SimulatedRuntime
 from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings
-from proreus.cluster.kubelet.shared_parts import SharedParts
+from proreus.cluster.kubelet.shared_by_kubelets import SharedByKubelets
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Kubelet:
         clock: Clock,
         names: Sequence[str],
         settings: KubeletSettings | None = None,
-        shared: SharedParts | None = None,
+        shared: SharedByKubelets | None = None,
     ) -> None:
         """``shared``: with the other kubelets of the process."""
         self._client = client
@@ -67,7 +67,7 @@ class Kubelet:
         self._names = list(names)
         self._is_node = False
         self._settings = settings or KubeletSettings()
-        self._shared = shared or SharedParts(self._settings, clock)
+        self._shared = shared or SharedByKubelets(self._settings, clock)
         # As many as the nodes would keep in processes of their own, within reason.
         waiting_max = min(WAITING_MAX * len(self._names), _EVENTS_WAITING_MAX)
         self._recorder = EventRecorder(

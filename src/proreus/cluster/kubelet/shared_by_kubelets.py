@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from proreus.cluster.kubelet.runtimes.watched_objects import ObjectWatches
 
 
-class SharedParts:
+class SharedByKubelets:
     """``endpoint_tls``: they share a folder. ``watches``: their pods refer to the same objects."""
 
     def __init__(self, settings: KubeletSettings, clock: Clock) -> None:
