@@ -50,7 +50,7 @@ async def store(client: Client, value: str) -> None:
     await client.core_v1.configmaps("default").apply(config_map)
 
 
-async def test_two_nodes_have_one_watch_and_are_both_told(client: Client) -> None:
+async def test_two_nodes_have_one_watch_and_both_learn_of_changes(client: Client) -> None:
     watches = ObjectWatches()
     async with node(client, watches) as first, node(client, watches) as second:
         first.use()
