@@ -306,8 +306,10 @@ class InterruptibleStorage:
         await self._storage.request_progress()
 
     @asynccontextmanager
-    async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
-        async with self._storage.watch(prefix, after=after) as batches:
+    async def watch(
+        self, prefix: str, *, after: int, with_old: bool = True
+    ) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
+        async with self._storage.watch(prefix, after=after, with_old=with_old) as batches:
             self.is_broken = not self._lost.empty()
             yield self._until_lost(batches)
 

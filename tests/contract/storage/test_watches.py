@@ -54,6 +54,25 @@ async def test_a_watch_reports_creation_change_and_deletion(storage: Storage, pl
     ]
 
 
+async def test_a_watch_without_old_values_reports_the_same_changes(
+    storage: Storage, place: str
+) -> None:
+    """Guarantee: reliable"""
+    key, after = place + "a", await storage.current_revision()
+    async with storage.watch(place, after=after, with_old=False) as watch:
+        one = await storage.create(key, b"1")
+        two = await storage.update(key, b"2", expected=one)
+        three = await storage.delete(key, expected=two)
+
+        changes = await take(watch, 3)
+
+    assert [(change.revision, change.key, change.new) for change in changes] == [
+        (one, key, StoredValue(key, b"1", one)),
+        (two, key, StoredValue(key, b"2", two)),
+        (three, key, None),
+    ]
+
+
 async def test_a_watch_receives_the_same_if_the_writer_had_the_old_value_at_hand(
     storage: Storage, place: str
 ) -> None:

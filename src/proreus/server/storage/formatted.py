@@ -106,13 +106,15 @@ class FormattedStorage:
         )
 
     def watch(
-        self, prefix: str, *, after: int
+        self, prefix: str, *, after: int, with_old: bool = True
     ) -> AbstractAsyncContextManager[AsyncIterator[ChangeBatch]]:
-        return self._watch(prefix, after)
+        return self._watch(prefix, after, with_old)
 
     @asynccontextmanager
-    async def _watch(self, prefix: str, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
-        async with self._inner.watch(prefix, after=after) as batches:
+    async def _watch(
+        self, prefix: str, after: int, with_old: bool
+    ) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
+        async with self._inner.watch(prefix, after=after, with_old=with_old) as batches:
             yield self._batches(batches)
 
     async def _batches(self, batches: AsyncIterator[ChangeBatch]) -> AsyncIterator[ChangeBatch]:

@@ -38,7 +38,9 @@ class IndexedStorage(ABC):
         return self._log.revision
 
     @asynccontextmanager
-    async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
+    async def watch(
+        self, prefix: str, *, after: int, with_old: bool = True
+    ) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
         check_prefix(prefix)
         if after < self._compacted:
             raise Compacted(after, self._compacted)

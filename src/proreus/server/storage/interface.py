@@ -11,7 +11,7 @@ of its last write. What a caller may rely on (docs/guarantees.md):
 - linearizable: ``current_revision`` and reads without a revision see every acknowledged write;
 - atomic: ``create``, ``update`` and ``delete`` compare and write in one step;
 - a watch after revision N delivers every change with a higher revision once, in revision order,
-  each with the previous value, or fails with ``Compacted``.
+  each with the previous value if it is asked to, or fails with ``Compacted``.
 
 The loop of read, change, compare-and-swap with preconditions is written once, for every
 implementation, in ``resource_store``.
@@ -49,7 +49,8 @@ class StoredValue(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(msgspec.Struct, frozen=True, gc=False):
-    """One write. Created: ``old`` is None. Deleted: ``new`` is None.
+    """One write. Created: ``old`` is None. Deleted: ``new`` is None. A ``watch`` may have left out
+    what was there before.
 
     ``new.revision`` equals ``revision``; ``old.revision`` is that of the write it replaces.
     """
@@ -270,10 +271,12 @@ class Storage(Protocol):
         ...
 
     def watch(
-        self, prefix: str, *, after: int
+        self, prefix: str, *, after: int, with_old: bool = True
     ) -> AbstractAsyncContextManager[AsyncIterator[ChangeBatch]]:
         """Changes under ``prefix`` with revision > ``after``, in batches, for ever.
 
+        ``with_old`` False: the caller has the values before, and a store that would have to read
+        them leaves them out.
         Raises Compacted when ``after`` is older than history, Unavailable when the source is lost
         (the caller resumes after the last batch's revision). Progress batches come at least when
         asked for with ``request_progress``.

@@ -184,9 +184,9 @@ class MeasuredStorage:
             return await self._inner.versions(key, limit=limit)
 
     def watch(
-        self, prefix: str, *, after: int
+        self, prefix: str, *, after: int, with_old: bool = True
     ) -> AbstractAsyncContextManager[AsyncIterator[ChangeBatch]]:
-        return self._inner.watch(prefix, after=after)
+        return self._inner.watch(prefix, after=after, with_old=with_old)
 
     @property
     def compacted_revision(self) -> int:

@@ -5,6 +5,7 @@
        └─────────────────────────────────────────────────────┘
 
 Receives: ChangeBatch, from storage.  Hands on: Change, to the ``cache`` of its resource.
+What was there before a change is in the caches; storage need not say.
 Invariant: changes are applied in revision order; ``freshness`` says N only when every change up to
 N has been applied to every loaded cache. Changes of one revision are applied without an await.
 
@@ -163,7 +164,7 @@ class Ingest:
         newest = await self._storage.current_revision()
         changes: list[Change] = []
         if newest > revision:
-            async with self._storage.watch(prefix, after=revision) as batches:
+            async with self._storage.watch(prefix, after=revision, with_old=False) as batches:
                 await self._storage.request_progress()  # the newest write may be no object's
                 async for batch in batches:
                     changes += batch.changes
@@ -193,7 +194,7 @@ class Ingest:
 
     async def _follow(self, after: int) -> Relisting | Following:
         try:
-            async with self._storage.watch(ROOT, after=after) as batches:
+            async with self._storage.watch(ROOT, after=after, with_old=False) as batches:
                 async for batch in batches:
                     await self._take(batch)
             why: StorageError = Unavailable("the stream of changes ended")

@@ -147,11 +147,13 @@ class EtcdStorage:
         return self._seen
 
     @asynccontextmanager
-    async def watch(self, prefix: str, *, after: int) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
+    async def watch(
+        self, prefix: str, *, after: int, with_old: bool = True
+    ) -> AsyncIterator[AsyncIterator[ChangeBatch]]:
         self._check_prefix(prefix)
         if after < self._compacted:
             raise Compacted(after, self._compacted)
-        async with open_watch(self._client, self._clock, prefix, after) as watch:
+        async with open_watch(self._client, self._clock, prefix, after, with_old) as watch:
             self._watches.add(watch)
             try:
                 yield watch
@@ -196,7 +198,8 @@ class EtcdStorage:
         found: tuple[PastValue, ...] = ()
         if after >= newest:
             return found
-        async with self.watch(key[: key.rindex("/") + 1], after=after) as batches:
+        folder = key[: key.rindex("/") + 1]
+        async with self.watch(folder, after=after, with_old=False) as batches:
             await self.request_progress()  # the newest write may be no object's
             async for batch in batches:
                 found += tuple(

@@ -46,9 +46,16 @@ class EtcdWatch:
     """An open watch: an async iterator. Ends by Compacted or Unavailable."""
 
     def __init__(
-        self, stream: MessageStream | None, prefix: str, after: int, *, trusts_progress: bool
+        self,
+        stream: MessageStream | None,
+        prefix: str,
+        after: int,
+        *,
+        with_old: bool = True,
+        trusts_progress: bool,
     ) -> None:
         """Without a stream only ``take`` works."""
+        self._with_old = with_old
         self._stream = stream
         self._prefix = prefix
         self._after = after
@@ -141,7 +148,7 @@ class EtcdWatch:
         old = None
         if event.HasField("prev_kv"):
             old = StoredValue(key, event.prev_kv.value, event.prev_kv.mod_revision)
-        elif is_deletion or kv.create_revision != revision:
+        elif self._with_old and (is_deletion or kv.create_revision != revision):
             # The value before was compacted away while this watch was catching up.
             raise Compacted(self._after, revision)
         return Change(revision, key, old, None if is_deletion else _value(key, kv))
@@ -158,7 +165,7 @@ class EtcdWatch:
 
 @asynccontextmanager
 async def open_watch(
-    client: EtcdClient, clock: Clock, prefix: str, after: int
+    client: EtcdClient, clock: Clock, prefix: str, after: int, with_old: bool
 ) -> AsyncIterator[EtcdWatch]:
     """Start a watch at the first member that takes it. Raises Compacted, Unavailable."""
     reasons: dict[str, str] = {}
@@ -169,14 +176,16 @@ async def open_watch(
             reasons[endpoint.url] = str(failed)
             client.avoid(endpoint)
             continue
-        creation = _creation(prefix if trusts else client.config.root, after)
+        creation = _creation(prefix if trusts else client.config.root, after, with_old)
         try:
             async with AsyncExitStack() as opened:
                 async with deadline(clock, client.config.attempt_timeout_s):
                     stream = await opened.enter_async_context(
                         endpoint.watch_stream(creation, client.metadata)
                     )
-                    watch = EtcdWatch(stream, prefix, after, trusts_progress=trusts)
+                    watch = EtcdWatch(
+                        stream, prefix, after, with_old=with_old, trusts_progress=trusts
+                    )
                     await watch.wait_created()
                 left = opened.pop_all()
         except (EndpointFailed, RpcFailed, TimeoutError) as failed:
@@ -196,13 +205,14 @@ async def _trusts_progress(client: EtcdClient, endpoint: EtcdEndpoint) -> bool:
     return is_progress_safe(status.version) if configured is None else configured
 
 
-def _creation(prefix: str, after: int) -> Any:
+def _creation(prefix: str, after: int, with_old: bool) -> Any:
     request = messages.WatchRequest()
     creation = request.create_request
     creation.key = prefix.encode()
     creation.range_end = keyspace.end_of(prefix).encode()
     creation.start_revision = after + 1
-    creation.prev_kv = creation.fragment = creation.progress_notify = True
+    creation.fragment = creation.progress_notify = True
+    creation.prev_kv = with_old  # etcd reads it for every event, and sends it
     return request
 
 

@@ -17,8 +17,10 @@ from proreus.server.storage.interface import (
 )
 
 
-def watch(after: int = 10, *, trusts_progress: bool = True) -> EtcdWatch:
-    return EtcdWatch(None, "/registry/pods/", after, trusts_progress=trusts_progress)
+def watch(after: int = 10, *, with_old: bool = True, trusts_progress: bool = True) -> EtcdWatch:
+    return EtcdWatch(
+        None, "/registry/pods/", after, with_old=with_old, trusts_progress=trusts_progress
+    )
 
 
 def response(*events: tuple[str, int], header: int = 0, **fields: Any) -> Any:
@@ -105,6 +107,17 @@ def test_a_change_whose_past_was_compacted_is_not_sent_as_a_creation(kind: int) 
 
     with pytest.raises(Compacted):
         watch().take(answer)
+
+
+def test_a_watch_without_old_values_needs_no_past() -> None:
+    answer = response(("pods/a", 11), ("pods/b", 12))
+    answer.events[0].kv.create_revision = 5
+    answer.events[1].type = messages.EVENT_DELETE
+
+    batch = watch(with_old=False).take(answer)
+
+    gone = Change(12, "/registry/pods/b", None, None)
+    assert batch == ChangeBatch((created("pods/a", 11), gone), 12)
 
 
 def test_a_deletion_has_the_value_that_was_there() -> None:
