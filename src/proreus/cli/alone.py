@@ -10,7 +10,8 @@ import click
 
 from proreus.aio.clock import SystemClock
 from proreus.aio.tasks import background
-from proreus.cli.event_loop import ending, run
+from proreus.cli.ending import ending
+from proreus.cli.event_loop import run
 from proreus.cli.logging import start_logging
 from proreus.cli.ready import say
 from proreus.client import ClientConfig, ConfigError, load_config

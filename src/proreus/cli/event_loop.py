@@ -1,9 +1,8 @@
-"""The event loop of a command, and the signals that end it."""
+"""The event loop of a command."""
 
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Coroutine
 from typing import Any
 
@@ -34,12 +33,3 @@ def report_failure(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
     if isinstance(failure, RuntimeError) and str(failure).endswith("; the handler is closed"):
         return
     loop.default_exception_handler(context)
-
-
-def ending(*signals: signal.Signals) -> asyncio.Event:
-    """Set once somebody asks this process to end, by one of these or by any that means it."""
-    asked = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in signals or (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked.set)
-    return asked

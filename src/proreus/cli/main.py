@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from proreus.cli.end_at_once import end_at_once
 from proreus.cli.environment import described_environment
 from proreus.cli.verbosity import is_verbose, verbose_option
 
@@ -34,8 +35,19 @@ _COMMANDS: Mapping[str, str] = {
 }
 
 
+# Those that run until they are asked to end, which is then no failure.
+_SERVING = frozenset({"up", "server", "controllers", "scheduler", "kubelet", "replay"})
+
+
 class LazyCommands(click.Group):
     """Finds a command by its entry in ``_COMMANDS``, and reports failures of all of them."""
+
+    _is_program = False
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """As a program, not as a part of one."""
+        self._is_program = True
+        return super().__call__(*arguments, **options)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -43,6 +55,8 @@ class LazyCommands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
+        if self._is_program and cmd_name in _SERVING:
+            end_at_once()  # whatever there is to load
         with _uncollected():
             module = importlib.import_module(f"proreus.cli.commands.{cmd_name}")
         command = getattr(module, cmd_name)

@@ -15,7 +15,8 @@ import click
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
-from proreus.cli.event_loop import ending, run
+from proreus.cli.ending import ending
+from proreus.cli.event_loop import run
 from proreus.cli.logging import start_logging
 from proreus.cli.owned_process.order import ended_with, receive_order
 from proreus.cli.part_identities import PartIdentities

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import click
 
-from proreus.cli.event_loop import ending, run
+from proreus.cli.ending import ending
+from proreus.cli.event_loop import run
 from proreus.cli.ready import Announcement, say, say_ready
 from proreus.server.config import ServerConfig
 from proreus.testing.records import Record, RecordInvalid, Replay, load, replaying
@@ -44,9 +45,8 @@ def replay(file: Path, revision: int | None, port: int, shows_requests: bool) ->
 
 
 async def _serve(record: Record, config: ServerConfig, revision: int | None) -> None:
-    asked = ending()
     typed: asyncio.Queue[str] = asyncio.Queue()
-    async with replaying(record, config) as running:
+    async with ending() as asked, replaying(record, config) as running:
         if revision is not None:
             await running.go_to(revision)
         await say_ready(

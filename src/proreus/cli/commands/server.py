@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from proreus.cli.event_loop import ending, run
+from proreus.cli.ending import ending
+from proreus.cli.event_loop import run
 from proreus.cli.failures import reported_in_one_line
 from proreus.cli.logging import start_logging
 from proreus.cli.ready import Announcement, say_ready
@@ -42,8 +43,7 @@ async def _serve_by_workers(config: ServerConfig, workers: int) -> None:
 
 
 async def serve(config: ServerConfig) -> None:
-    asked = ending()
-    async with ApiServer(config) as running:
+    async with ending() as asked, ApiServer(config) as running:
         await say_ready(
             Announcement(
                 "proreus server",

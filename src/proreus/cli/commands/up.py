@@ -16,7 +16,8 @@ from proreus.api.status import AlreadyExists
 from proreus.cli.annotations import described_annotations
 from proreus.cli.controller_options import controller_options
 from proreus.cli.dashboard_mount import dashboard_pages, served_dashboard
-from proreus.cli.event_loop import ending, run
+from proreus.cli.ending import ending
+from proreus.cli.event_loop import run
 from proreus.cli.failures import reported_in_one_line
 from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
 from proreus.cli.logging import start_logging
@@ -133,10 +134,9 @@ async def run_cluster(
     has_dashboard: bool = False,
 ) -> None:
     """Until somebody asks this process to end. ``elsewhere``: parts in processes of their own."""
-    asked = ending()
     # What a controller of the cluster does elsewhere needs what only the server knows.
     config = replace(config, admission=replace(config.admission, checks_policy_types=True))
-    async with ApiServer(config, clock) as server:
+    async with ending() as asked, ApiServer(config, clock) as server:
         assert config.data_dir is not None, "it has a default"
         authority = CertificateAuthority.of(tls_folder(config.data_dir))
         identities = PartIdentities(server.url, authority)

@@ -14,7 +14,7 @@ import structlog
 
 from proreus.aio.backoff import Backoff
 from proreus.aio.clock import Clock, SystemClock, deadline
-from proreus.cli.event_loop import ending
+from proreus.cli.ending import AskedToEnd, ending
 from proreus.cli.ready import Announcement, say_ready
 from proreus.cli.workers.messages import Failed
 from proreus.cli.workers.process import WorkerProcess, started_worker
@@ -37,8 +37,12 @@ _FIRST_DELAY_S, _DELAY_MAX_S = 0.2, 30.0
 async def serve_by_workers(config: ServerConfig, count: int) -> None:
     """Until a signal asks this process to end. Raises OSError, NotPrivate, ConfigInvalid, and
     ClickException if a worker cannot start."""
-    asked = ending()
     clock = SystemClock()
+    async with ending() as asked:
+        await _serve(config, count, asked, clock)
+
+
+async def _serve(config: ServerConfig, count: int, asked: AskedToEnd, clock: Clock) -> None:
     with (
         bound_socket(config.bind_address, config.port) as held,
         tempfile.TemporaryDirectory(prefix="proreus-", ignore_cleanup_errors=True) as folder,

@@ -12,7 +12,8 @@ import sys
 import click
 import structlog
 
-from proreus.cli.event_loop import ending, run
+from proreus.cli.ending import ending
+from proreus.cli.event_loop import run
 from proreus.cli.failures import reported_in_one_line
 from proreus.cli.logging import start_logging
 from proreus.cli.owned_process.order import ended_with, receive_order
@@ -45,8 +46,7 @@ def worker(number: int) -> None:
 
 
 async def serve(config: ServerConfig, owner: socket.socket) -> None:
-    asked = ending()
-    async with ApiServer(config):
+    async with ending() as asked, ApiServer(config):
         _tell(owner, encoded_report(Answering()))
         with ended_with(owner, asked):
             await asked.wait()
