@@ -6,15 +6,11 @@ A version of aiohttp in which one of these fails is not to be let in by ``pyproj
 from __future__ import annotations
 
 import asyncio
-import inspect
 import ssl
 from pathlib import Path
 
-import aiohttp
 from aiohttp._websocket.reader import WebSocketDataQueue
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.helpers import _EXC_SENTINEL
-from aiohttp.http_websocket import WebSocketReader, WebSocketWriter
+from aiohttp.http_websocket import WebSocketReader
 
 from proreus.net.tls import certificates
 
@@ -48,37 +44,6 @@ async def test_a_queue_of_messages_holds_up_its_connection_and_lets_it_go_on() -
     assert was_paused
     assert not flow._reading_paused
     assert {message.data for message in messages} == {b"data"}
-
-
-async def test_a_session_can_be_asked_not_to_repeat_requests() -> None:
-    async with aiohttp.ClientSession() as session:
-        assert session._retry_connection is True
-
-
-async def test_connectors_make_protocols_by_a_factory_that_can_be_replaced() -> None:
-    async with aiohttp.TCPConnector() as connector:
-        made = connector._factory()
-
-        assert isinstance(made, ResponseHandler)
-        assert made._payload is None
-    assert list(inspect.signature(aiohttp.BaseConnector.connect).parameters) == [
-        "self", "req", "traces", "timeout",
-    ]  # fmt: skip
-    assert list(inspect.signature(aiohttp.BaseConnector._create_connection).parameters) == [
-        "self", "req", "traces", "timeout",
-    ]  # fmt: skip
-    assert list(inspect.signature(aiohttp.BaseConnector._release).parameters) == [
-        "self", "key", "protocol", "should_close",
-    ]  # fmt: skip
-
-
-def test_a_protocol_takes_a_parser_and_a_failure() -> None:
-    assert list(inspect.signature(ResponseHandler.set_parser).parameters)[:3] == [
-        "self", "parser", "payload",
-    ]  # fmt: skip
-    failing = inspect.signature(ResponseHandler.set_exception).parameters
-    assert failing["exc_cause"].default is _EXC_SENTINEL
-    assert "use_mask" in inspect.signature(WebSocketWriter.__init__).parameters
 
 
 def test_ssl_reads_the_fields_of_a_certificate_file(tmp_path: Path) -> None:

@@ -1,33 +1,38 @@
-"""HTTP as a client: requests out, answers or byte streams in. The HTTP library stays in here.
+"""HTTP/1.1 as a client: requests out, answers or byte streams in.
 
 Receives: method, URL, headers, body, from ``client.rest``.  Hands on: status, headers and bytes.
 Invariant: whatever breaks surfaces as a ``TransportError``; no answer's status is an error here.
-Streams have connections of their own, so that any number of watches never holds up a request.
-A peer that vanished is found by TCP itself (keepalive and user timeout), besides the deadlines that
-the layers above set.
+Nothing that was sent is sent again. Any number of streams never holds up a request: only requests
+are counted. A peer that vanished is found by TCP itself (keepalive and user timeout), besides the
+deadlines that the layers above set.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
-
-import aiohttp
-import yarl
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
 
 from proreus.lazy_dataclass import dataclass
-from proreus.net.client.connectors import Dropped, Route, connector
-from proreus.net.client.translation import translated
-from proreus.net.client.transport_error import ProtocolError
+from proreus.net.client.connection import ClientConnection, IncomingAnswer
+from proreus.net.client.connectors import Route
+from proreus.net.client.dialing import Dialer
+from proreus.net.client.place import Places
+from proreus.net.client.pool import Pool
+from proreus.net.client.redirects import Redirects
+from proreus.net.client.request_encoding import RequestDefaults, RequestHeads
+from proreus.net.client.response_body import BadGzip, Unpacking
+from proreus.net.client.response_head import Pair, ResponseHead, ResponseHeads
+from proreus.net.client.transport import RequestHeaders
+from proreus.net.client.transport_error import ConnectionLost, NotPermitted, ProtocolError
 
 if TYPE_CHECKING:
     from proreus.net.client.websocket import ClientWebSocket
 
 _REQUESTS_AT_ONCE = 100
-_HEADER_BYTES_MAX = 64 * 1024  # Warning headers and long names fit
-_READ_BUFFER_BYTES = 512 * 1024
+_CLOSED = "the client was closed"
+_UNPACKED = ("gzip", "x-gzip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,16 @@ class UpgradeRefused(Exception):
 class Headers:
     """An answer's headers; names in any case."""
 
-    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
-        self._pairs = [(name.lower(), value) for name, value in pairs]
+    __slots__ = ("_pairs",)
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self._pairs: Sequence[Pair] = [(name.lower(), value) for name, value in pairs]
+
+    @classmethod
+    def of_head(cls, head: ResponseHead) -> Headers:
+        made = cls.__new__(cls)
+        made._pairs = head.pairs  # in lower case already
+        return made
 
     def get(self, name: str, default: str = "") -> str:
         return next(iter(self.all(name)), default)
@@ -60,7 +73,7 @@ class Headers:
         wanted = name.lower()
         return [value for known, value in self._pairs if known == wanted]
 
-    def pairs(self) -> Sequence[tuple[str, str]]:
+    def pairs(self) -> Sequence[Pair]:
         """All of them, with names in lower case."""
         return self._pairs
 
@@ -71,28 +84,67 @@ class Headers:
 class ByteStream:
     """An open answer: ``chunks`` yields bytes as they arrive and ends when the server ends it."""
 
-    def __init__(self, url: str, response: aiohttp.ClientResponse) -> None:
-        self._url = url
-        self.raw = response  # for what else runs on the connection; not to leave ``net``
-        self.status = response.status
-        self.headers = _headers(response)
+    def __init__(
+        self,
+        connection: ClientConnection,
+        answer: IncomingAnswer,
+        head: ResponseHead,
+        *,
+        unpacks: bool,
+    ) -> None:
+        self.connection = connection  # for what else runs on it; not to leave ``net``
+        self.answer = answer
+        self.status = head.status
+        self.headers = Headers.of_head(head)
+        self._unpacking = Unpacking() if unpacks and head.coding in _UNPACKED else None
 
     async def read(self, limit: int = 1 << 20) -> bytes:
         """The body, at most ``limit`` bytes of it: for answers that are no stream but an error."""
-        found = b""
-        while len(found) < limit and (piece := await self.next_chunk()):
-            found += piece
-        return found[:limit]
+        pieces, size = [], 0
+        while size < limit and (piece := await self.next_chunk()):
+            pieces.append(piece)
+            size += len(piece)
+        return b"".join(pieces)[:limit]
+
+    async def whole(self, bytes_max: int | None) -> bytes:
+        """All of the body. Raises ProtocolError if it is longer."""
+        found = self.answer.whole() if self._unpacking is None else None
+        if found is None:
+            found = b"".join([piece async for piece in self._bounded(bytes_max)])
+        elif bytes_max is not None and len(found) > bytes_max:
+            raise self._too_long(bytes_max)
+        return found
+
+    async def _bounded(self, bytes_max: int | None) -> AsyncIterator[bytes]:
+        size = 0
+        while piece := await self.next_chunk():
+            size += len(piece)
+            if bytes_max is not None and size > bytes_max:
+                raise self._too_long(bytes_max)
+            yield piece
+
+    def _too_long(self, bytes_max: int) -> ProtocolError:
+        return ProtocolError(self.answer.url, f"the answer has more than {bytes_max} bytes")
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        with translated(self._url):
-            async for chunk in self.raw.content.iter_any():
-                yield chunk
+        while piece := await self.next_chunk():
+            yield piece
 
     async def next_chunk(self) -> bytes:
         """The next bytes; empty at the end."""
-        with translated(self._url):
-            return await self.raw.content.readany()
+        if self._unpacking is None:
+            return await self.answer.read()
+        try:
+            while not (piece := self._unpacking.next_piece()):
+                packed = await self.answer.read()
+                if not packed:
+                    self._unpacking.end()
+                    return b""
+                self._unpacking.feed(packed)
+        except BadGzip as error:
+            raise ProtocolError(self.answer.url, f"not gzip: {error}") from error
+        await asyncio.sleep(0)  # a large body is unpacked in turns with what else there is to do
+        return piece
 
 
 class HttpClient:
@@ -100,9 +152,20 @@ class HttpClient:
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        self._dropped: Dropped = WeakSet()
-        self._requests = _session(route, self._dropped, limit=_REQUESTS_AT_ONCE)
-        self._streams: aiohttp.ClientSession | None = None
+        self._heads = ResponseHeads()
+        self._dialer = Dialer(route, self._heads)
+        self._pool = Pool(self._dialer)
+        self._places = Places()
+        proxy = self._dialer.proxy
+        self._request_heads = RequestHeads(
+            RequestDefaults(
+                "gzip" if route.compressed else "identity",
+                is_absolute=proxy is not None,
+                proxy_authorization=proxy.authorization if proxy is not None else "",
+            )
+        )
+        self._turns = asyncio.Semaphore(_REQUESTS_AT_ONCE)
+        self._streams: set[ClientConnection] = set()
         self._under_way = 0
         self._is_retired = False
 
@@ -114,25 +177,23 @@ class HttpClient:
 
     async def close(self) -> None:
         """Close every connection; what is under way fails."""
-        if self._streams is not None:
-            await self._streams.close()
-        await self._requests.close()
-        # A dropped TLS connection waits for the other side's good-bye, longer than the loop lasts.
-        for transport in list(self._dropped):
-            transport.abort()
+        self._pool.close()
+        if self._route.given is not None:
+            self._route.given.close()
+        await asyncio.sleep(0)  # sockets are closed at the end of a turn
 
     async def retire(self) -> None:
         """End all streams now, and the rest once the requests under way are answered."""
         self._is_retired = True
-        if self._streams is not None:
-            await self._streams.close()
-        await self._close_if_done()
+        for connection in list(self._streams):
+            connection.abort()
+        self._close_if_done()
 
     async def request(
         self,
         method: str,
         url: str,
-        headers: Mapping[str, str | list[str]],
+        headers: RequestHeaders,
         body: bytes | None,
         *,
         answer_bytes_max: int | None = None,
@@ -141,33 +202,43 @@ class HttpClient:
         ProtocolError, and its connection is closed."""
         self._under_way += 1
         try:
-            with translated(url):
-                async with self._open(self._requests, method, url, headers, body) as response:
-                    found = await _whole(response, url, answer_bytes_max)
-                    return HttpResponse(response.status, _headers(response), found)
+            await self._turns.acquire()
+            try:
+                stream = await self._open(method, url, headers, body)
+                try:
+                    found = await stream.whole(answer_bytes_max)
+                finally:
+                    self._pool.give_back(stream.connection)
+            finally:
+                self._turns.release()
+            return HttpResponse(stream.status, stream.headers, found)
         finally:
             self._under_way -= 1
-            await self._close_if_done()
+            self._close_if_done()
 
     @contextlib.asynccontextmanager
     async def stream(
-        self, method: str, url: str, headers: Mapping[str, str | list[str]], body: bytes | None
+        self, method: str, url: str, headers: RequestHeaders, body: bytes | None
     ) -> AsyncIterator[ByteStream]:
         """Send, and leave the answer open while the body of the ``async with`` reads it."""
-        if self._streams is None:
-            self._streams = _session(self._route, self._dropped, limit=0)
-        with translated(url):
-            response = await self._open(self._streams, method, url, headers, body)
+        if self._is_retired:
+            raise ConnectionLost(url, _CLOSED)
+        opened = await self._open(method, url, headers, body)
+        connection = opened.connection
+        self._streams.add(connection)
         try:
-            yield ByteStream(url, response)
+            if self._is_retired:
+                raise ConnectionLost(url, _CLOSED)
+            yield opened
         finally:
-            response.close()  # an unfinished answer cannot be reused: drop its connection
+            self._streams.discard(connection)
+            self._pool.give_back(connection)  # dropped, if the answer is not at its end
 
     @contextlib.asynccontextmanager
     async def websocket(
         self,
         url: str,
-        headers: Mapping[str, str | list[str]],
+        headers: RequestHeaders,
         protocols: Sequence[str],
         *,
         message_bytes_max: int,
@@ -177,78 +248,62 @@ class HttpClient:
 
         handshake = Handshake(protocols)
         asked = {**headers, **handshake.headers()}
-        async with self.stream("GET", url, asked, None) as answer:
-            if answer.status != 101:
+        async with self.stream("GET", url, asked, None) as opened:
+            if opened.status != 101:
                 raise UpgradeRefused(
-                    HttpResponse(answer.status, answer.headers, await answer.read())
+                    HttpResponse(opened.status, opened.headers, await opened.read())
                 )
-            chosen = handshake.chosen(url, answer.raw.headers)
-            socket = ClientWebSocket(url, answer.raw, chosen, message_bytes_max)
+            chosen = handshake.chosen(url, opened.headers)
+            socket = ClientWebSocket(url, opened, chosen, message_bytes_max)
             try:
                 yield socket
             finally:
                 await socket.close()
 
-    async def _close_if_done(self) -> None:
+    def _close_if_done(self) -> None:
         if self._is_retired and not self._under_way:
-            await self._requests.close()
+            self._pool.close()
 
-    def _open(
-        self,
-        session: aiohttp.ClientSession,
-        method: str,
-        url: str,
-        headers: Mapping[str, str | list[str]],
-        body: bytes | None,
-    ) -> Any:  # aiohttp's private type: awaitable and an async context manager
-        pairs = [
-            (name, value)
-            for name, values in headers.items()
-            for value in ([values] if isinstance(values, str) else values)
-        ]
-        return session.request(
-            method,
-            yarl.URL(url, encoded=True),
-            headers=pairs,
-            data=body,
-            allow_redirects=method == "GET" and self._route.follow_redirects,
-            server_hostname=self._route.server_hostname,
-            proxy=self._route.proxy,
-        )
+    async def _open(
+        self, method: str, url: str, headers: RequestHeaders, body: bytes | None
+    ) -> ByteStream:
+        """An answer that has begun; its connection is to be given back."""
+        opened = await self._ask(method, url, headers, body)
+        if not 300 <= opened.status < 400 or method != "GET" or not self._route.follow_redirects:
+            return opened
+        redirects = Redirects(url, headers)
+        while True:
+            try:
+                is_elsewhere = redirects.follow(opened.status, opened.headers.get("Location"))
+            except BaseException:
+                self._pool.give_back(opened.connection)
+                raise
+            if not is_elsewhere:
+                return opened
+            self._pool.give_back(opened.connection)
+            opened = await self._ask(method, redirects.url, redirects.headers, body)
 
+    async def _ask(
+        self, method: str, url: str, headers: RequestHeaders, body: bytes | None
+    ) -> ByteStream:
+        place, target = self._places.split(url)
+        head = self._request_heads.encoded(method, place, target, headers, body)
+        origin = place.origin
+        connection = self._pool.take_idle(origin) or await self._pool.take_new(origin, url)
+        try:
+            if not self._may_send(method):
+                raise NotPermitted(url, "this client must not write any more")
+            answer = connection.send(url, method, head, body)
+            answer.may_switch = "Upgrade" in headers
+            found = await answer.wait_head()
+            if connection.is_new:
+                connection.is_new = False
+                self._dialer.remember_session(origin, connection)
+            return ByteStream(connection, answer, found, unpacks=self._route.decompress)
+        except BaseException:
+            self._pool.give_back(connection)
+            raise
 
-async def _whole(response: aiohttp.ClientResponse, url: str, bytes_max: int | None) -> bytes:
-    if bytes_max is None:
-        return await response.read()
-    pieces: list[bytes] = []
-    size = 0
-    async for piece in response.content.iter_any():
-        size += len(piece)
-        if size > bytes_max:
-            response.close()
-            raise ProtocolError(url, f"the answer has more than {bytes_max} bytes")
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _session(route: Route, dropped: Dropped, *, limit: int) -> aiohttp.ClientSession:
-    session = aiohttp.ClientSession(
-        connector=connector(route, limit, dropped),
-        timeout=aiohttp.ClientTimeout(
-            total=None, sock_connect=route.connect_timeout_s, sock_read=None
-        ),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        read_bufsize=_READ_BUFFER_BYTES,
-        max_line_size=_HEADER_BYTES_MAX,
-        max_field_size=_HEADER_BYTES_MAX,
-        auto_decompress=route.decompress,
-        headers={"Accept-Encoding": "gzip" if route.compressed else "identity"},
-        skip_auto_headers=("Content-Type", "Accept"),
-    )
-    # The library would repeat a PUT whose connection broke; what is repeated is not its to decide.
-    session._retry_connection = False
-    return session
-
-
-def _headers(response: aiohttp.ClientResponse) -> Headers:
-    return Headers(list(response.headers.items()))
+    def _may_send(self, method: str) -> bool:
+        """RequestDefaults between getting a connection and sending on it: no wait is in between."""
+        return method == "GET" or self._route.permit is None or self._route.permit()

@@ -15,7 +15,7 @@ import contextvars
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -23,10 +23,12 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from proreus.net.client.http_client import Headers, HttpResponse
 from proreus.net.client.transport import RequestHeaders
 from proreus.net.client.transport_error import ConnectionLost, NotPermitted, ProtocolError
-from proreus.net.client.websocket import ClientWebSocket
 from proreus.net.http1.connection import HttpConnection
 from proreus.net.http1.messages import Answer, Chunks, Handler, Head, Pieces, Request, Response
 from proreus.net.http1.server import HttpServer
+
+if TYPE_CHECKING:
+    from proreus.net.client.websocket import ClientWebSocket
 
 _HTTP_1_0 = (1, 0)  # its streams have no chunks: what is written is the body
 

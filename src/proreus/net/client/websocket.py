@@ -12,14 +12,16 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-import aiohttp
 from aiohttp import WSCloseCode, WSMsgType
-from aiohttp.http_websocket import WebSocketError, WebSocketWriter
+from aiohttp.http_websocket import WebSocketError
 from aiohttp.streams import EofStream
 
+from proreus.net.client.http_client import ByteStream, Headers
 from proreus.net.client.transport_error import ConnectionLost, ProtocolError
 from proreus.net.websocket.handshake import KEY_SUFFIX
+from proreus.net.websocket.outgoing import masked_frame
 from proreus.net.websocket.receiver import CONTENT, WebSocketReceiver
 
 _CLOSE_S = 1.0
@@ -43,12 +45,12 @@ class Handshake:
             asked["Sec-WebSocket-Protocol"] = ", ".join(self._protocols)
         return asked
 
-    def chosen(self, url: str, answered: Mapping[str, str]) -> str:
+    def chosen(self, url: str, answered: Headers) -> str:
         """The protocol the server chose, "" for none. Raises ProtocolError."""
         digest = hashlib.sha1(self._key + KEY_SUFFIX, usedforsecurity=False).digest()
-        if answered.get("Sec-WebSocket-Accept", "").encode() != base64.b64encode(digest):
+        if answered.get("Sec-WebSocket-Accept").encode() != base64.b64encode(digest):
             raise ProtocolError(url, "the server's answer to the WebSocket handshake is wrong")
-        chosen = answered.get("Sec-WebSocket-Protocol", "").strip()
+        chosen = answered.get("Sec-WebSocket-Protocol").strip()
         if chosen and chosen not in self._protocols:
             raise ProtocolError(url, f"the server chose the protocol {chosen!r} unasked")
         return chosen
@@ -57,18 +59,20 @@ class Handshake:
 class ClientWebSocket(WebSocketReceiver):
     """An open WebSocket; ``protocol`` is the one the server chose. One task receives."""
 
-    def __init__(
-        self, url: str, response: aiohttp.ClientResponse, protocol: str, message_bytes_max: int
-    ) -> None:
-        connection = response.connection
-        if connection is None or connection.protocol is None or connection.transport is None:
-            raise ConnectionLost(url, "the server closed the connection after the handshake")
-        super().__init__(connection.protocol, message_bytes_max)
+    def __init__(self, url: str, opened: ByteStream, protocol: str, message_bytes_max: int) -> None:
+        # What the queue of messages asks of a connection is there.
+        super().__init__(cast(Any, opened.connection), message_bytes_max)
         self.protocol = protocol
         self.url = url
-        self._transport = connection.transport
-        self._writer = WebSocketWriter(connection.protocol, self._transport, use_mask=True)
-        connection.protocol.set_parser(self._reader, self._messages)
+        self._connection = opened.connection
+        self._connection.hand_over(opened.answer, self._take)
+
+    def _take(self, data: bytes) -> None:
+        if self._messages.exception() is None:
+            if data:
+                self._reader.feed_data(data)
+            else:
+                self._reader.feed_eof()
 
     async def receive(self) -> str | bytes | None:
         """The next message, None once the server has closed. Raises ConnectionLost, ProtocolError
@@ -118,10 +122,9 @@ class ClientWebSocket(WebSocketReceiver):
                 await self._write(code.to_bytes(2, "big"), WSMsgType.CLOSE)
 
     async def _write(self, payload: bytes, kind: WSMsgType) -> None:
-        try:
-            await self._writer.send_frame(payload, kind)
-        except (aiohttp.ClientError, OSError) as error:
-            raise self._lost() from error
+        if not self._connection.write(masked_frame(payload, kind, os.urandom(4))):
+            raise self._lost()
+        await self._connection.wait_room()
 
     def _lost(self) -> ConnectionLost:
         return ConnectionLost(self.url, "the server closed the connection in the middle")

@@ -18,6 +18,7 @@ _BUFFER_BYTES = 128 * 1024
 _CRLF = b"\r\n"
 # A size, perhaps extensions, which mean nothing to anybody (RFC 9112, 7.1.1).
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?")
+_HEX = frozenset(b"0123456789abcdefABCDEF")
 _LINES_MAX = 4096  # of one size, or of all trailers
 
 
@@ -91,6 +92,8 @@ class Chunked:
     def _read_size(self, data: bytes, start: int, pieces: list[bytes]) -> int | None:
         end = data.find(_CRLF, start, start + _LINES_MAX)
         if end < 0:
+            if data[start] not in _HEX:  # noise is refused at once, and not awaited to its end
+                raise BadChunk("the size of a chunk is malformed")
             return self._keep(data, start, _LINES_MAX)
         line = _SIZE_LINE.fullmatch(data, start, end)
         if line is None:

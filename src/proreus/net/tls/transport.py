@@ -1,4 +1,5 @@
 """TLS straight on a non-blocking socket: one call encrypts and sends, one receives and decrypts.
+Both sides have it: the socket knows whether it is a server's or a client's.
 
 asyncio's own TLS copies every byte through two memory buffers and a second protocol; that costs
 more than the encryption. Here a small answer is one ``SSL_write``: a TLS request served this way
@@ -89,6 +90,7 @@ class TlsTransport(asyncio.Transport):
         self._socket = connected
         self._encrypt = connected.write
         self._fd = connected.fileno()
+        self._is_tcp = connected.family in (socket.AF_INET, socket.AF_INET6)
         self._forget = forget
         self._queue: deque[Buffer] = deque()
         self._queued = 0
@@ -97,6 +99,7 @@ class TlsTransport(asyncio.Transport):
         self._is_reading = False
         self.reads_on = False  # its client sends many short records at once
         self._phase = _Phase.HANDSHAKE
+        self.failure: BaseException | None = None  # why it was lost
         self._handshakes = handshakes
         self._about: dict[str, Any] = {"socket": connected, "sslcontext": connected.context}
         self._timer = loop.call_later(_HANDSHAKE_S, self.abort)
@@ -111,7 +114,7 @@ class TlsTransport(asyncio.Transport):
             self._about |= {
                 "peername": self._socket.getpeername(),
                 "sockname": self._socket.getsockname(),
-                "peercert": _peer_certificate(self._socket),
+                "peercert": _peer_certificate(self._socket) if self._socket.server_side else None,
                 "ssl_object": self._socket,
             }
         except ssl.SSLWantReadError:
@@ -211,7 +214,7 @@ class TlsTransport(asyncio.Transport):
     def _send(self, piece: Buffer) -> None:
         """OpenSSL sends each record by itself. Those of one piece travel the kernel together: that
         saves a quarter of the CPU of 64 kB."""
-        if len(piece) <= _RECORD_BYTES or _TCP_CORK is None:
+        if len(piece) <= _RECORD_BYTES or _TCP_CORK is None or not self._is_tcp:
             self._encrypt(piece)
             return
         set_option = self._socket.setsockopt
@@ -310,6 +313,7 @@ class TlsTransport(asyncio.Transport):
         if self._phase is _Phase.LOST:
             return
         is_known = self._phase is not _Phase.HANDSHAKE  # to the protocol
+        self.failure = error
         self._phase = _Phase.LOST
         self._handshakes.over(self)
         self._is_reading = False

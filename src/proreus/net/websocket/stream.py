@@ -18,13 +18,10 @@ from aiohttp.streams import EofStream
 from proreus.net.http1.carrier import Carrier
 from proreus.net.http1.messages import Request
 from proreus.net.websocket.frames import ClientFrames, Cut, NotMasked
+from proreus.net.websocket.outgoing import frame
 from proreus.net.websocket.receiver import CONTENT, WebSocketReceiver
 
-_TEXT = 0x81  # final fragment, text
-_BINARY = 0x82
-_CLOSE = 0x88
-_PING = 0x89
-_PONG = 0x8A
+_TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x1, 0x2, 0x8, 0x9, 0xA
 # Answers to pings that a client may leave unread. One that pings every five seconds, as Kubernetes'
 # clients do, has read nothing for minutes by then.
 _PONGS_UNREAD_MAX = 64
@@ -62,7 +59,7 @@ class WebSocketStream(WebSocketReceiver):
 
     def write_message(self, payload: bytes, *, binary: bool) -> None:
         if not self._transport.is_closing():
-            self._transport.write(_frame(payload, _BINARY if binary else _TEXT))
+            self._transport.write(frame(payload, _BINARY if binary else _TEXT))
 
     async def drain(self) -> None:
         """Until the client has taken what was written. Raises ConnectionResetError."""
@@ -135,13 +132,4 @@ class WebSocketStream(WebSocketReceiver):
 
     def _write_control(self, opcode: int, payload: bytes) -> None:
         if not self._transport.is_closing():
-            self._transport.write(_frame(bytes(payload), opcode))
-
-
-def _frame(payload: bytes, opcode: int) -> bytes:
-    size = len(payload)
-    if size < 126:
-        return bytes((opcode, size)) + payload
-    if size < 65536:
-        return bytes((opcode, 126)) + size.to_bytes(2, "big") + payload
-    return bytes((opcode, 127)) + size.to_bytes(8, "big") + payload
+            self._transport.write(frame(bytes(payload), opcode))

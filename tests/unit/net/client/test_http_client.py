@@ -1,8 +1,9 @@
-"""Connections: proxies, compression, retirement, and what the library's failures become."""
+"""Connections: proxies, compression, retirement."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import socket
 import ssl
@@ -10,21 +11,18 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
-import aiohttp
 import pytest
 import trustme
 
 from proreus.net.client import transport_error
 from proreus.net.client.connectors import Route, open_socket
 from proreus.net.client.http_client import HttpClient
-from proreus.net.client.translation import translate
 from proreus.net.client.transport_error import (
     ConnectFailed,
     ConnectionLost,
-    ProtocolError,
     TransportError,
-    TransportTimeout,
 )
 from tests.unit.client.scripted_server import ScriptedServer, answer, hang, stream
 
@@ -57,8 +55,10 @@ async def test_header_names_are_of_any_case_and_may_repeat() -> None:
 
 
 @asynccontextmanager
-async def connect_proxy(answer_line: bytes) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """A proxy that knows only CONNECT."""
+async def forwarding_proxy(
+    answer_line: bytes = b"HTTP/1.1 200 OK", tls: ssl.SSLContext | None = None
+) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """A proxy that knows only CONNECT; its URL and the heads it was sent."""
     asked: list[bytes] = []
     tasks: set[asyncio.Task[None]] = set()
 
@@ -76,7 +76,7 @@ async def connect_proxy(answer_line: bytes) -> AsyncIterator[tuple[str, list[byt
         assert task is not None
         tasks.add(task)
         head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head.split(b"\r\n")[0])
+        asked.append(head)
         writer.write(answer_line + b"\r\n\r\n")
         if b" 200 " in answer_line:
             host, _, port = head.split(b" ")[1].decode().rpartition(":")
@@ -84,35 +84,70 @@ async def connect_proxy(answer_line: bytes) -> AsyncIterator[tuple[str, list[byt
             await asyncio.gather(copy(reader, onward[1]), copy(onward[0], writer))
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
+        scheme = "http" if tls is None else "https"
+        yield f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}", asked
         server.close()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_a_proxy_is_used_for_tls_too() -> None:
+def contexts() -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Of a client, and of a server that it trusts."""
     ca = trustme.CA()
     ours, theirs = ssl.create_default_context(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ca.configure_trust(ours)
     ca.issue_cert("127.0.0.1").configure_cert(theirs)
+    return ours, theirs
+
+
+@pytest.mark.parametrize("is_secure", [False, True])
+async def test_a_proxy_is_used_for_tls_too(*, is_secure: bool) -> None:
+    ours, theirs = contexts()
     async with (
-        ScriptedServer([answer(200, b"ok")]).running(theirs) as server,
-        connect_proxy(b"HTTP/1.1 200 OK") as (proxy, asked),
-        HttpClient(Route(ssl=ours, proxy=proxy)) as http,
+        ScriptedServer([answer(200, b"ok")], repeats=True).running(theirs) as server,
+        forwarding_proxy(tls=theirs if is_secure else None) as (proxy, asked),
+        HttpClient(Route(ssl=ours, proxy=proxy.replace("//", "//me:p%40ss@"))) as http,
     ):
-        response = await http.request("GET", f"{server.url}/x", {}, None)
+        found = [await http.request("PUT", f"{server.url}/x", {}, b"a" * 100_000) for _ in range(2)]
+
+    host = server.url.removeprefix("https://")
+    credentials = base64.b64encode(b"me:p@ss").decode()
+    assert [one.body for one in found] == [b"ok", b"ok"]
+    lines = [f"CONNECT {host} HTTP/1.1", f"Host: {host}"]
+    expected = [*lines, f"Proxy-Authorization: Basic {credentials}", "", ""]
+    assert asked == ["\r\n".join(expected).encode()]
+    assert "proxy-authorization" not in server.requests[0].headers
+
+
+async def test_a_plain_request_names_its_whole_url_to_a_proxy() -> None:
+    async with (
+        ScriptedServer([answer(200, b"ok")]).running() as proxy,
+        HttpClient(Route(proxy=proxy.url.replace("//", "//me:secret@"))) as http,
+    ):
+        response = await http.request("GET", "http://somewhere.invalid:81/x?y=z", {}, None)
 
     assert response.body == b"ok"
-    assert asked == [f"CONNECT {server.url.removeprefix('https://')} HTTP/1.1".encode()]
+    (asked,) = proxy.requests
+    assert asked.target == "http://somewhere.invalid:81/x?y=z"
+    assert asked.headers["host"] == "somewhere.invalid:81"
+    assert asked.headers["proxy-authorization"].startswith("Basic ")
 
 
-async def test_a_proxy_that_refuses_is_named() -> None:
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"HTTP/1.1 407 Proxy Authentication Required", "the proxy answered 407"),
+        (b"SSH-2.0", "the proxy answered what is no HTTP"),
+        (b"HTTP/1.1 200 OK\r\n\r\nand more", "the proxy answered more"),
+    ],
+)
+async def test_a_proxy_that_refuses_is_named(line: bytes, said: str) -> None:
     async with (
-        connect_proxy(b"HTTP/1.1 407 Proxy Authentication Required") as (proxy, _),
+        forwarding_proxy(line.replace(b" 200 ", b" 200  ")) as (proxy, _),
         HttpClient(Route(proxy=proxy)) as http,
     ):
-        with pytest.raises(ConnectFailed, match="the proxy answered 407"):
+        with pytest.raises(ConnectFailed, match=said):
             await http.request("GET", "https://127.0.0.1:1/x", {}, None)
 
 
@@ -161,10 +196,7 @@ async def test_closing_ends_what_is_under_way() -> None:
 @contextmanager
 def server_that_never_says_good_bye() -> Iterator[tuple[str, ssl.SSLContext]]:
     """Begins an answer over TLS, and then neither reads nor closes."""
-    ca = trustme.CA()
-    ours, theirs = ssl.create_default_context(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ca.configure_trust(ours)
-    ca.issue_cert("127.0.0.1").configure_cert(theirs)
+    ours, theirs = contexts()
     is_over = threading.Event()
 
     def serve() -> None:
@@ -183,17 +215,30 @@ def server_that_never_says_good_bye() -> Iterator[tuple[str, ssl.SSLContext]]:
     serving.result()
 
 
+def connections_to(url: str) -> list[str]:
+    """Those of this process that lead there."""
+    port = f"{int(url.rpartition(':')[2]):04X}"
+    mine = {_target(fd) for fd in Path("/proc/self/fd").iterdir()}
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return [row[1] for row in rows if row[2].endswith(f":{port}") and f"socket:[{row[9]}]" in mine]
+
+
+def _target(fd: Path) -> str:
+    try:
+        return str(fd.readlink())
+    except OSError:  # the folder's own, closed by now
+        return ""
+
+
 def test_a_stream_left_before_the_client_is_closed_leaves_no_connection_open() -> None:
-    async def open_at_the_end(url: str, trust: ssl.SSLContext) -> list[object]:
+    async def open_at_the_end(url: str, trust: ssl.SSLContext) -> list[str]:
         async with (
             HttpClient(Route(ssl=trust)) as http,
             http.stream("GET", url, {}, None) as answered,
         ):
             assert await answered.next_chunk() == b"x"
-        for _ in range(3):  # turns, in which the loop closes what was aborted
-            await asyncio.sleep(0)
-        transports = asyncio.get_running_loop()._transports  # type: ignore[attr-defined]
-        return [one for one in transports.values() if one._sock is not None]
+            assert connections_to(url)
+        return connections_to(url)
 
     with server_that_never_says_good_bye() as (url, trust):
         assert asyncio.run(open_at_the_end(url, trust)) == []
@@ -211,25 +256,6 @@ def test_sockets_notice_dead_peers() -> None:
         assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 30
         assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 75_000
-
-
-@pytest.mark.parametrize(
-    ("failure", "kind"),
-    [
-        (aiohttp.ConnectionTimeoutError(), TransportTimeout),
-        (TimeoutError(), TransportTimeout),
-        (aiohttp.ClientPayloadError(), ConnectionLost),
-        (aiohttp.ServerDisconnectedError(), ConnectionLost),
-        (ConnectionResetError(), ConnectionLost),
-        (aiohttp.InvalidURL("x"), ProtocolError),
-        (OSError("odd"), ConnectionLost),
-    ],
-)
-def test_the_librarys_failures_become_ours(failure: Exception, kind: type[TransportError]) -> None:
-    found = translate("http://h/x", failure)
-
-    assert type(found) is kind
-    assert str(found).startswith("http://h/x: ")
 
 
 def test_our_failures_survive_pickling() -> None:
