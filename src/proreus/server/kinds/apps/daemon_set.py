@@ -5,10 +5,11 @@ from __future__ import annotations
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
-from proreus.server.kinds.parts import workloads
+from proreus.server.kinds.parts import label_selectors, workloads
 from proreus.server.kinds.parts.cells import age, name_of, number, pairs, selector
 from proreus.server.kinds.parts.findings import Findings
 from proreus.server.kinds.parts.pod_template.defaults import default_pod_template
+from proreus.server.kinds.parts.pod_template.spec import check_pod_template
 from proreus.server.kinds.parts.workload_cells import WIDE, container_cells, template_spec
 from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules
 from proreus.server.resource.printer import Cells, Printer
@@ -39,12 +40,23 @@ def _prepare_update(new: JsonObject, old: JsonObject) -> None:
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
-    workloads.check_selector_and_template(found, "spec", spec, kind="daemonset")
-    workloads.check_always_restarts(found, "spec.template", spec.get("template") or {}, "DaemonSet")
+    _check_selector(found, "spec", spec)
+    check_pod_template(found, "spec.template", spec["template"])
+    workloads.check_always_restarts(found, "spec.template", spec["template"], "DaemonSet")
     found.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     _check_strategy(found, "spec.updateStrategy", spec.get("updateStrategy") or {})
     found.not_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
     return found
+
+
+def _check_selector(found: Findings, at: str, spec: Json) -> None:
+    """Other than of the workloads with replicas, none at all just selects nothing."""
+    chosen = spec.get("selector")
+    label_selectors.check_selector(found, f"{at}.selector", chosen)
+    if chosen is None or label_selectors.is_valid(chosen):
+        workloads.check_match(found, f"{at}.template", chosen, spec["template"])
+    if chosen is not None and label_selectors.is_empty(chosen):
+        found.invalid(f"{at}.selector", chosen, "empty selector is invalid for daemonset")
 
 
 def _check_strategy(found: Findings, at: str, strategy: Json) -> None:

@@ -34,9 +34,7 @@ def _default(obj: JsonObject) -> None:
 def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     found.not_negative("spec.replicas", spec.get("replicas"))
-    workloads.check_selector_and_template(found, "spec", spec, kind="deployment")
-    if (spec.get("replicas") or 0) >= 0:
-        workloads.check_always_restarts(found, "spec.template", spec.get("template") or {})
+    workloads.check_replicated(found, "spec", spec)
     _check_strategy(found, "spec.strategy", spec.get("strategy") or {})
     for key in ("minReadySeconds", "revisionHistoryLimit"):
         found.not_negative(f"spec.{key}", spec.get(key))

@@ -29,9 +29,7 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     found.not_negative("spec.replicas", spec.get("replicas"))
     found.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
-    workloads.check_selector_and_template(found, "spec", spec, kind="deployment")  # sic
-    if (spec.get("replicas") or 0) >= 0:
-        workloads.check_always_restarts(found, "spec.template", spec.get("template") or {})
+    workloads.check_replicated(found, "spec", spec)
     return found
 
 

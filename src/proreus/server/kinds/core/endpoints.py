@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
-from proreus.server.kinds.parts.addresses import check_non_special_ip
+from proreus.server.kinds.parts.addresses import address_warnings, check_non_special_ip
 from proreus.server.kinds.parts.cells import NONE, age, name_of, shortened
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.containers import PROTOCOLS
@@ -34,6 +34,16 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         for place, port in items(ports, f"{where}.ports"):
             _check_port(found, place, port, needs_name=len(ports) > 1)
     return found
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    return [
+        text
+        for where, subset in items(obj.get("subsets"), "subsets")
+        for key in ("addresses", "notReadyAddresses")
+        for place, address in items(subset.get(key), f"{where}.{key}")
+        for text in address_warnings(f"{place}.ip", address.get("ip") or "")
+    ]
 
 
 def _check_address(found: Findings, at: str, address: Json) -> None:
@@ -84,7 +94,7 @@ RESOURCES = (
         namespaced=True,
         persistence=Persistence(prefix="services/endpoints"),
         lifecycle=Lifecycle(create_on_update=True),
-        rules=Rules(default=_default, validate=_validate),
+        rules=Rules(default=_default, validate=_validate, warnings=_warnings),
         printer=Printer.of(_fill, "Name", "Endpoints", "Age"),
         deprecation_warning=(
             "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"

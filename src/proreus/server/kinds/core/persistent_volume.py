@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 from math import floor
+from posixpath import normpath
 from typing import Any
 
 from proreus.api import field_error
@@ -20,6 +21,7 @@ from proreus.server.kinds.parts.node_labels import current_label
 from proreus.server.kinds.parts.pod_template.mounts import check_no_backsteps
 from proreus.server.kinds.parts.pod_template.scheduling import internal_term
 from proreus.server.kinds.parts.pod_template.volume_defaults import default_volume_source
+from proreus.server.kinds.parts.pod_template.volume_sources import ISCSI_NAME, is_initiator
 from proreus.server.kinds.parts.pod_template.volume_warnings import persistent_volume_warnings
 from proreus.server.kinds.parts.pod_template.volumes import (
     SOURCE_CHECKS,
@@ -40,6 +42,7 @@ _ORDER = {key: index for index, key in enumerate((
     "quobyte", "cephfs", "iscsi", "cinder", "fc", "flexVolume", "azureFile", "vsphereVolume",
     "photonPersistentDisk", "portworxVolume", "azureDisk", "scaleIO", "local", "storageos", "csi",
 ))}  # fmt: skip
+_ISCSI_NAME_MAX = 64
 _CSI_SECRETS = ("controllerPublishSecretRef", "controllerExpandSecretRef", "nodePublishSecretRef",
                 "nodeExpandSecretRef")  # fmt: skip
 
@@ -70,8 +73,10 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     policy = spec.get("persistentVolumeReclaimPolicy")
     found.one_of("spec.persistentVolumeReclaimPolicy", policy, ("Delete", "Recycle", "Retain"))
     _check_affinity(found, spec)
-    _check_source(found, spec)
-    if (spec.get("hostPath") or {}).get("path") == "/" and policy == "Recycle":
+    _check_source(found, spec, obj["metadata"].get("name") or "")
+    host_path = (spec.get("hostPath") or {}).get("path") or ""
+    is_root = host_path.startswith("/") and normpath(f"/{host_path.lstrip('/')}") == "/"
+    if policy == "Recycle" and is_root:
         found.forbid(
             "spec.persistentVolumeReclaimPolicy", "may not be 'recycle' for a hostPath mount of '/'"
         )
@@ -110,17 +115,17 @@ def _check_affinity(found: Findings, spec: Json) -> None:
         check_node_selector(found, "spec.nodeAffinity.required", required)
 
 
-def _check_source(found: Findings, spec: Json) -> None:
+def _check_source(found: Findings, spec: Json, name: str) -> None:
     given = in_order_of_checks(_sources(spec), _ORDER)
     if not given:
         found.require("spec", None, "must specify a volume type")
         return
-    _check_first_source(found, spec, given[0])
+    _check_first_source(found, spec, given[0], name)
     for key in given[1:]:
         found.forbid(f"spec.{'cephFS' if key == 'cephfs' else key}", TOO_MANY)
 
 
-def _check_first_source(found: Findings, spec: Json, kind: str) -> None:
+def _check_first_source(found: Findings, spec: Json, kind: str, name: str) -> None:
     source = spec[kind]
     match kind:
         case "local":
@@ -134,11 +139,31 @@ def _check_first_source(found: Findings, spec: Json, kind: str) -> None:
             for key in _CSI_SECRETS:
                 if (reference := source.get(key)) is not None:
                     _check_secret(found, f"spec.csi.{key}", reference)
+        case "iscsi":
+            _check_iscsi(found, "spec.iscsi", source, name)
         case "glusterfs" | "azureFile" | "cinder" | "storageos":
             SOURCE_CHECKS[kind](found, f"spec.{kind}", source)
             _check_namespaces(found, f"spec.{kind}", source)
         case _ if kind in SOURCE_CHECKS:
             SOURCE_CHECKS[kind](found, f"spec.{kind}", source)
+
+
+def _check_iscsi(found: Findings, at: str, source: Json, name: str) -> None:
+    """As a pod's volume, in fewer words."""
+    portal, initiator = source.get("targetPortal") or "", source.get("initiatorName")
+    found.require(f"{at}.targetPortal", portal)
+    if initiator is not None and len(f"{name}:{portal}".encode()) > _ISCSI_NAME_MAX:
+        found.invalid(f"{at}.targetportal", portal, ISCSI_NAME)
+    if found.require(f"{at}.iqn", source.get("iqn")) and not is_initiator(source["iqn"]):
+        found.invalid(f"{at}.iqn", source["iqn"], "must be valid format")
+    found.between(f"{at}.lun", source.get("lun") or 0, 0, 255)
+    secret = source.get("secretRef")
+    if secret is None and (source.get("chapAuthDiscovery") or source.get("chapAuthSession")):
+        found.require(f"{at}.secretRef", None)
+    if secret is not None:
+        found.require(f"{at}.secretRef.name", secret.get("name"))
+    if initiator is not None and not is_initiator(initiator):
+        found.invalid(f"{at}.initiatorname", initiator, "must be valid format")
 
 
 def _check_secret(found: Findings, at: str, reference: Json) -> None:

@@ -8,15 +8,19 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
-from proreus.api.values import quantity
+from proreus.api.values import names, quantity
 from proreus.server.kinds.parts.cells import UNSET, age, name_of
 from proreus.server.kinds.parts.claims import check_claim_spec
 from proreus.server.kinds.parts.findings import IMMUTABLE, Findings
 from proreus.server.kinds.parts.pod_template.volume_warnings import BETA_CLASS, claim_warnings
+from proreus.server.kinds.parts.resources import is_native
 from proreus.server.kinds.parts.volume_cells import access_modes, class_name, phase
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
 _CLASS_OF_ATTRIBUTES = "spec.volumeAttributesClassName"
+_NOT_A_SIZE = "must be a valid resource quantity"
+_RESIZES = ("ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
+            "NodeResizeInfeasible", "NodeResizePending")  # fmt: skip
 _FIXED = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
     "bound claims"
@@ -123,9 +127,32 @@ def _validate_status(new: JsonObject, _: JsonObject) -> list[FieldError]:
     found, capacity = Findings(), (new.get("status") or {}).get("capacity") or {}
     for name in sorted(capacity):
         if (value := floor(quantity.amount(capacity[name]))) < 0:
-            why = "must be a valid resource quantity"
-            found.invalid(f"status.capacity[{name}]", value, why)
+            found.invalid(f"status.capacity[{name}]", value, _NOT_A_SIZE)
+    _check_resizes(found, new.get("status") or {})
     return found
+
+
+def _check_resizes(found: Findings, status: Json) -> None:
+    at, resizes = "status.allocatedResourceStatus", status.get("allocatedResourceStatuses") or {}
+    for name in sorted(resizes):
+        _check_resource(found, at, name)
+        if resizes[name] not in _RESIZES:
+            # The name of the resource is printed, not its state; so does Kubernetes.
+            found.one_of(at, name, _RESIZES)
+    at, amounts = "status.allocatedResources", status.get("allocatedResources") or {}
+    for name in sorted(amounts):
+        if not _check_resource(found, at, name):
+            continue
+        if (value := floor(quantity.amount(amounts[name]))) < 0:
+            found.invalid(f"{at}[{name}]", value, _NOT_A_SIZE)
+
+
+def _check_resource(found: Findings, at: str, name: str) -> bool:
+    before = len(found)
+    found.name(at, name, names.qualified_name)
+    if len(found) == before and is_native(name):
+        found.one_of(at, name, ("storage",))
+    return len(found) == before
 
 
 def _fill(obj: Json, now: float) -> Cells:

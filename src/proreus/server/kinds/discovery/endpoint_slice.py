@@ -6,7 +6,7 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
-from proreus.server.kinds.parts.addresses import check_non_special_ip
+from proreus.server.kinds.parts.addresses import address_warnings, check_non_special_ip
 from proreus.server.kinds.parts.cells import UNSET, age, name_of, shortened
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.containers import PROTOCOLS
@@ -92,6 +92,17 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
+def _warnings(obj: JsonObject) -> list[str]:
+    if obj.get("addressType") == "FQDN":
+        return []
+    return [
+        text
+        for where, endpoint in items(obj.get("endpoints"), "endpoints")
+        for place, address in items(endpoint.get("addresses"), f"{where}.addresses")
+        for text in address_warnings(place, address)
+    ]
+
+
 def _fill(obj: Json, now: float) -> Cells:
     ports = [_slice_port(port) for port in obj.get("ports") or ()]
     hosts = [
@@ -119,7 +130,12 @@ RESOURCES = (
         names=Names.of("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
         namespaced=True,
         lifecycle=Lifecycle(generation=Generation()),
-        rules=Rules(default=_default, validate=_validate, validate_update=_validate_update),
+        rules=Rules(
+            default=_default,
+            validate=_validate,
+            validate_update=_validate_update,
+            warnings=_warnings,
+        ),
         printer=Printer.of(_fill, "Name", "AddressType", "Ports", "Endpoints", "Age"),
     ),
 )

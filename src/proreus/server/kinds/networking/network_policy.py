@@ -5,6 +5,7 @@ from __future__ import annotations
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
+from proreus.server.kinds.parts.addresses import network_warnings
 from proreus.server.kinds.parts.cells import age, name_of, selector
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.label_selectors import check_selector
@@ -106,6 +107,18 @@ def _check_block(found: Findings, at: str, block: Json) -> None:
             found.invalid(where, text, "must be a strict subset of `cidr`")
 
 
+def _warnings(obj: JsonObject) -> list[str]:
+    found: list[str] = []
+    for key, peers in (("ingress", "from"), ("egress", "to")):
+        for where, rule in items(obj["spec"].get(key), f"spec.{key}"):
+            for place, peer in items(rule.get(peers), f"{where}.{peers}"):
+                block = peer.get("ipBlock") or {}
+                found += network_warnings(f"{place}.ipBlock.cidr", block.get("cidr") or "")
+                for one, network in items(block.get("except"), f"{place}.ipBlock.except"):
+                    found += network_warnings(one, network)
+    return found
+
+
 def _fill(obj: Json, now: float) -> Cells:
     chosen = selector((obj.get("spec") or {}).get("podSelector"))
     return [name_of(obj), chosen, age(obj, now)]
@@ -116,7 +129,7 @@ RESOURCES = (
         names=Names.of("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "netpol"),
         namespaced=True,
         lifecycle=Lifecycle(generation=Generation()),
-        rules=Rules(default=_default, validate=_validate),
+        rules=Rules(default=_default, validate=_validate, warnings=_warnings),
         printer=Printer.of(_fill, "Name", "Pod-Selector", "Age"),
     ),
 )

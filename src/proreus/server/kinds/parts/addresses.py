@@ -6,6 +6,24 @@ from proreus.api.values import names
 from proreus.server.kinds.parts.findings import Findings
 
 
+def address_warnings(at: str, text: str) -> list[str]:
+    """Of an address that was found valid: another spelling than the usual one is not the same to
+    clients that compare texts."""
+    address = names.parse_ip(text)
+    if address is None or address.version == 4 or str(address) == text:
+        return []
+    why = f'IPv6 address "{text}" should be in RFC 5952 canonical format ("{address}")'
+    return [f"{at}: {why}"]
+
+
+def network_warnings(at: str, text: str) -> list[str]:
+    network = names.parse_cidr(text)
+    if network is None or network.version == 4 or str(network) == text:
+        return []
+    why = f'IPv6 CIDR value "{text}" should be in RFC 5952 canonical format ("{network}")'
+    return [f"{at}: {why}"]
+
+
 def check_non_special_ip(found: Findings, at: str, text: str) -> None:
     """Neither the node itself nor a whole network."""
     address = names.parse_ip(text)

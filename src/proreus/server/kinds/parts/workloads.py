@@ -23,10 +23,15 @@ def default_rolling_update(spec: JsonObject, **rolling: int) -> None:
             given.setdefault(name, value)
 
 
-def check_selector_and_template(found: Findings, at: str, spec: Json, *, kind: str) -> None:
-    """The selector must be there, not be empty, and match the labels of the template."""
-    if check_selector(found, at, spec, kind=kind):
-        check_pod_template(found, f"{at}.template", spec.get("template") or {})
+def check_replicated(found: Findings, at: str, spec: Json) -> None:
+    """The selector must be there, not be empty, and match the labels of a template of pods that
+    are always started again."""
+    template = spec.get("template") or {}
+    if not check_selector(found, at, spec, kind="deployment"):  # of replica sets too
+        return
+    check_pod_template(found, f"{at}.template", template)
+    if (spec.get("replicas") or 0) >= 0:
+        check_always_restarts(found, f"{at}.template", template)
 
 
 def check_selector(found: Findings, at: str, spec: Json, *, kind: str) -> bool:
@@ -74,7 +79,11 @@ def check_share(found: Findings, at: str, value: int | str | None) -> None:
 
 
 def is_zero(value: int | str | None) -> bool:
-    return value in (None, 0, "0%")
+    """What is no number at all is none, too."""
+    if not isinstance(value, str):
+        return not value
+    digits = value.removesuffix("%")
+    return not (digits.isascii() and digits.isdecimal() and digits.strip("0"))
 
 
 def check_not_over_100(found: Findings, at: str, value: int | str | None) -> None:

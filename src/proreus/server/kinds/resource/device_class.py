@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from proreus.api.field_error import FieldError
-from proreus.api.json_types import Json, JsonObject
+from proreus.api.json_types import JsonObject
 from proreus.server.kinds.parts.cells import NAME_AND_AGE
 from proreus.server.kinds.parts.expressions import check_device_selectors
 from proreus.server.kinds.parts.findings import Findings, items
-from proreus.server.kinds.parts.pod_template.volumes import check_driver
+from proreus.server.kinds.parts.resource_claims import check_device_config
 from proreus.server.kinds.parts.resources import is_extended
 from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules
 
@@ -19,22 +19,13 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     configs = spec.get("config") or ()
     check_device_selectors(found, "spec.selectors", spec.get("selectors"))
     for where, config in items(configs, "spec.config"):
-        _check_config(found, f"{where}.opaque", config.get("opaque"))
+        check_device_config(found, where, config)
     found.at_most("spec.config", configs, _CONFIGS_MAX)
     name = spec.get("extendedResourceName")
     if name is not None and not is_extended(name):
         why = "must be a valid extended resource name"
         found.invalid("spec.extendedResourceName", name, why)
     return found
-
-
-def _check_config(found: Findings, at: str, opaque: Json | None) -> None:
-    if opaque is None:
-        found.require(at, None)
-        return
-    check_driver(found, f"{at}.driver", opaque.get("driver") or "")
-    if opaque.get("parameters") is None:
-        found.require(f"{at}.parameters", None)
 
 
 RESOURCES = (

@@ -9,7 +9,11 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.core.service.defaults import needs_cluster_ip, needs_health_port
 from proreus.server.kinds.core.service.families import check_families
-from proreus.server.kinds.parts.addresses import check_non_special_ip
+from proreus.server.kinds.parts.addresses import (
+    address_warnings,
+    check_non_special_ip,
+    network_warnings,
+)
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.load_balancer_status import ONLY_LOAD_BALANCERS
 from proreus.server.kinds.parts.pod_template.containers import PROTOCOLS
@@ -255,6 +259,21 @@ def _check_kept_families(found: Findings, spec: Json, before: Json) -> None:
         found.invalid("spec.ipFamilyPolicy", spec.get("ipFamilyPolicy"), why)
 
 
+def _address_warnings(spec: Json) -> list[str]:
+    found: list[str] = []
+    if spec.get("clusterIP") not in (None, "", "None"):
+        for where, address in items(spec.get("clusterIPs"), "spec.clusterIPs"):
+            found += address_warnings(where, address)
+    for where, address in items(spec.get("externalIPs"), "spec.externalIPs"):
+        found += address_warnings(where, address)
+    if address := spec.get("loadBalancerIP"):
+        found += address_warnings("spec.loadBalancerIP", address)
+    ranges = spec.get("loadBalancerSourceRanges")
+    for where, network in items(ranges, "spec.loadBalancerSourceRanges"):
+        found += network_warnings(where, network)
+    return found
+
+
 def warnings(obj: JsonObject) -> list[str]:
     spec, found = obj["spec"], list[str]()
     kind, headless = spec.get("type"), spec.get("clusterIP") == "None"
@@ -262,6 +281,7 @@ def warnings(obj: JsonObject) -> list[str]:
         found.append(
             f"annotation {_TOPOLOGY_HINTS} is deprecated, please use {_TOPOLOGY_MODE} instead"
         )
+    found += _address_warnings(spec)
     if kind == "ClusterIP" and headless:
         ignored = [key for key in ("loadBalancerIP", "externalIPs") if spec.get(key)]
         if spec.get("sessionAffinity") != "None":

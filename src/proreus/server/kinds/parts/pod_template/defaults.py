@@ -69,8 +69,11 @@ def _default_container(container: JsonObject) -> None:
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
     for variable in container.get("env") or ():
-        if "valueFrom" in variable and (field := (variable["valueFrom"] or {}).get("fieldRef")):
-            field.setdefault("apiVersion", "v1")
+        if "valueFrom" in variable and (source := variable["valueFrom"]):
+            if (field := source.get("fieldRef")) is not None:
+                field.setdefault("apiVersion", "v1")
+            if (file := source.get("fileKeyRef")) is not None:
+                file.setdefault("optional", False)
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
         if (probe := container.get(key)) is not None:
             _default_probe(probe)

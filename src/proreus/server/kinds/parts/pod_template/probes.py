@@ -63,8 +63,6 @@ def _check_handler(found: Findings, at: str, handler: Json, grace_s: int | None 
     if not given:
         found.require(at, None, "must specify a handler type")
         return
-    for key in given[1:]:
-        found.forbid(f"{at}.{key}", "may not specify more than 1 handler type")
     kind, where, action = given[0], f"{at}.{given[0]}", handler[given[0]]
     match kind:
         case "exec":
@@ -80,6 +78,8 @@ def _check_handler(found: Findings, at: str, handler: Json, grace_s: int | None 
             if grace_s is not None and not 0 <= seconds <= grace_s:
                 limit = f"terminationGracePeriodSeconds ({grace_s})"
                 found.invalid(where, seconds, f"must be non-negative and less than {limit}")
+    for key in given[1:]:
+        found.forbid(f"{at}.{key}", "may not specify more than 1 handler type")
 
 
 def _check_http_get(found: Findings, at: str, action: Json) -> None:

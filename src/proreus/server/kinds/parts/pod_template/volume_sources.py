@@ -71,11 +71,15 @@ def _check_iscsi(found: Findings, at: str, source: Json) -> None:
         _check_initiator(found, f"{at}.initiatorname", initiator)
 
 
-def _check_initiator(found: Findings, at: str, name: str) -> None:
+def is_initiator(name: str) -> bool:
     pattern = _INITIATORS.get(name[:3])
-    if pattern is None:
+    return pattern is not None and pattern.search(name) is not None
+
+
+def _check_initiator(found: Findings, at: str, name: str) -> None:
+    if name[:3] not in _INITIATORS:
         found.invalid(at, name, "must be valid format starting with iqn, eui, or naa")
-    elif not pattern.search(name):
+    elif not is_initiator(name):
         found.invalid(at, name, "must be valid format")
 
 

@@ -9,8 +9,10 @@ from proreus.api.affinity import PREFERRED, REQUIRED
 from proreus.api.field_error import FAULTS_MAX
 from proreus.api.json_types import Json
 from proreus.api.values import names
+from proreus.server.kinds.parts.addresses import address_warnings
 from proreus.server.kinds.parts.findings import items
 from proreus.server.kinds.parts.node_labels import deprecated_label, node_term_warnings
+from proreus.server.kinds.parts.pod_template.path_warnings import overlapping_paths
 from proreus.server.kinds.parts.pod_template.port_warnings import port_warnings
 from proreus.server.kinds.parts.pod_template.volume_warnings import volume_warnings
 from proreus.server.kinds.parts.resources import fractional_bytes
@@ -79,11 +81,13 @@ def pod_spec_warnings(spec: Json, at: str) -> list[str]:
         _spread(spec, at),
         (text for where, volume in items(spec.get("volumes"), f"{at}.volumes")
          for text in volume_warnings(volume, where)),
+        overlapping_paths(spec.get("volumes") or ()),
         _repeated(spec, at),
         _fractions(spec.get("overhead"), f"{at}.overhead"),
         _containers(spec, at),
         port_warnings(spec, at, CONTAINER_LISTS),
         _neighbours(spec, at),
+        _addresses(spec, at),
     )  # fmt: skip
     found = list(islice(all_of_them, FAULTS_MAX))
     if not found:
@@ -123,6 +127,14 @@ def _neighbours(spec: Json, at: str) -> Iterator[str]:
             yield from _selector(term, place)
         for place, weighted in items(affinity.get(PREFERRED), f"{where}.{PREFERRED}"):
             yield from _selector(weighted.get("podAffinityTerm") or {}, f"{place}.podAffinityTerm")
+
+
+def _addresses(spec: Json, at: str) -> Iterator[str]:
+    servers = (spec.get("dnsConfig") or {}).get("nameservers")
+    for where, address in items(servers, f"{at}.dnsConfig.nameservers"):
+        yield from address_warnings(where, address)
+    for where, alias in items(spec.get("hostAliases"), f"{at}.hostAliases"):
+        yield from address_warnings(f"{where}.ip", alias.get("ip") or "")
 
 
 def _selector(term: Json, at: str) -> Iterator[str]:
