@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from types import TracebackType
 from typing import Protocol
 
 
@@ -74,16 +74,32 @@ class SteadyClock:
         await self._clock.sleep(delay_s)
 
 
-@asynccontextmanager
-async def deadline(clock: Clock, delay_s: float | None) -> AsyncIterator[None]:
-    """Raise ``TimeoutError`` in the body after ``delay_s`` of the clock's time; None: never."""
-    async with asyncio.timeout(None) as scope:
-        if delay_s is None:
-            yield
+class deadline:  # read as a statement: async with deadline(clock, 5.0)
+    """Raise ``TimeoutError`` in the body after ``delay_s`` of the clock's time; None: never.
+
+    A class, not a generator: every request has one or two, and this is a third of the cost."""
+
+    __slots__ = ("_clock", "_delay_s", "_scope", "_timer")
+
+    def __init__(self, clock: Clock, delay_s: float | None) -> None:
+        self._clock = clock
+        self._delay_s = delay_s
+
+    async def __aenter__(self) -> None:
+        if self._delay_s is None:
             return
-        loop = asyncio.get_running_loop()
-        timer = clock.call_later(delay_s, lambda: scope.reschedule(loop.time()))
-        try:
-            yield
-        finally:
-            timer.cancel()
+        self._scope = await asyncio.timeout(None).__aenter__()
+        self._timer = self._clock.call_later(self._delay_s, self._end)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._delay_s is not None:
+            self._timer.cancel()
+            await self._scope.__aexit__(kind, error, traceback)
+
+    def _end(self) -> None:
+        self._scope.reschedule(asyncio.get_running_loop().time())

@@ -135,8 +135,8 @@ def _all_equal(wanted: dict[str, str]) -> Match:
     if len(wanted) == 1:
         ((only, value),) = wanted.items()
         return lambda labels: labels.get(only) == value
-    pairs, count = wanted.items(), len(wanted)
-    return lambda labels: len(labels) >= count and all(labels.get(k) == v for k, v in pairs)
+    pairs = wanted.items()
+    return lambda labels: pairs <= labels.items()
 
 
 def _all_among(wanted: dict[str, frozenset[str]]) -> Match:

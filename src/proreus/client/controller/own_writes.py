@@ -78,6 +78,11 @@ class OwnWrites:
         if not (pending.uncertain or pending.versions or pending.deleted):
             self._pending.pop(key, None)
 
+    def has_deleted(self, key: str) -> bool:
+        """Whether something was deleted for the key that the cache may still have."""
+        pending = self._pending.get(key)
+        return pending is not None and bool(pending.deleted)
+
     def without_deleted(self, key: str, found: Iterable[KubeObject]) -> list[KubeObject]:
         """``found`` without what was deleted for the key, where the cache is behind."""
         pending = self._pending.get(key)

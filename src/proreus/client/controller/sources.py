@@ -60,12 +60,15 @@ def owner_keys(primary: SharedInformer) -> KeysOf:
     uid, so an owner that was deleted and made again under its name is not confused with itself;
     one that is not cached yet will be announced by its own event."""
 
-    find = primary.indexer.get
+    owners = primary.indexer
 
     def keys(obj: KubeObject) -> tuple[str, ...]:
-        uid, name = obj.controller_uid, obj.controller_name
-        for key in (f"{obj.namespace}/{name}", name) if uid else ():
-            owner = find(key)
+        uid = obj.controller_uid
+        if not uid or not owners:
+            return ()  # most kinds of owners have no object at all
+        name = obj.controller_name
+        for key in (f"{obj.namespace}/{name}", name):
+            owner = owners.get(key)
             if owner is not None and owner.uid == uid:
                 return (key,)
         return ()

@@ -82,6 +82,12 @@ class Callbacks(Generic[Object]):
     on_delete: OnObject[Object] | None = None
     on_notification: OnNotification[Object] | None = None
 
+    @property
+    def only_notification(self) -> OnNotification[Object] | None:
+        """``on_notification`` where there is nothing else, as controllers have it."""
+        others = (self.on_add, self.on_update, self.on_delete)
+        return self.on_notification if others == (None, None, None) else None
+
 
 class Handler:
     """The registration that ``SharedInformer.add_handler`` returns."""
@@ -161,6 +167,7 @@ class Handler:
     async def _deliver(self) -> None:
         """Runs until the mailbox is closed."""
         handled, mailbox, border = 0, self._mailbox, self._border
+        hears_all = self._callbacks.only_notification
         while True:
             try:
                 notification = mailbox.get_nowait() if mailbox else await mailbox.get()
@@ -168,9 +175,13 @@ class Handler:
                 return
             if mailbox.is_closed:
                 return
-            for function, arguments in self._calls(notification):
-                if (begun := border.begin(function, *arguments)) is not None:
+            if hears_all is not None:
+                if (begun := border.begin(hears_all, notification)) is not None:
                     await border.finish(begun)
+            else:
+                for function, arguments in self._calls(notification):
+                    if (begun := border.begin(function, *arguments)) is not None:
+                        await border.finish(begun)
             if notification.is_initial:
                 # A failed call counts: the handler has had its chance.
                 self._initial_left -= 1

@@ -31,6 +31,7 @@ class ResourceLookup:
     def __init__(self, rest: RestClient, discovery: CachedDiscovery) -> None:
         self._rest = rest
         self._discovery = discovery
+        self._builtin: dict[str, ResourceClient] = {}  # never looked up again
 
     def by_name(self, name: str) -> ResourceClient:
         return self._client(name, lambda mapper: mapper.by_name(name))
@@ -49,12 +50,18 @@ class ResourceLookup:
 
     def in_group(self, group: str, version: str, plural: str) -> ResourceClient:
         """``group`` is in Python's spelling."""
+        label = f"{group}_{version}.{plural}"
+        if (known := self._builtin.get(label)) is not None:
+            return known
 
         def find(mapper: RestMapper) -> ApiResource:
             name = "" if group == "core" else mapper.group_named(group, version)
             return mapper.by_resource(name, version, plural)
 
-        return self._client(f"{group}_{version}.{plural}", find)
+        found = self._client(label, find)
+        if found.is_builtin:
+            self._builtin[label] = found
+        return found
 
     def _client(self, label: str, find: _Find) -> ResourceClient:
         try:

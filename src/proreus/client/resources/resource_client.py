@@ -58,6 +58,11 @@ class ResourceClient(ModifyVerbs[Object], Subresources[Object], Commands):
         return self._scope.chosen
 
     @property
+    def is_builtin(self) -> bool:
+        """Known without asking the server."""
+        return isinstance(self._scope.resource, ApiResource)
+
+    @property
     def metadata_only(self) -> ResourceClient:
         """The same, but objects come as PartialObjectMetadata: a fraction of the bytes."""
         return ResourceClient(replace(self._scope, metadata_only=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, cast
 
 from proreus.api.object import KubeObject, ObjectLike
@@ -39,7 +39,7 @@ class ResourceScope(Generic[Object]):
         return await self.resource()
 
     def inside(self, namespace: str) -> ResourceScope[Object]:
-        return replace(self, namespace=namespace)
+        return ResourceScope(self.rest, self.resource, self.label, namespace, self.metadata_only)
 
     @property
     def chosen(self) -> str:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proreus.aio.clock import Clock, SystemClock, deadline
@@ -43,9 +43,28 @@ _SLOW_TURN_S = 1.0
 _MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 
 
-@dataclass(slots=True)
 class _Attempt:
-    code: str = "<error>"
+    """``with`` it around one attempt; the observer is told how it ended."""
+
+    __slots__ = ("_clock", "_observer", "_request", "_started", "code")
+
+    def __init__(self, request: RestRequest, observer: Observer, clock: Clock) -> None:
+        self._request = request
+        self._observer = observer
+        self._clock = clock
+        self.code = "<error>"
+
+    def __enter__(self) -> _Attempt:
+        self._started = self._clock.monotonic()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._observer.request_done(
+            verb=self._request.verb,
+            method=self._request.method,
+            code=self.code,
+            duration_s=self._clock.monotonic() - self._started,
+        )
 
 
 class RestClient:
@@ -112,18 +131,22 @@ class RestClient:
         raise_hidden_failure(body)
         if not body:
             raise InternalError("the server answered a success without an object")
-        with _readable():
+        try:
             return KubeObject.from_bytes(body)
+        except ObjectDecodeError as problem:
+            raise _unreadable(problem) from problem
 
     async def get_list(self, request: RestRequest) -> ObjectList:
         """Decoded in slices, so that a large list does not hold up the loop."""
         body = (await self.send(request)).body
         raise_hidden_failure(body)
-        with _readable():
+        try:
             decoder = ListDecoder(body)
             while decoder.step():  # noqa: ASYNC110  # nothing is awaited: others get a turn
                 await asyncio.sleep(0)
             return decoder.result()
+        except ObjectDecodeError as problem:
+            raise _unreadable(problem) from problem
 
     @contextlib.asynccontextmanager
     async def open_stream(self, request: RestRequest, mode: Mode) -> AsyncIterator[AnswerStream]:
@@ -236,18 +259,8 @@ class RestClient:
         self._note(connected, stream)
         return stream
 
-    @contextlib.contextmanager
-    def _observed(self, request: RestRequest) -> Iterator[_Attempt]:
-        attempt, started = _Attempt(), self.clock.monotonic()
-        try:
-            yield attempt
-        finally:
-            self._observer.request_done(
-                verb=request.verb,
-                method=request.method,
-                code=attempt.code,
-                duration_s=self.clock.monotonic() - started,
-            )
+    def _observed(self, request: RestRequest) -> _Attempt:
+        return _Attempt(request, self._observer, self.clock)
 
     async def _failure_of(self, request: RestRequest, stream: AnswerStream) -> ApiError:
         url = self._url(request)
@@ -290,10 +303,6 @@ class RestClient:
         return headers
 
 
-@contextlib.contextmanager
-def _readable() -> Iterator[None]:
+def _unreadable(problem: ObjectDecodeError) -> InternalError:
     """A success whose body cannot be read is the server's failure."""
-    try:
-        yield
-    except ObjectDecodeError as problem:
-        raise InternalError(f"the server's answer cannot be read: {problem}") from problem
+    return InternalError(f"the server's answer cannot be read: {problem}")

@@ -6,6 +6,7 @@ Every part of a path is refused here if it could lead elsewhere than it names (`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
@@ -17,6 +18,7 @@ from proreus.api.group_version import GroupVersion
 SILENCE_MAX_S = 90.0
 JSON = "application/json"
 _SEGMENT_SAFE = "!$&'()*+,;=:@~"
+_PLAIN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", re.ASCII).fullmatch
 
 Query = tuple[tuple[str, str], ...]
 
@@ -74,6 +76,8 @@ def path_segment(text: str, what: str) -> str:
     """One part of a path, encoded; refused if it could be read as more or other than one part."""
     if not text:
         raise InvalidRequest(f"the {what} is empty")
+    if _PLAIN(text):
+        return text  # nothing to encode, as in nearly every name
     if text in (".", "..") or "/" in text or "%" in text:
         raise InvalidRequest(f"the {what} {text!r} may not be '.' or '..' nor hold '/' or '%'")
     return quote(text, safe=_SEGMENT_SAFE)

@@ -103,9 +103,9 @@ class PodOwnerReconciler(ObjectReconciler):
 def may_become_claimable(notification: Notification) -> bool:
     """Whether a change may have made a pod without a controller adoptable."""
     old, new = notification.old, notification.new
-    if old is None or new is None:
-        return new is not None
-    return old.labels != new.labels or old.controller_uid != new.controller_uid
+    if new is None or new.controller_uid:
+        return False
+    return old is None or bool(old.controller_uid) or old.labels != new.labels
 
 
 def selector_of(owner: KubeObject) -> LabelSelector:

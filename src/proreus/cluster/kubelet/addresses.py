@@ -11,6 +11,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from zlib import crc32
 
 _PODS = ipaddress.IPv4Network("10.64.0.0/10")
@@ -47,12 +48,12 @@ class NodeAddresses:
 
     def _has(self, address: str) -> bool:
         try:
-            return ipaddress.IPv4Address(address) in ipaddress.IPv4Network(self.pod_cidr)
+            return ipaddress.IPv4Address(address) in _network(self.pod_cidr)
         except ValueError:
             return False
 
     def _free(self) -> Iterator[str]:
-        hosts = ipaddress.IPv4Network(self.pod_cidr)
+        hosts = _network(self.pod_cidr)
         # Addresses go round, so that one just released is not given out at once.
         start = len(self._of) + 2
         for offset in range(_SIZE - 3):
@@ -82,6 +83,11 @@ def own_addresses(name: str, taken: str = "") -> NodeAddresses:
 
 def _cidr(index: int) -> str:
     return f"{_PODS.network_address + index * _SIZE}/{_PREFIX}"
+
+
+@lru_cache(maxsize=1024)
+def _network(pod_cidr: str) -> ipaddress.IPv4Network:
+    return ipaddress.IPv4Network(pod_cidr)
 
 
 def _addresses(pod_cidr: str) -> NodeAddresses:

@@ -39,6 +39,7 @@ from proreus.cluster.kubelet.runtimes.runtime import Runtime
 from proreus.cluster.kubelet.runtimes.simulated.runtime import SimulatedRuntime
 from proreus.cluster.kubelet.settings import NODE_PREFIX, KubeletSettings
 from proreus.cluster.kubelet.shared_by_kubelets import SharedByKubelets
+from proreus.cluster.pod_status import node_name
 
 log = logging.getLogger(__name__)
 
@@ -101,8 +102,13 @@ class Kubelet:
             seen = Listers(nodes.lister, pods.lister)
             work = Pods(self._client, self._pod_clock, self._recorder, addresses, runtime, seen)
             controller = self._controller(pods, addresses, work)
+
+            def changed(key: str) -> None:
+                work.touch(key)
+                controller.queue.add(key)
+
             async with (
-                runtime.running(controller.queue.add),
+                runtime.running(changed),
                 self._endpoint(pods.lister, runtime) as endpoint,
             ):
                 descriptions = self._descriptions(addresses, version, endpoint)
@@ -237,11 +243,16 @@ class Kubelet:
     def _controller(
         self, pods: SharedInformer, addresses: dict[str, NodeAddresses], work: Pods
     ) -> Controller:
-        def is_ours(notification: Notification) -> bool:
-            return notification.object.spec.nodeName in addresses
+        def concerns_us(notification: Notification) -> bool:
+            found = notification.new
+            if found is not None and work.is_settled_at(found):
+                return False
+            return node_name(notification.object) in addresses
 
         workers = min(_WORKERS_MAX, self._settings.workers * len(self._names))
-        return Controller(work.reconcile, pods, when=is_ours, name="kubelet", concurrency=workers)
+        return Controller(
+            work.reconcile, pods, when=concerns_us, name="kubelet", concurrency=workers
+        )
 
     def __repr__(self) -> str:
         return f"<Kubelet of {len(self._names)} nodes>"

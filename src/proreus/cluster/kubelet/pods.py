@@ -31,13 +31,15 @@ _GRACE_MIN_S = 1.0
 
 @dataclass(slots=True)
 class _Known:
-    """A pod that this process runs. ``latest``: as our last write, or the informer, left it."""
+    """A pod that this process runs. ``latest``: as our last write, or the informer, left it.
+    ``is_settled``: there is nothing to do until it, or something in the runtime, changes."""
 
     uid: str
     node: str
     addresses: PodAddresses
     running: RunningPod
     latest: KubeObject
+    is_settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,9 @@ class Pods:
             return None
         try:
             known = self._known(pod) or await self._admitted(pod)
-            return await self._sync(known) if known is not None else None
+            if known is None or known.is_settled:
+                return None
+            return await self._settle(known)
         except (NotFound, Conflict):
             return None  # deleted or replaced: the informer brings the new state
 
@@ -93,8 +97,23 @@ class Pods:
             return None
         if known is not None and int(pod.resource_version) > int(known.latest.resource_version):
             known.running.update(pod)
-            known.latest = pod
+            known.latest, known.is_settled = pod, False
         return known
+
+    def is_settled_at(self, pod: KubeObject) -> bool:
+        """Whether this version brings no news: we wrote it, and all that followed from it."""
+        known = self._pods.get(pod.key)
+        return (
+            known is not None
+            and known.is_settled
+            and known.latest.resource_version == pod.resource_version
+        )
+
+    def touch(self, key: str) -> None:
+        """Something that its pod depends on has changed."""
+        known = self._pods.get(key)
+        if known is not None:
+            known.is_settled = False
 
     async def _admitted(self, pod: KubeObject) -> _Known | None:
         """None for a pod that is finished, or is not admitted."""
@@ -123,6 +142,17 @@ class Pods:
         running = self._runtime.begin(pod, at, self._clock.now())
         known = self._pods[pod.key] = _Known(pod.uid, pod.spec.nodeName, at, running, pod)
         return known
+
+    async def _settle(self, known: _Known) -> Result | None:
+        known.is_settled = True  # unless it is touched meanwhile
+        try:
+            after = await self._sync(known)
+        except BaseException:
+            known.is_settled = False
+            raise
+        if after is not None:
+            known.is_settled = False
+        return after
 
     async def _sync(self, known: _Known) -> Result | None:
         pod, running, now = known.latest, known.running, self._clock.now()

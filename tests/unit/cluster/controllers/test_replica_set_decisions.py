@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from proreus.api.object import KubeObject
@@ -48,6 +49,10 @@ def pod(
     )  # fmt: skip
 
 
+def summaries(pods: Iterable[KubeObject]) -> list[PodSummary]:
+    return [PodSummary.of(one) for one in pods]
+
+
 def replica_set(replicas: int, **spec: Any) -> KubeObject:
     return KubeObject.from_dict(
         {
@@ -64,7 +69,7 @@ def replica_set(replicas: int, **spec: Any) -> KubeObject:
 
 
 def test_missing_pods_are_created_at_most_a_burst_at_a_time() -> None:
-    assert plan(replica_set(3), [pod("a")], list, NOW).create == 2
+    assert plan(replica_set(3), [PodSummary.of(pod("a"))], list, NOW).create == 2
     assert plan(replica_set(3000), [], list, NOW).create == 500
 
 
@@ -81,9 +86,9 @@ def test_the_least_missed_pods_go_first() -> None:
     crowd = [pod("x", node="full"), pod("y", node="full"), *ranked]
     crowd = [one for one in crowd if one.spec.nodeName != "n1"]
 
-    chosen = first_to_delete(reversed(ranked), 7, crowd, NOW)
+    chosen = first_to_delete(summaries(reversed(ranked)), 7, summaries(crowd), NOW)
 
-    assert [one.name for one in chosen] == [one.name for one in ranked]
+    assert [one.pod.name for one in chosen] == [one.name for one in ranked]
 
 
 def test_a_replica_set_that_is_being_deleted_does_nothing() -> None:
@@ -100,9 +105,7 @@ def test_the_status_counts_what_is_ready_available_and_going() -> None:
         pod("going", deletionTimestamp=format_time(NOW)),
         pod("failed", phase="Failed"),
     ]
-    status = status_of(
-        replica_set(3, minReadySeconds=10), [PodSummary.of(one) for one in pods], None, NOW
-    )
+    status = status_of(replica_set(3, minReadySeconds=10), summaries(pods), None, NOW)
 
     assert status == {
         "replicas": 3,

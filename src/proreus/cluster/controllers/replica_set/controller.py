@@ -30,7 +30,6 @@ from proreus.cluster.controllers.pod_owners import (
 from proreus.cluster.controllers.pod_template import pod_from_template
 from proreus.cluster.controllers.replica_set.decisions import Plan, ReplicaFailure, plan, status_of
 from proreus.cluster.controllers.replica_set.pod_summaries import PodSummaries, PodSummary
-from proreus.cluster.pod_status import is_active
 
 _PAUSE_PER_POD_S = 0.0002  # 500 pods: ten reconciles a second
 
@@ -72,7 +71,7 @@ class ReplicaSets(PodOwnerReconciler):
         generation = replica_set.metadata.generation or 0
         self._pauses[replica_set.key] = _Pause(generation, self.clock.monotonic() + pause_s)
         pods = await self._claim_summaries(replica_set, known)
-        active = [summary.pod for summary in pods if summary.is_active]
+        active = [summary for summary in pods if summary.is_active]
         todo = plan(replica_set, active, partial(self._related, replica_set), self.clock.now())
         failures = await self._carry_out(replica_set, todo)
         if todo == Plan() or failures:
@@ -82,7 +81,7 @@ class ReplicaSets(PodOwnerReconciler):
             await self.write_status(replica_set, status)
         if failures:
             raise failures[0]
-        objects = [summary.pod for summary in pods]
+        objects = (summary.pod for summary in pods)
         return Result(until_next_available_s(replica_set, objects, self.clock.now()))
 
     async def _claim_summaries(
@@ -90,7 +89,10 @@ class ReplicaSets(PodOwnerReconciler):
     ) -> list[PodSummary]:
         """Its pods, without those it has deleted."""
         selector, uid = selector_of(replica_set), replica_set.uid
-        if all(one.controller == uid and selector.matches(one.pod.labels) for one in known):
+        matches = selector.matches
+        if all(one.controller == uid and matches(one.pod.labels) for one in known):
+            if not self.writes.has_deleted(replica_set.key):
+                return known
             mine = self.writes.without_deleted(replica_set.key, (one.pod for one in known))
         else:
             found = [one.pod for one in known if one.controller or not one.is_finished]
@@ -112,16 +114,19 @@ class ReplicaSets(PodOwnerReconciler):
             return 0.0
         return rest.until - self.clock.monotonic()
 
-    def _related(self, replica_set: KubeObject) -> list[KubeObject]:
+    def _related(self, replica_set: KubeObject) -> list[PodSummary]:
         """The active pods of all ReplicaSets with the same controller."""
         owner = replica_set.controller_uid
         indexer = self.informer.indexer
         siblings = indexer.by_index(CONTROLLER_INDEX, owner) if owner else [replica_set]
+        pods = self.pods.indexer
         return [
-            pod
+            summary
             for sibling in siblings
-            for pod in self.pods.indexer.by_index(CONTROLLER_INDEX, sibling.uid)
-            if is_active(pod)
+            for summary in self._summaries.of(
+                sibling.key, pods.by_index(CONTROLLER_INDEX, sibling.uid)
+            )
+            if summary.is_active
         ]
 
     async def _carry_out(self, replica_set: KubeObject, todo: Plan) -> list[Failure]:

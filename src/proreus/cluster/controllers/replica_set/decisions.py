@@ -36,8 +36,8 @@ class ReplicaFailure:
 
 def plan(
     replica_set: KubeObject,
-    active: Sequence[KubeObject],
-    related: Callable[[], Iterable[KubeObject]],
+    active: Sequence[PodSummary],
+    related: Callable[[], Iterable[PodSummary]],
     now: float,
 ) -> Plan:
     if is_deleting(replica_set):
@@ -46,7 +46,8 @@ def plan(
     if excess < 0:
         return Plan(create=min(-excess, BURST))
     if excess > 0:
-        return Plan(delete=tuple(first_to_delete(active, min(excess, BURST), related(), now)))
+        chosen = first_to_delete(active, min(excess, BURST), related(), now)
+        return Plan(delete=tuple(summary.pod for summary in chosen))
     return Plan()
 
 
@@ -55,15 +56,25 @@ def status_of(
 ) -> JsonObject:
     """``pods``: all that are claimed, those that are going too."""
     spec = replica_set.spec
-    active = [summary for summary in pods if summary.is_active]
     template_labels = (spec.template.metadata or {}).get("labels") or {}
-    labelled = LabelSelector.from_object({"matchLabels": dict(template_labels)})
+    has_labels = LabelSelector.from_object({"matchLabels": dict(template_labels)}).matches
     min_ready_s = spec.minReadySeconds or 0
+    active = labelled = ready = available = 0
+    for summary in pods:  # all of them, at each change of one
+        if summary.is_finished or summary.is_deleting:
+            continue
+        active += 1
+        if has_labels(summary.pod.labels):
+            labelled += 1
+        if summary.is_ready:
+            ready += 1
+            if not min_ready_s or summary.is_available(min_ready_s, now):
+                available += 1
     counts: dict[str, int] = {
-        "replicas": len(active),
-        "fullyLabeledReplicas": sum(labelled.matches(summary.pod.labels) for summary in active),
-        "readyReplicas": sum(summary.is_ready for summary in active),
-        "availableReplicas": sum(summary.is_available(min_ready_s, now) for summary in active),
+        "replicas": active,
+        "fullyLabeledReplicas": labelled,
+        "readyReplicas": ready,
+        "availableReplicas": available,
     }
     if replica_set.kind != REPLICATION_CONTROLLER:  # whose status has no such field
         going = sum(summary.is_deleting and not summary.is_finished for summary in pods)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from sys import intern
 
 import msgspec
 
@@ -18,6 +19,10 @@ from proreus.cluster.pod_status import FINISHED
 
 class _Metadata(msgspec.Struct, gc=False):
     deletionTimestamp: str | None = None
+
+
+class _Spec(msgspec.Struct, gc=False):
+    nodeName: str | None = None
 
 
 class _Condition(msgspec.Struct, gc=False):
@@ -33,6 +38,7 @@ class _Status(msgspec.Struct, gc=False):
 
 class _Pod(msgspec.Struct, gc=False):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
 
@@ -43,6 +49,8 @@ _decode = msgspec.json.Decoder(_Pod).decode
 class PodSummary:
     pod: KubeObject
     controller: str
+    node: str
+    phase: str
     is_finished: bool
     is_deleting: bool
     is_ready: bool
@@ -58,6 +66,8 @@ class PodSummary:
         return cls(
             pod,
             pod.controller_uid,
+            intern(content.spec.nodeName or ""),
+            intern(content.status.phase or ""),
             content.status.phase in FINISHED,
             bool(content.metadata.deletionTimestamp),
             since is not None,
@@ -81,13 +91,20 @@ class PodSummaries:
         self._summaries: dict[str, dict[str, PodSummary]] = {}
 
     def refresh(self, key: str, pods: Iterable[KubeObject]) -> list[PodSummary]:
-        before, now = self._summaries.get(key, {}), dict[str, PodSummary]()
-        for pod in pods:
-            known = before.get(pod.uid)
-            is_same = known is not None and known.pod.resource_version == pod.resource_version
-            now[pod.uid] = known if known is not None and is_same else PodSummary.of(pod)
-        self._summaries[key] = now
-        return list(now.values())
+        """Of all pods of a ReplicaSet; others are forgotten."""
+        found = self.of(key, pods)
+        self._summaries[key] = {summary.pod.uid: summary for summary in found}
+        return found
+
+    def of(self, key: str, pods: Iterable[KubeObject]) -> list[PodSummary]:
+        """Those that are known need not be made."""
+        known = self._summaries.get(key, {})
+        return [
+            found
+            if (found := known.get(pod.uid)) is not None and found.pod is pod
+            else PodSummary.of(pod)
+            for pod in pods
+        ]
 
     def forget(self, key: str) -> None:
         self._summaries.pop(key, None)

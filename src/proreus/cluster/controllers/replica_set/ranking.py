@@ -7,46 +7,66 @@ from collections.abc import Iterable
 from math import log2
 from typing import Any
 
-from proreus.api.object import KubeObject
-from proreus.cluster.pod_status import created_at, is_ready, phase, ready_since, restarts
+import msgspec
+
+from proreus.api.values.timestamp import parse_time
+from proreus.cluster.controllers.replica_set.pod_summaries import PodSummary
 
 COST_ANNOTATION = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
+class _Metadata(msgspec.Struct, gc=False):
+    creationTimestamp: str | None = None
+    annotations: dict[str, Any] | None = None
+
+
+class _Container(msgspec.Struct, gc=False):
+    restartCount: int | None = None
+
+
+class _Status(msgspec.Struct, gc=False):
+    containerStatuses: list[_Container] | None = None
+
+
+class _Pod(msgspec.Struct, gc=False):
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_decode = msgspec.json.Decoder(_Pod).decode
+
+
 def first_to_delete(
-    pods: Iterable[KubeObject], count: int, related: Iterable[KubeObject], now: float
-) -> list[KubeObject]:
+    pods: Iterable[PodSummary], count: int, related: Iterable[PodSummary], now: float
+) -> list[PodSummary]:
     """``count`` of ``pods``. ``related`` are the active pods of all ReplicaSets of the same owner:
     nodes on which many of them run are relieved first."""
-    crowd = Counter(node(pod) for pod in related if node(pod))
-    return sorted(pods, key=lambda pod: _rank(pod, crowd, now))[:count]
+    crowd = Counter(one.node for one in related if one.node)
+    return sorted(pods, key=lambda one: _rank(one, crowd, now))[:count]
 
 
-def node(pod: KubeObject) -> str:
-    return str(pod.spec.nodeName or "")
-
-
-def _rank(pod: KubeObject, crowd: Counter[str], now: float) -> tuple[Any, ...]:
-    is_up = is_ready(pod)
-    since = ready_since(pod)
+def _rank(one: PodSummary, crowd: Counter[str], now: float) -> tuple[Any, ...]:
+    content = _decode(one.pod.raw)
+    created = content.metadata.creationTimestamp
+    restarts = [container.restartCount or 0 for container in content.status.containerStatuses or ()]
     return (
-        bool(node(pod)),
-        _PHASES.get(phase(pod), 0),
-        is_up,
-        _cost(pod),
-        -crowd[node(pod)],
-        _age_bucket(since, now) if is_up else 0,
-        -restarts(pod),
-        _age_bucket(created_at(pod), now),
-        pod.uid,
+        bool(one.node),
+        _PHASES.get(one.phase, 0),
+        one.is_ready,
+        _cost(content.metadata.annotations or {}),
+        -crowd[one.node],
+        _age_bucket(one.ready_since, now) if one.is_ready else 0,
+        -max(restarts, default=0),
+        _age_bucket(parse_time(created) if created else 0.0, now),
+        one.pod.uid,
     )
 
 
-def _cost(pod: KubeObject) -> int:
+def _cost(annotations: dict[str, Any]) -> int:
     try:
-        return int(pod.annotations.get(COST_ANNOTATION, "0"))
-    except ValueError:
+        return int(annotations.get(COST_ANNOTATION, "0"))
+    except (TypeError, ValueError):
         return 0
 
 
