@@ -14,11 +14,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from proreus.server.cel.initializers import Spelling
-from proreus.server.cel.literals import misfits, unusable_pattern
-from proreus.server.cel.message_types import PACKAGE, WORD, MessageTypes
+from proreus.server.cel.literals import misfits, type_name, unusable_pattern
+from proreus.server.cel.message_types import WORD, MessageTypes
 from proreus.server.cel.shapes import ValueShape
 from proreus.server.cel.signatures import Signature, signatures
 from proreus.server.cel.syntax import Call, Identifier, MakeMap, Node, TooDeep, Tree, read, walk
+from proreus.server.cel.wording import reworded, worded
 
 _CONFIGURATION = """
 name: kubernetes
@@ -31,26 +32,6 @@ extensions:
 - name: lists
   version: 2
 """
-_CODE = re.compile(r"^[A-Z_]+: (?=ERROR)|\s*\[INVALID_ARGUMENT\]$")
-_WORDS = (
-    (re.compile(r"undefined field '([^']*)' not found in struct '[^']*'"), r"undefined field '\1'"),
-    (re.compile(r"expression of type '(.*)' cannot be the operand of a select operation"),
-     r"type '\1' does not support field selection"),
-    (re.compile(r"\bnull_type\b"), "null"),
-    (re.compile(r"\bgoogle\.protobuf\.Timestamp\b"), "timestamp"),
-    (re.compile(r"\bgoogle\.protobuf\.Duration\b"), "duration"),
-    (re.compile(r"cannot be the range of a comprehension"), "cannot be range of a comprehension"),
-    (re.compile(rf"\b{re.escape(PACKAGE)}\.Object\d+"), "object"),
-    (re.compile(rf"\b{re.escape(PACKAGE)}\.(\w+?)__(\w+)"), r"\1.\2"),
-)  # fmt: skip
-# cel-go looks at what stands before the first dot, and says so there.
-_QUALIFIED = re.compile(
-    r"^(ERROR: <input>:\d+:)(\d+)(: undeclared reference to ')(\w+)(\.[\w.]+)('[^\n]*\n \| )"
-    r"([^\n]*)(\n \| )\.*\^",
-    re.MULTILINE,
-)
-# cel-go does not report errors that follow from another one.
-_FOLLOWING = re.compile(r"\n?^ERROR: [^\n]*\*error\*[^\n]*\n \|[^\n]*\n \|[^\n]*$", re.MULTILINE)
 # These macros write what they are called on twice, and so on for every one behind another.
 _DOUBLING = re.compile(r"\.\s*opt(?:Flat)?Map\s*\(")
 _DOUBLINGS_MAX = 6
@@ -141,9 +122,17 @@ class Checker:
         except TooDeep as error:
             raise CheckError("expression is nested too deep") from error
         except RuntimeError as error:
-            worded = _worded(str(error))
-            raise CheckError(worded if made is None else made.restored(worded)) from error
+            said = reworded(str(error), text if made is None else made.text, self._type_of)
+            raise CheckError(said if made is None else made.restored(said)) from error
         return tree.node
+
+    def _type_of(self, part: str) -> str:
+        """How messages call the type of a part of an expression; raises ValueError."""
+        try:
+            tree = read(self._environment.compile(part).serialize())
+        except (RuntimeError, TooDeep) as error:
+            raise ValueError(part) from error
+        return type_name(tree.node.type, worded)
 
 
 def uses_old_self(node: Node) -> bool:
@@ -166,7 +155,7 @@ def _refuse_odd(tree: Tree, text: str, *, makes_objects: bool) -> None:
     for node in walk(tree.node):
         if isinstance(node, MakeMap) and node.message and not makes_objects:
             raise CheckError(f"undeclared reference to '{node.message}' (in container '')")
-    found = [(tree.offset(node), why) for node, why in misfits(tree.node, _worded)]
+    found = [(tree.offset(node), why) for node, why in misfits(tree.node, worded)]
     if found:
         raise CheckError("\n".join(_located(text, *one) for one in sorted(found)))
     if why := unusable_pattern(tree.node):
@@ -204,24 +193,6 @@ def _located(text: str, offset: int, why: str) -> str:
     line, column = text.count("\n", 0, offset) + 1, offset - start
     line_text = text[start:].partition("\n")[0]
     return f"ERROR: <input>:{line}:{column + 1}: {why}\n | {line_text}\n | {'.' * column}^"
-
-
-def _first_part(found: re.Match[str]) -> str:
-    head, column, reference, name, rest, tail, line, last = found.groups()
-    spelled = re.compile(
-        r"\s*\.\s*".join(re.escape(part) for part in f"{name}{rest}".split(".")[:-1])
-    )
-    places = [one.start() for one in spelled.finditer(line, 0, int(column) - 1)]
-    at = places[-1] if places else int(column) - 1
-    return f"{head}{at + 1}{reference}{name}{tail}{line}{last}{'.' * at}^"
-
-
-def _worded(text: str) -> str:
-    """As cel-go says it."""
-    text = _QUALIFIED.sub(_first_part, _FOLLOWING.sub("", _CODE.sub("", text)))
-    for pattern, replacement in _WORDS:
-        text = pattern.sub(replacement, text)
-    return text
 
 
 @lru_cache(maxsize=1)

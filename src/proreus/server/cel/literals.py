@@ -79,7 +79,7 @@ def _mixed(values: tuple[Node, ...], spelled: Callable[[str], str]) -> Iterator[
     first = values[0].type if values else None
     for value in values:
         if first is not None and not _alike(first, value.type):
-            wanted, found = _type_name(first, spelled), _type_name(value.type, spelled)
+            wanted, found = type_name(first, spelled), type_name(value.type, spelled)
             yield value, f"expected type '{wanted}' but found '{found}'"
             return
 
@@ -94,7 +94,7 @@ def _alike(one: Type, other: Type) -> bool:
     )
 
 
-def _type_name(kind: Type, spelled: Callable[[str], str]) -> str:
+def type_name(kind: Type, spelled: Callable[[str], str]) -> str:
     name = spelled(kind.name)
-    inner = ", ".join(_type_name(part, spelled) for part in kind.parameters)
+    inner = ", ".join(type_name(part, spelled) for part in kind.parameters)
     return f"{name}({inner})" if inner else name

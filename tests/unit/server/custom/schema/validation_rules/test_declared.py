@@ -124,6 +124,18 @@ def _small(schema: Schema) -> Schema:
         ("other == 1", 1, "undeclared reference to 'other' (in container '')"),
         ("quantity('1') == 1", 15,
          "found no matching overload for '_==_' applied to '(kubernetes.Quantity, int)'"),
+        ("self.n.startsWith('a')", 18,
+         "found no matching overload for 'startsWith' applied to 'int.(string)'"),
+        ("size(self.s, {'a': 1}) == 1", 5,
+         "found no matching overload for 'size' applied to '(string, map(string, int))'"),
+        ("true || self.s.trim().endsWith()", 31,
+         "found no matching overload for 'endsWith' applied to 'string.()'"),
+        ("['a', 'b'].sum() == 1", 15,
+         "found no matching overload for 'sum' applied to 'list(string).()'"),
+        ("has(self)", 5, "invalid argument to has() macro"),
+        ("self.list.all(1, true)", 15, "argument must be a simple name"),
+        ("self.list.map(1, 2) == []", 15, "argument is not an identifier"),
+        ("true ? 1", 9, "Syntax error: mismatched input '<EOF>' expecting ':'"),
     ],
 )  # fmt: skip
 def test_what_it_does_not_is_refused_with_its_place(rule: str, column: int, message: str) -> None:
@@ -284,3 +296,15 @@ def test_without_the_library_a_definition_with_rules_is_refused(
 
     assert "without the extra `cel`" in said(OBJECT, "true")[0]
     assert rule_violations(parse(OBJECT), AT) == []
+
+
+def test_errors_are_told_in_the_order_of_their_places() -> None:
+    rule = "nothing.of(other)"
+
+    (found,) = said(OBJECT, rule)
+
+    assert found.split("ERROR: ")[1:] == [
+        f"<input>:1:{column}: undeclared reference to '{name}' (in container '')\n | {rule}\n"
+        f" | {'.' * (column - 1)}^" + ("\n" if name != "other" else "")
+        for column, name in ((1, "nothing"), (11, "of"), (12, "other"))
+    ]
