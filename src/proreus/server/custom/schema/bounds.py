@@ -66,15 +66,18 @@ def fits_format(value: Any, form: str) -> bool:
 def text_violations(
     value: str, raw: Mapping[str, Any], path: str, field: str, matching: Matching
 ) -> list[FieldError]:
-    """Raises PaceExceeded where ``matching`` does."""
+    """The first of length and pattern, and the format.
+
+    Raises PaceExceeded where ``matching`` does.
+    """
     found: list[FieldError] = []
     longest, shortest = raw.get("maxLength"), raw.get("minLength")
     if longest is not None and len(value) > longest:
         found.append(field_error.too_long(field, longest))
-    if shortest is not None and len(value) < shortest:
+    elif shortest is not None and len(value) < shortest:
         text = f"{path} in body should be at least {shortest} chars long"
         found.append(field_error.invalid(field, value, text))
-    if (wanted := raw.get("pattern")) and (why := _mismatch(value, wanted, matching)):
+    elif (wanted := raw.get("pattern")) and (why := _mismatch(value, wanted, matching)):
         found.append(field_error.invalid(field, value, f"{path} in body {why}"))
     check = FORMATS.get(raw.get("format") or "")
     if check is not None and not check(value):
@@ -103,18 +106,18 @@ def number_violations(
     least, most, step = raw.get("minimum"), raw.get("maximum"), raw.get("multipleOf")
     if step is not None and not _is_multiple(value, step):
         wrong(f"a multiple of {_number_text(step)}")
-    if most is not None:
-        if raw.get("exclusiveMaximum"):
-            if value >= most:
-                wrong(f"less than {_number_text(most)}")
-        elif value > most:
-            wrong(f"less than or equal to {_number_text(most)}")
     if least is not None:
         if raw.get("exclusiveMinimum"):
             if value <= least:
                 wrong(f"greater than {_number_text(least)}")
         elif value < least:
             wrong(f"greater than or equal to {_number_text(least)}")
+    if most is not None:
+        if raw.get("exclusiveMaximum"):
+            if value >= most:
+                wrong(f"less than {_number_text(most)}")
+        elif value > most:
+            wrong(f"less than or equal to {_number_text(most)}")
     return found
 
 

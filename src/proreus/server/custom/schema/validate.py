@@ -15,10 +15,12 @@ from proreus.api.patch.json_patch import same
 from proreus.server.cel.pace import CostPace, unhurried
 from proreus.server.custom.schema import bounds
 from proreus.server.custom.schema.correlation import correlate_items
+from proreus.server.custom.schema.match_count import match_count
 from proreus.server.custom.schema.matching import Matching
 from proreus.server.custom.schema.structural import MISSING, TYPE_FIELDS, Structural, parse
 
 _FOUND = "Found none valid"
+_NUMBERS = ("integer", "number")
 
 
 def validate(
@@ -66,19 +68,16 @@ class _Walk:
     def value(self, value: Any, schema: Structural, path: str, old: Any) -> None:
         if old is not MISSING and same(value, old):
             return
-        if value is None and (schema.nullable or (not schema.type and not schema.int_or_string)):
-            if "enum" in schema.raw:
-                self._enum(value, schema.raw, path)
-            return
-        if not self._type(value, schema, path):
-            return
-        self.junctors(value, schema.raw, path)
-        self._plain(value, schema.raw, path)
+        # A value of the wrong type is still looked at for all that applies to what it is.
+        self._type(value, schema, path)
+        if value is not None:
+            self.junctors(value, schema.raw, path)
+            self._plain(value, schema, path, old)
+        if "enum" in schema.raw:
+            self._enum(value, schema.raw, path)
         if value.__class__ is dict:
             reserved = TYPE_FIELDS if schema.is_embedded else ()
             self.object(value, schema, path, old, reserved=reserved)
-        elif value.__class__ is list:
-            self._list(value, schema, path, old)
 
     def object(
         self,
@@ -89,15 +88,18 @@ class _Walk:
         *,
         reserved: Sequence[str],
     ) -> None:
-        for key in schema.raw.get("required") or ():
-            if key not in value:
-                self._add(field_error.required(self._field(_below(path, key))))
+        if wrong := bounds.map_size_violations(value, schema.raw, path, self._field(path)):
+            self._found += wrong
+            return
         old_fields = old if old.__class__ is dict else {}
         for key in sorted(value):
             child = schema.child(key)
             if child is None or key in reserved:
                 continue
             self.value(value[key], child, _below(path, key), old_fields.get(key, MISSING))
+        for key in schema.raw.get("required") or ():
+            if key not in value:
+                self._add(field_error.required(self._field(_below(path, key))))
 
     def _list(self, value: list[Any], schema: Structural, path: str, old: Any) -> None:
         if schema.items is not None:
@@ -105,24 +107,22 @@ class _Walk:
             for index, item in enumerate(value):
                 self.value(item, schema.items, f"{path}[{index}]", find(index, item))
 
-    def _type(self, value: Any, schema: Structural, path: str) -> bool:
-        wanted = schema.type
+    def _type(self, value: Any, schema: Structural, path: str) -> None:
+        wanted = "integer,string" if schema.int_or_string else schema.type
+        if not wanted or (value is None and schema.nullable):
+            return
         if schema.int_or_string:
-            if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
-                return True
-            self._mismatch("integer,string", kind_of(value), path)
-            return False
-        if not wanted or bounds.is_of_type(value, wanted):
-            self._number_format(value, schema.raw, path)
-            return True
+            is_fit = any(bounds.is_of_type(value, one) for one in ("integer", "string"))
+        else:
+            is_fit = bounds.is_of_type(value, wanted)
         form = schema.raw.get("format")
-        if form and not isinstance(value, str | list):
+        if is_fit or (form and isinstance(value, str | list) and wanted not in _NUMBERS):
+            return  # Go leaves texts with a format to the format
+        if form and value is not None and not isinstance(value, str | list):
             # Go looks at formats first, and then names both sides by their format.
             self._mismatch(form, bounds.format_of(value), path)
-            self._number_format(value, schema.raw, path)
         else:
             self._mismatch(wanted, kind_of(value), path)
-        return False
 
     def _mismatch(self, wanted: str, found: str, path: str) -> None:
         text = f'{path} in body must be of type {wanted}: "{found}"'
@@ -134,25 +134,20 @@ class _Walk:
             text = f"Checked value must be of type {raw.get('type')} with format {form} in {path}"
             self._add(FieldError("<nil>", Reason.INVALID, f'Invalid value: "": {text}'))
 
-    def _plain(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
-        """Bounds and enumerations: what concerns only the value itself."""
-        field = self._field(path)
+    def _plain(self, value: Any, schema: Structural, path: str, old: Any) -> None:
+        """Bounds: what concerns only the value itself, and the items of a list before its size."""
+        raw, field = schema.raw, self._field(path)
         match value:
-            case bool() | None:
-                found = []
+            case bool() | dict():
+                pass
             case str():
-                found = bounds.text_violations(value, raw, path, field, self._matching)
+                self._found += bounds.text_violations(value, raw, path, field, self._matching)
             case int() | float():
-                found = bounds.number_violations(value, raw, path, field)
+                self._number_format(value, raw, path)
+                self._found += bounds.number_violations(value, raw, path, field)
             case list():
-                found = bounds.list_size_violations(value, raw, path, field)
-            case dict():
-                found = bounds.map_size_violations(value, raw, path, field)
-            case _:
-                found = []
-        self._found += found
-        if "enum" in raw:
-            self._enum(value, raw, path)
+                self._list(value, schema, path, old)
+                self._found += bounds.list_size_violations(value, raw, path, field)
 
     def _enum(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
         allowed = raw.get("enum") or ()
@@ -161,12 +156,12 @@ class _Walk:
             self._add(field_error.not_supported(self._field(path), value, texts))
 
     def junctors(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
-        for part in raw.get("allOf") or ():
-            self._part(value, part, path)
         if options := raw.get("anyOf"):
             self._any_of(value, options, path)
         if options := raw.get("oneOf"):
             self._one_of(value, options, path)
+        if options := raw.get("allOf"):
+            self._all_of(value, options, path)
         if (refused := raw.get("not")) is not None and self._holds(value, refused, path):
             self._composite(f'"{path}" must not validate the schema (not)')
 
@@ -179,8 +174,7 @@ class _Walk:
             if not tried[-1]:
                 return
         self._composite(f'"{path}" must validate at least one schema (anyOf)')
-        fewest = min(tried, key=len)
-        self._found += fewest
+        self._found += _most_likely(value, options, tried)
 
     def _one_of(self, value: Any, options: Sequence[Mapping[str, Any]], path: str) -> None:
         tried = [self._violations(value, option, path) for option in options]
@@ -189,14 +183,18 @@ class _Walk:
             found = _FOUND if not valid else f"Found {valid} valid alternatives"
             self._composite(f'"{path}" must validate one and only one schema (oneOf). {found}')
         if not valid:
-            fewest = min(tried, key=len)
-            self._found += fewest
+            self._found += _most_likely(value, options, tried)
+
+    def _all_of(self, value: Any, options: Sequence[Mapping[str, Any]], path: str) -> None:
+        tried = [self._violations(value, option, path) for option in options]
+        for found in tried:
+            self._found += found
+        if any(tried):
+            none = ". None validated" if all(tried) else ""
+            self._composite(f'"{path}" must validate all the schemas (allOf){none}')
 
     def _composite(self, text: str) -> None:
         self._add(FieldError("<nil>", Reason.INVALID, f'Invalid value: "": {text}'))
-
-    def _part(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
-        self._found += self._violations(value, raw, path)
 
     def _violations(self, value: Any, raw: Mapping[str, Any], path: str) -> list[FieldError]:
         found: list[FieldError] = []
@@ -213,6 +211,13 @@ class _Walk:
 
     def _add(self, error: FieldError) -> None:
         self._found.append(error)
+
+
+def _most_likely(
+    value: Any, options: Sequence[Mapping[str, Any]], tried: Sequence[list[FieldError]]
+) -> list[FieldError]:
+    counts = [match_count(value, parse(option)) for option in options]
+    return tried[counts.index(max(counts))]
 
 
 def _below(path: str, key: str) -> str:

@@ -105,8 +105,8 @@ def test_a_pod_is_evaluated_by_it() -> None:
 
     obj["spec"]["template"]["spec"] = {"containers": [{"image": 1}]}
     assert [error.field for error in validate_object(obj, schema)] == [
-        "spec.template.spec.containers[0].name",
         "spec.template.spec.containers[0].image",
+        "spec.template.spec.containers[0].name",
     ]
 
 

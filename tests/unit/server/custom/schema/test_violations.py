@@ -1,0 +1,96 @@
+"""Which violations of a schema are told of one value, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proreus.server.custom.schema.structural import parse
+from proreus.server.custom.schema.validate import validate_object
+
+Schema = dict[str, Any]
+NIL = '<nil>: Invalid value: "": "v"'
+
+
+def told(schema: Schema, value: Any) -> list[str]:
+    root = parse({"type": "object", "properties": {"v": schema}})
+    return [str(error) for error in validate_object({"v": value}, root)]
+
+
+def of_type(wanted: str, found: str, at: str = "v") -> str:
+    return f'{at}: Invalid value: "{found}": {at} in body must be of type {wanted}: "{found}"'
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "messages"),
+    [
+        ({"type": "string", "enum": ["a", "b"]}, 5,
+         [of_type("string", "integer"), 'v: Unsupported value: 5: supported values: "a", "b"']),
+        ({"type": "array", "items": {"type": "integer", "format": "int32"}}, [None],
+         [of_type("integer", "null", "v[0]")]),
+        ({"type": "string", "maxLength": 3, "pattern": "^a"}, "bbbb",
+         ["v: Too long: may not be more than 3 bytes"]),
+        ({"type": "string", "minLength": 3, "pattern": "^a"}, "b",
+         ['v: Invalid value: "b": v in body should be at least 3 chars long']),
+        ({"type": "integer", "minimum": 5, "multipleOf": 2}, 3,
+         ["v: Invalid value: 3: v in body should be a multiple of 2",
+          "v: Invalid value: 3: v in body should be greater than or equal to 5"]),
+        ({"type": "array", "maxItems": 1, "items": {"type": "string"}}, [1, "a"],
+         [of_type("string", "integer", "v[0]"), "v: Too many: 2: must have at most 1 items"]),
+        ({"type": "object", "maxProperties": 1, "additionalProperties": {"type": "string"}},
+         {"a": 1, "b": 2}, ["v: Too many: 2: must have at most 1 items"]),
+        ({"type": "object", "required": ["b"], "properties": {"a": {"type": "string"}}}, {"a": 1},
+         [of_type("string", "integer", "v.a"), "v.b: Required value"]),
+    ],
+)  # fmt: skip
+def test_all_that_applies_to_a_value_is_told_in_order(
+    schema: Schema, value: Any, messages: list[str]
+) -> None:
+    assert told(schema, value) == messages
+
+
+@pytest.mark.parametrize(
+    ("junctors", "value", "messages"),
+    [
+        ({"allOf": [{"required": ["a"]}, {"required": ["b"]}]}, {},
+         ["v.a: Required value", "v.b: Required value",
+          f"{NIL} must validate all the schemas (allOf). None validated"]),
+        ({"allOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": "x"},
+         ["v.b: Required value", f"{NIL} must validate all the schemas (allOf)"]),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {},
+         [f"{NIL} must validate at least one schema (anyOf)", "v.a: Required value"]),
+        ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {},
+         [f"{NIL} must validate one and only one schema (oneOf). Found none valid",
+          "v.a: Required value"]),
+        ({"not": {"required": ["a"]}}, {"a": "x"}, [f"{NIL} must not validate the schema (not)"]),
+        ({"oneOf": [{"required": ["b"]}, {"properties": {"a": {"minLength": 3}}}]}, {"a": "x"},
+         [f"{NIL} must validate one and only one schema (oneOf). Found none valid",
+          'v.a: Invalid value: "x": v.a in body should be at least 3 chars long']),
+        ({"allOf": [{"required": ["b"]}], "anyOf": [{"required": ["a"]}]}, {},
+         [f"{NIL} must validate at least one schema (anyOf)", "v.a: Required value",
+          "v.b: Required value", f"{NIL} must validate all the schemas (allOf). None validated"]),
+    ],
+)  # fmt: skip
+def test_of_the_options_of_a_junctor_the_one_that_applies_most_is_told(
+    junctors: Schema, value: Any, messages: list[str]
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+        **junctors,
+    }
+    assert told(schema, value) == messages
+
+
+def test_a_number_or_text_is_told_by_both_types_and_by_its_options() -> None:
+    schema = {
+        "x-kubernetes-int-or-string": True,
+        "anyOf": [{"type": "integer"}, {"type": "string"}],
+    }
+    assert told(schema, True) == [
+        of_type("integer,string", "boolean"),
+        f"{NIL} must validate at least one schema (anyOf)",
+        of_type("integer", "boolean"),
+    ]
+    assert told(schema, 2) == told(schema, "2") == []
