@@ -100,12 +100,44 @@ def test_functions_hold(text: str) -> None:
     ("text", "message"),
     [
         ("dyn([]).min()", "min called on empty list"),
-        ("ip('x')", "parse error"),
-        ("cidr('10.0.0.0')", "parse error"),
+        (
+            "ip('x')",
+            'IP Address "x" parse error during conversion from string: ParseAddr("x"): '
+            "unable to parse IP",
+        ),
+        ("ip('1.2.300.4')", 'ParseAddr("1.2.300.4"): IPv4 field has value >255'),
+        ("ip('1.2.3')", 'ParseAddr("1.2.3"): IPv4 address too short'),
+        ("ip('1.02.3.4')", "IPv4 field has octet with leading zero"),
+        ("ip('1.2.x.4')", 'unexpected character (at "x.4")'),
+        ("ip('::ffff:1.2.3.4')", 'IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed'),
+        ("cidr('10.0.0.0')", "netip.ParsePrefix(\"10.0.0.0\"): no '/'"),
+        ("cidr('10.0.0.0/')", 'netip.ParsePrefix("10.0.0.0/"): bad bits after slash: ""'),
+        ("cidr('10.0.0.0/33')", "prefix length out of range"),
+        (
+            "timestamp(string(1))",
+            "type conversion error from 'string' to 'google.protobuf.Timestamp'",
+        ),
+        (
+            "duration(string(1) + 'x')",
+            "type conversion error from 'string' to 'google.protobuf.Duration'",
+        ),
+        ("int('9223372036854775808')", "type conversion error from 'string' to 'int'"),
+        ("uint('-1')", "type conversion error from 'string' to 'uint'"),
+        (
+            "'%d'.format(['a'])",
+            "error during formatting: decimal clause can only be used on "
+            "integers, was given string",
+        ),
+        (
+            "'%z'.format([1])",
+            'could not parse formatting clause: unrecognized formatting clause "z"',
+        ),
+        ("semver('1.x.0')", 'Invalid character(s) found in minor number "x"'),
+        ("semver('1.0.01')", 'Patch number must not contain leading zeroes "01"'),
         ("url('no')", "URL parse error"),
         ("quantity('x')", "quantities must match the regular expression"),
         ("quantity('1500m').asInteger()", "cannot convert value to integer"),
-        ("semver('1')", "semver"),
+        ("semver('1')", "No Major.Minor.Patch elements found"),
         ("'a'.matches('[' + '')", "error parsing regexp"),
         ("dyn(1).isSorted()", "no such overload"),
         ("[dyn(1), dyn('a')].max()", "no such overload"),

@@ -115,3 +115,17 @@ def test_labels_in_selectors_are_labels() -> None:
 
     assert key.startswith(f'{LABELS}.requirements[0].key: Invalid value: "a b": name part must')
     assert value.startswith(f'{LABELS}.requirements[0].values[0]: Invalid value: "-": a valid')
+
+
+def test_a_review_has_no_name_and_no_labels() -> None:
+    def faults(metadata: dict[str, Any], namespace: str = "") -> list[str]:
+        spec = {"user": "u", "resourceAttributes": GET}
+        found = access_violations(spec, is_self=False, namespace=namespace, metadata=metadata)
+        return [str(one) for one in found]
+
+    assert faults({"name": "x"}) == ['metadata: Invalid value: {"name":"x"}: must be empty']
+    assert faults({"labels": {}, "namespace": "other", "managedFields": [{}]}) == []
+    assert faults({"name": "x"}, "ns") == [
+        'metadata: Invalid value: {"name":"x","namespace":"ns"}: must be empty except for namespace'
+    ]
+    assert faults({"namespace": "ns"}, "ns") == []

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from proreus.api.values import names, quantity
 from proreus.lazy_dataclass import dataclass
+from proreus.server.cel.functions.parse_faults import address_fault, range_fault, version_fault
 from proreus.server.cel.values import EvaluationError
 
 _SEMVER = re.compile(
@@ -31,7 +32,7 @@ class Ip:
     def parse(cls, text: str) -> Ip:
         found = names.parse_ip(text)
         if found is None or getattr(found, "ipv4_mapped", None) is not None:
-            raise EvaluationError(f"IP Address {text!r} parse error during conversion from string")
+            raise EvaluationError(address_fault(text))
         return cls(found)
 
     def __str__(self) -> str:
@@ -46,8 +47,7 @@ class Cidr:
     @classmethod
     def parse(cls, text: str) -> Cidr:
         if names.parse_cidr(text) is None:
-            raise EvaluationError(f"network address parse error during conversion from string: "
-                                  f"invalid CIDR {text!r}")  # fmt: skip
+            raise EvaluationError(range_fault(text))
         return cls(ipaddress.ip_interface(text))
 
     def contains(self, other: Ip | Cidr | str) -> bool:
@@ -139,7 +139,7 @@ class Semver:
     def parse(cls, text: str, is_loose: bool = False) -> Semver:  # CEL's argument
         found = _SEMVER.fullmatch(_tidied(text) if is_loose else text)
         if found is None:
-            raise EvaluationError(f"semver parse error: invalid version {text!r}")
+            raise EvaluationError(version_fault(_tidied(text) if is_loose else text))
         before = tuple(found[4].split(".")) if found[4] else ()
         return cls((int(found[1]), int(found[2]), int(found[3])), before)
 

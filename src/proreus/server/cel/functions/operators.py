@@ -196,16 +196,24 @@ def _to_int(value: Any) -> int:
                 raise EvaluationError("integer overflow")
             case datetime():
                 return int(value.timestamp() // 1)
-            case str() if value.strip() == value and "_" not in value:
-                return whole(int(value))
+            case str() if _is_number(value) and _INT_MIN <= int(value) <= _INT_MAX:
+                return int(value)
             case int() | float():
                 return whole(int(value))
     except ValueError:
         pass
-    raise EvaluationError("type conversion error from 'string' to 'int'")
+    raise _not_converted(value, int)
+
+
+def _is_number(text: str) -> bool:
+    return text.strip() == text and "_" not in text
 
 
 def _to_uint(value: Any) -> Uint:
+    if isinstance(value, str):
+        if not value.isdecimal() or not value.isascii() or int(value) > UINT_MAX:
+            raise _not_converted(value, Uint)
+        return Uint(int(value))
     return _unsigned(_to_int(value) if value.__class__ is not Uint else value)
 
 
@@ -213,17 +221,17 @@ def _to_double(value: Any) -> float:
     try:
         return float(value)
     except ValueError as error:
-        raise EvaluationError("type conversion error from 'string' to 'double'") from error
+        raise _not_converted(value, float) from error
 
 
 def _to_bool(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    if value in ("true", "True", "TRUE", "t", "1"):
+    if value in ("true", "True", "TRUE", "t", "T", "1"):
         return True
-    if value in ("false", "False", "FALSE", "f", "0"):
+    if value in ("false", "False", "FALSE", "f", "F", "0"):
         return False
-    raise EvaluationError("type conversion error from 'string' to 'bool'")
+    raise _not_converted(value, bool)
 
 
 def to_string(value: Any) -> str:
@@ -270,7 +278,7 @@ def _to_timestamp(value: Any) -> datetime:
             case int():
                 return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError) as error:
-        raise EvaluationError(f"type conversion error: {error}") from error
+        raise _not_converted(value, datetime) from error
     raise _no_overload()
 
 
@@ -280,7 +288,12 @@ def _to_duration(value: Any) -> timedelta:
     try:
         return timedelta(seconds=parse_duration(value))
     except (ValueError, OverflowError) as error:
-        raise EvaluationError(str(error)) from error
+        raise _not_converted(value, timedelta) from error
+
+
+def _not_converted(value: Any, wanted: type) -> EvaluationError:
+    names = type_name(value), _TYPE_NAMES[wanted]
+    return EvaluationError("type conversion error from '{}' to '{}'".format(*names))
 
 
 def _decode_base64(value: str) -> bytes:

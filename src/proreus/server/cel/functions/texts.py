@@ -6,12 +6,21 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from proreus.server.cel.functions.operators import format_double, to_string
+from proreus.server.cel.functions.operators import format_double, to_string, type_name
 from proreus.server.cel.syntax import Uint
 from proreus.server.cel.values import EvaluationError
 from proreus.server.regular_expressions import Expression, InvalidExpression, compiled
 
 _VERB = re.compile(r"%(?:\.(\d+))?(.)", re.DOTALL)
+_TAKEN = {  # what each verb formats
+    "d": "decimal clause can only be used on integers",
+    "f": "fixed-point clause can only be used on doubles",
+    "e": "scientific clause can only be used on doubles",
+    "b": "only integers and bools can be formatted as binary",
+    "o": "octal clause can only be used on integers",
+    "x": "only integers, byte buffers, and strings can be formatted as hex",
+    "X": "only integers, byte buffers, and strings can be formatted as hex",
+}
 _PRECISION_MAX = 1000
 _PRECISION = 6
 _QUOTED = {
@@ -134,7 +143,11 @@ def _verb(verb: str, value: Any, precision: int) -> str:
             raw = value.encode() if isinstance(value, str) else value
             if isinstance(raw, bytes):
                 return raw.hex() if verb == "x" else raw.hex().upper()
-    raise EvaluationError(f"could not parse formatting clause: unsupported verb %{verb}")
+    if verb not in _TAKEN:
+        why = f'unrecognized formatting clause "{verb}"'
+        raise EvaluationError(f"could not parse formatting clause: {why}")
+    taken = f"{_TAKEN[verb]}, was given {type_name(value)}"
+    raise EvaluationError(f"error during formatting: {taken}")
 
 
 def _plain(value: Any) -> str:

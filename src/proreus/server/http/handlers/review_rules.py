@@ -16,7 +16,9 @@ _SYNTAX = frozenset("\\,=!")  # of field selectors: no field's name has them
 _RESOURCE = "spec.resourceAttributes"
 
 
-def access_violations(spec: Spec, *, is_self: bool, namespace: str = "") -> list[FieldError]:
+def access_violations(
+    spec: Spec, *, is_self: bool, namespace: str = "", metadata: Spec | None = None
+) -> list[FieldError]:
     """``namespace``: the one that a LocalSubjectAccessReview is posted to; "" for other kinds."""
     found = Findings()
     resource, plain = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
@@ -27,6 +29,7 @@ def access_violations(spec: Spec, *, is_self: bool, namespace: str = "") -> list
         found.invalid("spec.user", "", "at least one of user or group must be specified")
     if resource is not None:
         _check_selectors(found, resource)
+    _check_metadata(found, metadata or {}, namespace)
     if not namespace:
         return list(found)
     if resource is not None and (resource.get("namespace") or "") != namespace:
@@ -36,6 +39,18 @@ def access_violations(spec: Spec, *, is_self: bool, namespace: str = "") -> list
         why = "disallowed on this kind of request"
         found.invalid("spec.nonResourceAttributes", _go_form(plain), why)
     return list(found)
+
+
+def _check_metadata(found: Findings, metadata: Spec, namespace: str) -> None:
+    """A review is stored nowhere: it has no name. A namespace it has from its path."""
+    given = {key: value for key, value in metadata.items() if value and key != "namespace"}
+    if not given.keys() - {"managedFields"}:
+        return
+    if namespace:
+        why = "must be empty except for namespace"
+        found.invalid("metadata", {**given, "namespace": namespace}, why)
+    else:
+        found.invalid("metadata", given, "must be empty")
 
 
 def _go_form(plain: Spec | None) -> dict[str, str] | None:

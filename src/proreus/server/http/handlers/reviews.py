@@ -100,7 +100,8 @@ async def _access(
         metadata.check_namespace(review, route.namespace)
     attributes = spec.get("resourceAttributes") or {}
     namespace = route.namespace if is_local else ""
-    errors = access_violations(spec, is_self=is_self, namespace=namespace)
+    meta = review.get("metadata") or {}
+    errors = access_violations(spec, is_self=is_self, namespace=namespace, metadata=meta)
     if errors:
         # Kubernetes prints no kind here.
         raise Invalid.of(GroupKind("authorization.k8s.io", ""), "", errors)
@@ -113,7 +114,6 @@ async def _access(
         status["reason"] = verdict.reason
     if faults := [text for text in (verdict.error, selector_fault(attributes)) if text]:
         status["evaluationError"] = "; ".join(faults)
-    meta = review.get("metadata") or {}
     if is_local:
         meta = {**meta, "namespace": route.namespace}
     return {"metadata": meta, "spec": spec, "status": status}

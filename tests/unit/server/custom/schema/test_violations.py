@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 NIL = '<nil>: Invalid value: "": "v"'
 
 
-def told(schema: Schema, value: Any) -> list[str]:
+def violations(schema: Schema, value: Any) -> list[str]:
     root = parse({"type": "object", "properties": {"v": schema}})
     return [str(error) for error in validate_object({"v": value}, root)]
 
@@ -44,10 +44,10 @@ def of_type(wanted: str, found: str, at: str = "v") -> str:
          [of_type("string", "integer", "v.a"), "v.b: Required value"]),
     ],
 )  # fmt: skip
-def test_all_that_applies_to_a_value_is_told_in_order(
+def test_all_that_applies_to_a_value_is_reported_in_order(
     schema: Schema, value: Any, messages: list[str]
 ) -> None:
-    assert told(schema, value) == messages
+    assert violations(schema, value) == messages
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_all_that_applies_to_a_value_is_told_in_order(
           "v.b: Required value", f"{NIL} must validate all the schemas (allOf). None validated"]),
     ],
 )  # fmt: skip
-def test_of_the_options_of_a_junctor_the_one_that_applies_most_is_told(
+def test_of_the_options_of_a_junctor_the_one_that_applies_most_is_reported(
     junctors: Schema, value: Any, messages: list[str]
 ) -> None:
     schema = {
@@ -80,17 +80,17 @@ def test_of_the_options_of_a_junctor_the_one_that_applies_most_is_told(
         "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
         **junctors,
     }
-    assert told(schema, value) == messages
+    assert violations(schema, value) == messages
 
 
-def test_a_number_or_text_is_told_by_both_types_and_by_its_options() -> None:
+def test_a_number_or_text_is_reported_by_both_types_and_by_its_options() -> None:
     schema = {
         "x-kubernetes-int-or-string": True,
         "anyOf": [{"type": "integer"}, {"type": "string"}],
     }
-    assert told(schema, True) == [
+    assert violations(schema, True) == [
         of_type("integer,string", "boolean"),
         f"{NIL} must validate at least one schema (anyOf)",
         of_type("integer", "boolean"),
     ]
-    assert told(schema, 2) == told(schema, "2") == []
+    assert violations(schema, 2) == violations(schema, "2") == []

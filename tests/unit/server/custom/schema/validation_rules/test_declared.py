@@ -298,7 +298,7 @@ def test_without_the_library_a_definition_with_rules_is_refused(
     assert rule_violations(parse(OBJECT), AT) == []
 
 
-def test_errors_are_told_in_the_order_of_their_places() -> None:
+def test_errors_come_in_the_order_of_their_places() -> None:
     rule = "nothing.of(other)"
 
     (found,) = said(OBJECT, rule)
