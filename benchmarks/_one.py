@@ -10,6 +10,7 @@ import argparse
 import datetime
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,18 +25,39 @@ from benchmarks._results import pace, record
 from benchmarks._results.record import Figure, Machine, Results, Run
 from benchmarks.report import Row
 
+# The longest take minutes, on a busy machine some times as long: what takes more hangs.
+_TIME_MAX_S = 1800.0
+
 
 def in_a_process(name: str, peers: Peers) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.json"
         command = [sys.executable, "-m", "benchmarks._one", name, str(path), *peers.flags()]
-        done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        sys.stderr.write(done.stderr)
-        if done.returncode == 0:
+        try:
+            failure = _failure_of(command)
+        except subprocess.TimeoutExpired:
+            failure = f"it took longer than {_TIME_MAX_S / 60:.0f} minutes and was ended"
+        if not failure:
             return record.read(path).runs[0]
-    last_line = (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]
-    failure = f"exit code {done.returncode}: {last_line}"
     return replace(_run(name, lambda: []), failure=failure)
+
+
+def _failure_of(command: list[str]) -> str:
+    """Empty, or why it ended without figures. Raises TimeoutExpired; then all it started is gone:
+    servers of a benchmark are in its process group."""
+    with subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.PIPE, text=True, process_group=0
+    ) as process:
+        try:
+            _, said = process.communicate(timeout=_TIME_MAX_S)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    sys.stderr.write(said)
+    if process.returncode == 0:
+        return ""
+    last_line = (said.strip().splitlines() or ["nothing was printed"])[-1]
+    return f"exit code {process.returncode}: {last_line}"
 
 
 def _run(name: str, measure: Callable[[], list[Row]]) -> Run:

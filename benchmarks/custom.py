@@ -93,7 +93,7 @@ async def _loaded_ms(client: Client, body: dict[str, Any]) -> float:
         await definitions.create(body)
         await definitions.wait_for(name, "condition=Established", timeout_s=30)
     await definitions.delete(name)
-    await definitions.wait_for(name, "delete", timeout_s=30)
+    await definitions.wait_deleted(name, timeout_s=30)
     return timer.cpu_s * 1000
 
 
