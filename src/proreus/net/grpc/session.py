@@ -25,6 +25,8 @@ CONNECTION_WINDOW = 16 * 1024 * 1024
 BACKLOG_MAX = 4 * 1024 * 1024
 _BLOCK_BYTES_MAX = 64 * 1024
 _UNLIMITED = 2**31
+# Of these a head that is its payload, as all heads of etcd are, has END_HEADERS alone.
+_PLAIN_HEAD = frames.END_HEADERS | frames.PADDED | frames.WITH_PRIORITY
 
 _SETTINGS = {
     frames.HEADER_TABLE_SIZE: 0,  # see header_blocks
@@ -149,7 +151,10 @@ class Http2Session:
         if kind == frames.DATA:
             self._data(flags, number, payload)
         elif kind == frames.HEADERS:
-            self._headers(flags, number, payload)
+            if flags & _PLAIN_HEAD == frames.END_HEADERS:
+                self._head(flags, number, payload)
+            else:
+                self._headers(flags, number, payload)
         elif kind == frames.WINDOW_UPDATE:
             self._window_update(number, payload)
         elif kind == frames.SETTINGS:
@@ -179,7 +184,9 @@ class Http2Session:
         if stream.unacked > STREAM_WINDOW:
             raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "more data than was granted")
         try:
-            messages = stream.assembly.add(frames.unpadded(payload, flags))
+            if flags & frames.PADDED:
+                payload = frames.unpadded(payload, flags)
+            messages = stream.assembly.add(payload)
         except RpcFailed as failure:
             self._close(stream)
             stream.receiver.ended(failure)

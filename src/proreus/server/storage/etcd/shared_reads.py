@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from proreus.lazy_dataclass import dataclass
@@ -21,7 +22,8 @@ from proreus.server.storage.etcd.client import RANGE, READ_TXN, Method
 from proreus.server.storage.interface import StorageFull, Unavailable
 
 _KEYS_MAX = 64  # in one transaction; etcd takes 128 by default
-_NO_KEY = b""  # in place of a key: who asks needs the revision alone
+# A key that is not there is as good as one that is: the member has caught up either way.
+_NO_KEY = messages.RangeRequest(key=b"\0", count_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,6 @@ class _Found:
 
 
 Call = Callable[[Method, Any], Awaitable[Any]]
-_Waiting = dict[bytes, list[asyncio.Future[Newest]]]
 
 
 class SharedReads:
@@ -49,50 +50,60 @@ class SharedReads:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        # Keys not asked for yet. No bound: each is a caller that waits, and those are bounded.
-        self._waiting: _Waiting = {}
+        # Not asked for yet. No bound: each is a caller that waits, and those are bounded.
+        self._keys: dict[bytes, list[asyncio.Future[Newest]]] = {}
+        self._revisions: list[asyncio.Future[int]] = []  # of those who need no more
         self._somebody_waits = asyncio.Event()
         self._is_over = False
 
     async def read(self, key: bytes) -> Newest:
         """Raises StorageError."""
-        if self._is_over:
-            raise _closed()
-        answered: asyncio.Future[Newest] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(key, []).append(answered)
-        self._somebody_waits.set()
+        answered: asyncio.Future[Newest] = self._begun()
+        self._keys.setdefault(key, []).append(answered)
         return await answered
 
     async def revision(self) -> int:
-        return (await self.read(_NO_KEY)).revision
+        """The newest one of all. Raises StorageError."""
+        answered: asyncio.Future[int] = self._begun()
+        self._revisions.append(answered)
+        return await answered
+
+    def _begun(self) -> asyncio.Future[Any]:
+        if self._is_over:
+            raise _closed()
+        self._somebody_waits.set()
+        return asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
         """Ask, one request at a time, for ever."""
         try:
             while True:
                 await self._somebody_waits.wait()
-                while self._waiting:
-                    keys = [*self._waiting][:_KEYS_MAX]
-                    await self._ask({key: self._waiting.pop(key) for key in keys})
+                while self._keys or self._revisions:
+                    await self._ask()
                 self._somebody_waits.clear()
         finally:
             self._is_over = True
-            for waiting in self._waiting.values():
-                _fail(waiting, _closed())
+            _fail(chain(self._revisions, *self._keys.values()), _closed())
 
-    async def _ask(self, asked: _Waiting) -> None:
+    async def _ask(self) -> None:
+        revisions, self._revisions = self._revisions, []
+        keys = {key: self._keys.pop(key) for key in [*self._keys][:_KEYS_MAX]}
         try:
-            found = await self._found([key for key in asked if key != _NO_KEY])
+            found = await self._found([*keys])
         except asyncio.CancelledError:
-            for waiting in asked.values():
-                _fail(waiting, _closed())
+            _fail(chain(revisions, *keys.values()), _closed())
             raise
         except Exception as failure:  # whatever it is, it is theirs
-            for waiting in asked.values():
-                _fail(waiting, failure)
+            _fail(chain(revisions, *keys.values()), failure)
+            return
+        for reader in revisions:
+            if not reader.done():
+                reader.set_result(found.revision)
+        if not keys:
             return
         by_key = {kv.key: kv for kv in found.kvs}
-        for key, waiting in asked.items():
+        for key, waiting in keys.items():
             newest = Newest(found.revision, by_key.get(key))
             for answered in waiting:
                 if not answered.done():
@@ -116,17 +127,16 @@ class SharedReads:
         return _Found(answer.header.revision, [kv for found in ranges for kv in found.kvs])
 
     async def _found_alone(self, key: bytes | None = None) -> _Found:
-        # A key that is not there is as good as one that is: the member has caught up either way.
-        question = messages.RangeRequest(key=key or b"\0", count_only=key is None)
+        question = _NO_KEY if key is None else messages.RangeRequest(key=key)
         answer = await self._call(RANGE, question)
         return _Found(answer.header.revision, answer.kvs)
 
     def __repr__(self) -> str:
-        waiting = sum(map(len, self._waiting.values()))
+        waiting = len(self._revisions) + sum(map(len, self._keys.values()))
         return f"<SharedReads: {waiting} wait{', over' if self._is_over else ''}>"
 
 
-def _fail(waiting: Iterable[asyncio.Future[Newest]], failure: Exception) -> None:
+def _fail(waiting: Iterable[asyncio.Future[Any]], failure: Exception) -> None:
     for answered in waiting:
         if not answered.done():
             answered.set_exception(failure)

@@ -143,15 +143,19 @@ class EtcdWatch:
         return ChangeBatch(tuple(changes), revision) if changes or has_progress else None
 
     def _change(self, key: str, event: Any) -> Change:
-        kv, revision = event.kv, event.kv.mod_revision
-        is_deletion = event.type == messages.EVENT_DELETE
-        old = None
+        kv = event.kv
+        old = self._old(key, event) if self._with_old else None
+        new = None if event.type == messages.EVENT_DELETE else _value(key, kv)
+        return Change(kv.mod_revision, key, old, new)
+
+    def _old(self, key: str, event: Any) -> StoredValue | None:
         if event.HasField("prev_kv"):
-            old = StoredValue(key, event.prev_kv.value, event.prev_kv.mod_revision)
-        elif self._with_old and (is_deletion or kv.create_revision != revision):
+            return _value(key, event.prev_kv)
+        revision = event.kv.mod_revision
+        if event.type == messages.EVENT_DELETE or event.kv.create_revision != revision:
             # The value before was compacted away while this watch was catching up.
             raise Compacted(self._after, revision)
-        return Change(revision, key, old, None if is_deletion else _value(key, kv))
+        return None
 
     def _end(self, response: Any) -> Exception:
         if response.compact_revision:
