@@ -37,7 +37,7 @@ class NodeAddresses:
         known = self._of.get(uid)
         if known is not None:
             return known
-        may_keep = wanted not in self._used and self._has(wanted)
+        may_keep = bool(wanted) and wanted not in self._used and self._has(wanted)
         chosen = wanted if may_keep else next(self._free(), "")
         self._of[uid] = chosen
         self._used.add(chosen)

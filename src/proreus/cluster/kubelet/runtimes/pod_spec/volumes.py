@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from proreus.api.json_types import Json
@@ -146,6 +147,7 @@ def _downward(pod: PodSpec, item: Json, sources: ValueSources) -> str:
         raise ConfigProblem(str(problem) or "no such container") from problem
 
 
+@lru_cache(maxsize=1024)
 def _relative(path: str) -> str:
     """A path that stays inside the volume. The server has checked it already."""
     pure = PurePosixPath(path)
