@@ -160,3 +160,49 @@ def test_what_may_not_be_meant_is_warned_of(
     rules = rules_of(obj)
 
     assert [*rules.warnings_on_create(obj), *rules.warnings(obj)] == texts
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "problems"),
+    [
+        ({"hints": {"forZones": [{"name": "a b"}] * 9}},
+         ["endpoints[0].hints.forZones: Too many: 9: must have at most 8 items"]),
+        ({"hints": {"forNodes": [{"name": ""}]}},
+         ['endpoints[0].hints.forNodes[0].name: Invalid value: "": a lowercase RFC 1123 subdomain '
+          "must consist of lower case alphanumeric characters, '-' or '.', and must start and end "
+          "with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+          r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"]),
+        ({"deprecatedTopology": {f"k{n}": "v" for n in range(17)}},
+         ["endpoints[0].deprecatedTopology: Too many: 17: must have at most 16 items"]),
+    ],
+)  # fmt: skip
+def test_where_an_endpoint_is_wanted_is_bounded(
+    endpoint: dict[str, Any], problems: list[str]
+) -> None:
+    endpoints = [{"addresses": ["10.0.0.1"], **endpoint}]
+
+    found = errors("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4", endpoints=endpoints)
+
+    assert found == problems
+
+
+def test_a_count_of_collisions_is_not_taken_away() -> None:
+    spec = {"selector": SELECTOR, "template": TEMPLATE}
+    old = created("apps/v1", "DaemonSet", spec=spec)
+    old["status"]["collisionCount"] = 0
+
+    found = status_errors(old, {"collisionCount": None})
+
+    assert found == ["status.collisionCount: Invalid value: 0: cannot be decremented"]
+
+
+def test_the_handler_of_a_runtime_class_is_the_last_fault() -> None:
+    tolerations = [{"key": "k", "operator": "Odd"}]
+
+    found = errors("node.k8s.io/v1", "RuntimeClass", scheduling={"tolerations": tolerations})
+
+    assert found == [
+        'scheduling.tolerations[0].operator: Unsupported value: "Odd": supported values: "Equal", '
+        '"Exists"',
+        "handler: Required value",
+    ]

@@ -57,6 +57,17 @@ async def test_a_stale_revision_conflicts(ask: Asking) -> None:
     assert (late.status, late.body["reason"]) == (409, "Conflict")
 
 
+async def test_a_put_of_another_namespace_is_refused_before_the_object_is_missed(
+    ask: Asking,
+) -> None:
+    refused = await ask("PUT", "configmaps/missing", config_map("missing", namespace="other"))
+
+    assert (refused.status, refused.body["message"]) == (
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    )
+
+
 async def test_patches_at_once_all_succeed(ask: Asking) -> None:
     await ask("POST", "configmaps", config_map())
 

@@ -17,6 +17,8 @@ _TYPES = ("FQDN", "IPv4", "IPv6")
 _ADDRESSES_MAX = 100
 _ENDPOINTS_MAX = 1000
 _PORTS_MAX = 20000
+_TOPOLOGY_MAX = 16
+_HINTS_MAX = 8
 
 
 def _default(obj: JsonObject) -> None:
@@ -70,8 +72,28 @@ def _check_endpoint(found: Findings, at: str, endpoint: Json, kind: str) -> None
             case "FQDN":
                 _check_domain(found, where, address)
     found.name(f"{at}.nodeName", endpoint.get("nodeName"))
+    _check_topology(found, f"{at}.deprecatedTopology", endpoint.get("deprecatedTopology") or {})
     if (hostname := endpoint.get("hostname")) is not None:
         found.name(f"{at}.hostname", hostname, names.dns_label)
+    if (hints := endpoint.get("hints")) is not None:
+        _check_hints(found, f"{at}.hints", hints)
+
+
+def _check_topology(found: Findings, at: str, topology: Json) -> None:
+    """Labels of the node, which were told here once."""
+    if len(topology) > _TOPOLOGY_MAX:
+        found.append(field_error.too_many(at, len(topology), _TOPOLOGY_MAX))
+    found.labels(at, topology)
+
+
+def _check_hints(found: Findings, at: str, hints: Json) -> None:
+    for key, rule in (("forZones", names.label_value), ("forNodes", names.dns_subdomain)):
+        entries = hints.get(key) or []
+        found.at_most(f"{at}.{key}", entries, _HINTS_MAX)
+        if len(entries) > _HINTS_MAX:
+            return
+        for where, entry in items(entries, f"{at}.{key}"):
+            found.name(f"{where}.name", entry.get("name") or "", rule)
 
 
 def _check_domain(found: Findings, at: str, text: str) -> None:

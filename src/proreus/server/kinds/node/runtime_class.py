@@ -15,13 +15,13 @@ from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
-    if found.require("handler", obj.get("handler")):
-        found.name("handler", obj["handler"], names.dns_label)
     if (overhead := obj.get("overhead")) is not None:
         check_overhead(found, "overhead", overhead.get("podFixed"))
     if (scheduling := obj.get("scheduling")) is not None:
         found.labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
         check_tolerations(found, "scheduling.tolerations", scheduling.get("tolerations"))
+    # What the type declares is checked after all that functions check.
+    found.required_name("handler", obj.get("handler"), names.dns_label)
     return found
 
 

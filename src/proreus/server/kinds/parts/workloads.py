@@ -110,9 +110,11 @@ def check_counts(
 
 
 def check_collisions(found: Findings, new: Json, old: Json) -> None:
-    count = (new.get("status") or {}).get("collisionCount") or 0
-    if count < ((old.get("status") or {}).get("collisionCount") or 0):
-        found.invalid("status.collisionCount", count, "cannot be decremented")
+    """Taking the count away is going back, too, even from zero."""
+    count = (new.get("status") or {}).get("collisionCount")
+    before = (old.get("status") or {}).get("collisionCount")
+    if before is not None and (count is None or count < before):
+        found.invalid("status.collisionCount", count or 0, "cannot be decremented")
 
 
 def template_warnings(obj: JsonObject) -> list[str]:

@@ -41,8 +41,10 @@ from proreus.server.storage.resource_store import Outcome, Removal
 def replacing(write: Write, obj: JsonObject) -> Update:
     """PUT: ``obj`` takes the place of the present object.
 
-    Raises BadRequest unless it has the name that the path has.
+    Raises BadRequest unless it has the namespace and the name that the path has.
     """
+    if write.collection.resource.namespaced:
+        metadata.check_namespace(obj, write.namespace)
     check_name(obj, write.name)
     may_create = write.collection.resource.lifecycle.create_on_update and not write.subresource
     uid = metadata.ensure(obj).get("uid") or None
