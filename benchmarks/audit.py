@@ -7,8 +7,6 @@ from collections.abc import Callable
 from time import process_time
 from typing import Any
 
-from prometheus_client import CollectorRegistry
-
 from benchmarks.report import Row
 from benchmarks.schema import pod
 from proreus.api.wire.path import split
@@ -16,6 +14,7 @@ from proreus.server.audit.backlog import Backlog
 from proreus.server.audit.event import AuditedRequest, AuditEvent
 from proreus.server.audit.metrics import AuditMetrics
 from proreus.server.audit.policy import AuditRule, Level, Policy, Recording, Stage
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.user import User
 
 _PATH = "/api/v1/namespaces/default/pods"

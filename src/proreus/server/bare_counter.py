@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client.metrics_core import UntypedMetricFamily
+from proreus.server.prometheus import UntypedMetricFamily
 
 
 class BareCounter(UntypedMetricFamily):

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.net.tls.certificates import ensure_files
 from proreus.server.admission.building import AdmissionInputs, BuiltAdmission, build_admission
@@ -25,6 +23,7 @@ from proreus.server.config import ConfigInvalid, ServerConfig
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.credentials import ADMIN, ADMIN_USER, AdminCredentials, admin_token, tls_folder
 from proreus.server.offload import Offload, Runner
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.user import MASTERS
 from proreus.server.resource import Resource

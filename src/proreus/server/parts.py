@@ -13,8 +13,6 @@ from __future__ import annotations
 import ssl
 from functools import cached_property
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.net.addresses import local_address
 from proreus.net.http1.server import HttpServer
@@ -62,6 +60,7 @@ from proreus.server.http.worker_metrics import WorkerMetrics
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Offload
 from proreus.server.opening import make_admission, make_authentication, make_credentials
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds

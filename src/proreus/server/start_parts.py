@@ -12,7 +12,6 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
 import structlog
-from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart, Worked
@@ -33,6 +32,7 @@ from proreus.server.membership.advertised_address import advertised_address
 from proreus.server.membership.identity_lease import ExpiredLeases, IdentityLease
 from proreus.server.membership.kubernetes_service import KubernetesService
 from proreus.server.membership.live_servers import LiveServers, OnlyServer
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.metadata import new_uid
 from proreus.server.registry.server_objects import ObjectSet

@@ -13,9 +13,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import SystemClock
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.storage.encryption.configuration import AesGcm, NamedKey, ResourceProviders
 from proreus.server.storage.encryption.rules import EncryptionRules, Transformers
 from proreus.server.storage.encryption.store import EncryptedStorage

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
@@ -15,6 +14,7 @@ from proreus.server.fairness.fairness import Fairness
 from proreus.server.http.health import Check
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Lane, open_offload
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds

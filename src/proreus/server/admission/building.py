@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.configuration_file import read_admission_configuration
@@ -19,6 +17,7 @@ from proreus.server.admission.versions import ObjectVersions
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
 from proreus.server.offload import Offload
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.admission import Admission
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections

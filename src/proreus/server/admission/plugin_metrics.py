@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
-
+from proreus.server.prometheus import Collector, CollectorRegistry, HistogramMetricFamily, Metric
 from proreus.server.registry.admission import Admission
 
 _CONTROLLER_TEXT = (
@@ -45,6 +42,3 @@ class PluginMetrics(Collector):
                 whole = (operation, rejected, step.type)
                 steps.add_metric(whole, counts.buckets(), counts.total)
         yield from (controllers, steps)
-
-    def describe(self) -> Iterator[Metric]:
-        yield from ()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.aio.supervised_part import NOT_FINISHED, SupervisedPart
 from proreus.lazy_dataclass import dataclass
@@ -20,6 +18,7 @@ from proreus.server.aggregation.remotes import BehindServices, Remotes
 from proreus.server.aggregation.statuses import Statuses
 from proreus.server.discovery.api_services import ApiServices
 from proreus.server.offload import Lane
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
-
 from proreus.server.allocation.service_ranges import ServiceRanges
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    Metric,
+)
 from proreus.server.watch_cache.cache import WatchCache
 
 _PREFIX = "kube_apiserver_clusterip_allocator"
@@ -59,6 +62,3 @@ class AddressMetrics(Collector):
         for labels, count in self._given.items():
             given.add_metric(labels, count)
         yield from (allocated, available, given)
-
-    def describe(self) -> Iterator[Metric]:
-        yield from ()

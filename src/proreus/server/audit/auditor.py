@@ -8,7 +8,6 @@ from dataclasses import field
 from pathlib import Path
 
 import structlog
-from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
@@ -35,6 +34,7 @@ from proreus.server.audit.webhook_backend import WebhookBackend
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile
 from proreus.server.offload import Runner
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.webhooks.kubeconfig import KubeconfigInvalid, read_webhook_kubeconfig
 
 _log = structlog.get_logger(__name__)

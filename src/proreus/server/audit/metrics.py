@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
-from prometheus_client.registry import Collector
-
 from proreus.server.audit.policy import Level
 from proreus.server.config_files.followed_file import Reloads
+from proreus.server.prometheus import Collector, CollectorRegistry, CounterMetricFamily, Metric
 
 
 class AuditMetrics(Collector):

@@ -6,8 +6,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.lazy_dataclass import dataclass
@@ -27,6 +25,7 @@ from proreus.server.authn.token_check import TokenCheck, for_audiences
 from proreus.server.authn.tokens import StaticTokens, TokensFileInvalid, read_tokens_file
 from proreus.server.authn.webhook_tokens import WebhookTokens
 from proreus.server.offload import Offload
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.user import User
 from proreus.server.webhooks.kubeconfig import KubeconfigInvalid, read_webhook_kubeconfig

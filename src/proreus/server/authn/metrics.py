@@ -7,19 +7,18 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from hashlib import sha256
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import (
+from proreus.lazy_dataclass import dataclass
+from proreus.server.bare_counter import BareCounter
+from proreus.server.config_files.followed_file import Reloads
+from proreus.server.histogram import BucketCounts
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
     Metric,
 )
-from prometheus_client.registry import Collector
-
-from proreus.lazy_dataclass import dataclass
-from proreus.server.bare_counter import BareCounter
-from proreus.server.config_files.followed_file import Reloads
-from proreus.server.histogram import BucketCounts
 from proreus.server.registry.user import User
 
 _ISSUER_BUCKETS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
-from prometheus_client.registry import Collector
-
 from proreus.server.authz.authorizer import Authorizer, ChainLink
 from proreus.server.config_files.followed_file import Reloads
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    Counter,
+    CounterMetricFamily,
+    Histogram,
+    Metric,
+)
 
 _PREFIX = "apiserver_authorization"
 # client-go's default buckets, which kube-apiserver uses here.

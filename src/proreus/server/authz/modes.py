@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
 from proreus.aio.tasks import background
@@ -49,6 +47,7 @@ from proreus.server.authz.webhook.authorizer import WebhookAuthorizer
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile
 from proreus.server.offload import Runner
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.admission_step import Admit
 from proreus.server.registry.collections import Collections
 

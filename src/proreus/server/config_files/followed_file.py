@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import structlog
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from proreus.aio.clock import Clock
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.offload import Runner
+from proreus.server.prometheus import CounterMetricFamily, GaugeMetricFamily, Metric
 
 _CHECK_S = 60.0
 _BYTES_MAX = 4 * 1024 * 1024

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import (
+from proreus.server.fairness.fairness import Fairness
+from proreus.server.fairness.request_flow import SchemaCounts, ServedLevel
+from proreus.server.histogram import BucketCounts
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
     Metric,
 )
-from prometheus_client.registry import Collector
-
-from proreus.server.fairness.fairness import Fairness
-from proreus.server.fairness.request_flow import SchemaCounts, ServedLevel
-from proreus.server.histogram import BucketCounts
 
 _PREFIX = "apiserver_flowcontrol"
 _BOTH = ("priority_level", "flow_schema")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from prometheus_client import CollectorRegistry
-
 from proreus.api import go_text
 from proreus.api.group_version import GroupVersion
 from proreus.api.status import MethodNotAllowed, NotFound, UnsupportedMediaType
@@ -41,6 +39,7 @@ from proreus.server.http.openid import OPENID_PATHS, OpenId
 from proreus.server.http.rendering import Rendering
 from proreus.server.http.representation import is_pretty
 from proreus.server.http.worker_metrics import WorkerMetrics
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.catalog import Catalog
 
 _AGGREGATED = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -179,9 +178,7 @@ class Documents:
 
 
 def _metrics(exchange: Exchange, body: bytes) -> Answer:
-    from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-
-    content = ("Content-Type", f"{CONTENT_TYPE_PLAIN_0_0_4}; escaping=underscores")
+    content = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
     return Response(200, exchange.head(content=content), body)
 
 

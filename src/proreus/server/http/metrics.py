@@ -10,15 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
-from prometheus_client.registry import Collector
-
 from proreus.aio.clock import Clock
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire.path import ApiPath
@@ -27,6 +18,14 @@ from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.seats import Limits
 from proreus.server.http.stage_times import StageTimes
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
 _BODY_BUCKETS_B = tuple(50_000.0 + 100_000 * step for step in range(31))
 _RESPONSE_BUCKETS_B = tuple(1_000.0 * 10**power for power in range(7))

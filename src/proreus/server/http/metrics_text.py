@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite, isnan
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import Metric
-from prometheus_client.samples import Sample
-
 from proreus.server.bare_counter import BareCounter
+from proreus.server.prometheus import CollectorRegistry, Metric, Sample
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
-
 from proreus.aio.clock import Clock
 from proreus.server.histogram import BucketCounts
 from proreus.server.http.exchange import Exchange
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    CounterMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 
 _FILTER_BUCKETS_S = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0, 10.0, 15.0, 30.0)
 _AUTHORIZATION_BUCKETS_S = tuple(0.001 * 2**power for power in range(15))

@@ -10,11 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
-
 from proreus.server.http.client_reports import ClientReport, ClientReports
 from proreus.server.http.open_watches import OpenWatches
+from proreus.server.prometheus import Collector, CounterMetricFamily, GaugeMetricFamily, Metric
 from proreus.server.registry.collections import Collections
 from proreus.server.storage.interface import Storage
 from proreus.server.watch_cache.phase import Live
@@ -36,9 +34,6 @@ class WatchMetrics(Collector):
         self._collections = collections
         self._storage = storage
         self._reports = reports
-
-    def describe(self) -> Iterable[Metric]:
-        return ()
 
     def collect(self) -> Iterator[Metric]:
         yield from self._of_watches()

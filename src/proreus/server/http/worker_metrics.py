@@ -13,12 +13,11 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock, deadline
 from proreus.server.http.metrics_text import metrics_text
 from proreus.server.http.rendering import Rendering
 from proreus.server.offload import Runner
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.worker import Worker
 
 _ANSWER_S = 2.0

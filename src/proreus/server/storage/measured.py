@@ -11,12 +11,15 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
-
 from proreus.api.group_version import GroupResource
 from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    CounterMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from proreus.server.storage import keyspace
 from proreus.server.storage.health import Health
 from proreus.server.storage.interface import (
@@ -105,9 +108,6 @@ class StorageRequests(Collector):
         for labels, count in self._failed.items():
             errors.add_metric(labels, count)
         return durations, requests, errors, lists
-
-    def describe(self) -> Iterable[Metric]:
-        return ()
 
 
 class _Request:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.aio.turns import Turns
 from proreus.api.group_version import GroupResource
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.storage.interface import Storage, StoredValue
 from proreus.server.storage.keyspace import ROOT
 from proreus.server.watch_cache.cache import WatchCache

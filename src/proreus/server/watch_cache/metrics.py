@@ -12,17 +12,18 @@ from dataclasses import field
 from itertools import accumulate
 from typing import Protocol
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.metrics_core import (
+from proreus.api.group_version import GroupResource
+from proreus.lazy_dataclass import dataclass
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    Counter,
     CounterMetricFamily,
     GaugeMetricFamily,
+    Histogram,
     HistogramMetricFamily,
     Metric,
 )
-from prometheus_client.registry import Collector
-
-from proreus.api.group_version import GroupResource
-from proreus.lazy_dataclass import dataclass
 
 _LABELS = ("group", "resource")
 _SIZES_B = tuple(1024 << power for power in range(8))
@@ -132,9 +133,6 @@ class WatchCacheMetrics(Collector):
         yield from _gauges(readings)
         yield _stored(readings)
         yield _sizes(readings)
-
-    def describe(self) -> Iterable[Metric]:
-        return ()
 
 
 def _counters(readings: list[CacheReading]) -> Iterator[Metric]:

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import SystemClock
 from proreus.api.wire import json
@@ -24,6 +23,7 @@ from proreus.server.audit.metrics import AuditMetrics
 from proreus.server.audit.options import LOG_DEFAULTS, WEBHOOK_DEFAULTS, LogLimits
 from proreus.server.audit.webhook_backend import ATTEMPTS, WebhookBackend
 from proreus.server.offload import INLINE
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.webhooks.kubeconfig import WebhookAddress
 from proreus.testing.virtual_clock import VirtualClock
 from tests.ports import dead_port

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from proreus.api.status import InternalError
 from proreus.api.wire import json
@@ -25,6 +24,7 @@ from proreus.server.audit.options import LOG_DEFAULTS, BackendMode, BackendOptio
 from proreus.server.audit.policy import Level, Recording, Stage
 from proreus.server.audit.policy_file import follow_policy
 from proreus.server.offload import INLINE
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.user import User
 from proreus.testing.virtual_clock import VirtualClock
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry
 
 from proreus.api.wire import json
 from proreus.server.audit.metrics import AuditMetrics
@@ -16,7 +15,9 @@ from proreus.server.audit.policy_file import follow_policy, parse_policy
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile
 from proreus.server.offload import INLINE
+from proreus.server.prometheus import CollectorRegistry
 from proreus.testing.virtual_clock import VirtualClock
+from tests.samples import sample_value
 
 HEAD = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
 HEADER = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
@@ -158,7 +159,7 @@ async def test_a_file_that_changes_takes_effect(tmp_path: Path) -> None:
 
 def reloads(registry: CollectorRegistry, status: str) -> float | None:
     name = "apiserver_audit_policy_automatic_reloads_total"
-    return registry.get_sample_value(name, {"status": status})
+    return sample_value(registry, name, {"status": status})
 
 
 VALUES = st.recursive(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry, generate_latest
 
 from proreus.api.status import ApiError, Unauthorized
 from proreus.server.authn.anonymous import Anonymous
@@ -19,6 +18,8 @@ from proreus.server.authn.metrics import AuthenticationMetrics
 from proreus.server.authn.options import RequestHeaderOptions
 from proreus.server.authn.token_check import Accepted, Rejected, for_audiences
 from proreus.server.authn.tokens import StaticTokens, parse_tokens, read_tokens_file
+from proreus.server.http.metrics_text import metrics_text
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.user import ANONYMOUS, AUTHENTICATED, User
 from proreus.testing.virtual_clock import VirtualClock
 
@@ -229,13 +230,13 @@ async def test_attempts_are_counted_under_kubernetes_names() -> None:
         with pytest.raises(Unauthorized):
             await authentication.user(credentials)
 
-    text = generate_latest(registry).decode()
+    text = b"".join(metrics_text(registry)).decode()
 
-    assert 'authentication_attempts{result="success"} 2.0' in text
-    assert 'authentication_attempts{result="error"} 1.0' in text
-    assert 'authentication_attempts{result="failure"} 1.0' in text
-    assert 'authenticated_user_requests{username="other"} 2.0' in text
-    assert 'authentication_duration_seconds_count{result="success"} 2.0' in text
+    assert 'authentication_attempts{result="success"} 2\n' in text
+    assert 'authentication_attempts{result="error"} 1\n' in text
+    assert 'authentication_attempts{result="failure"} 1\n' in text
+    assert 'authenticated_user_requests{username="other"} 2\n' in text
+    assert 'authentication_duration_seconds_count{result="success"} 2\n' in text
 
 
 def test_credentials_do_not_show_in_a_repr() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from prometheus_client import CollectorRegistry
 
 from proreus.aio.tasks import background
 from proreus.api.wire import json
@@ -23,6 +22,7 @@ from proreus.server.authn.oidc_flags import flags_config
 from proreus.server.authn.options import AuthenticationInvalid, OidcOptions
 from proreus.server.authn.token_check import Rejected
 from proreus.server.offload import INLINE
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.user import User
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.server.authn import issuer as issuers

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import structlog
 from aiohttp import web
-from prometheus_client import CollectorRegistry
 
 from proreus.api.wire import json
 from proreus.client.rest.request import RestRequest
@@ -19,11 +18,13 @@ from proreus.server.authn.options import AuthenticationOptions, TokenWebhookOpti
 from proreus.server.authn.token_check import Accepted, Rejected
 from proreus.server.authn.webhook_tokens import WebhookTokens
 from proreus.server.config import ConfigInvalid, ServerConfig
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.user import User
 from proreus.server.webhooks.kubeconfig import read_webhook_kubeconfig
 from proreus.testing.server import running_server
 from proreus.testing.virtual_clock import VirtualClock
 from tests.https_server import HttpsServer
+from tests.samples import sample_value
 
 TOKEN = "a-token-of-jane"
 JANE = User("jane", ("dev",), "7", {"example.com/x": ("1",)})
@@ -200,9 +201,7 @@ async def test_a_webhook_that_fails_lets_nobody_in_is_logged_once_and_not_rememb
     assert TOKEN not in str(logs) + first.why
     assert "our-own-secret" not in str(logs) + first.why
     assert after == Accepted(JANE, ("here",))
-    asked = world.registry.get_sample_value(
-        "apiserver_delegated_authn_request_total", {"code": "200"}
-    )
+    asked = sample_value(world.registry, "apiserver_delegated_authn_request_total", {"code": "200"})
     assert asked == 1
 
 

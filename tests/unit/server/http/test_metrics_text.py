@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from proreus.server.http.metrics_text import go_number, metrics_text
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    Counter,
+    GaugeMetricFamily,
+    Histogram,
+    Metric,
+)
+
+
+class Zebras(Collector):
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily("zebras", "All of them.", 3)
 
 
 def test_families_come_by_name_and_whole_numbers_without_a_point() -> None:
     registry = CollectorRegistry()
-    Gauge("zebras", "All of them.", registry=registry).set(3)
+    registry.register(Zebras())
     requests = Counter("requests", 'Say "hi"\\\n.', ["verb", "code"], registry=registry)
     requests.labels("GET", "200").inc(2)
     requests.labels('P"\\\n', "200").inc(0.5)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
-from prometheus_client import CollectorRegistry
 
 from proreus.api.group_version import GroupResource
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.storage.interface import KeyExists, Unavailable
 from proreus.server.storage.measured import MeasuredStorage, StorageRequests
 from proreus.server.storage.memory import MemoryStorage
 from proreus.testing.virtual_clock import VirtualClock
+from tests.samples import sample_value
 
 RESOURCES = {
     "deployments": GroupResource("apps", "deployments"),
@@ -35,7 +38,7 @@ async def test_a_key_says_whose_request_it_is(key: str, group: str, resource: st
         await clock.advance(0.03)
 
     labels = {"operation": "get", "group": group, "resource": resource}
-    sample = registry.get_sample_value
+    sample = partial(sample_value, registry)
     assert sample("etcd_requests_total", labels) == 1
     assert sample("etcd_request_duration_seconds_sum", labels) == pytest.approx(0.03)
     assert sample("etcd_request_duration_seconds_bucket", {**labels, "le": "0.025"}) == 0
@@ -58,7 +61,7 @@ async def test_requests_and_failures_are_counted_and_conflicts_are_no_failures()
 
     def count(name: str, operation: str) -> float | None:
         labels = {"operation": operation, "group": "", "resource": "pods"}
-        return registry.get_sample_value(name, labels)
+        return sample_value(registry, name, labels)
 
     assert [count("etcd_requests_total", one) for one in ("create", "update", "get")] == [
         2,
@@ -68,4 +71,4 @@ async def test_requests_and_failures_are_counted_and_conflicts_are_no_failures()
     assert count("etcd_request_errors_total", "create") is None
     assert count("etcd_request_errors_total", "delete") == 1
     lists = {"group": "", "resource": "pods"}
-    assert registry.get_sample_value("apiserver_storage_list_total", lists) == 1
+    assert sample_value(registry, "apiserver_storage_list_total", lists) == 1

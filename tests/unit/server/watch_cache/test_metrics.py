@@ -6,15 +6,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from prometheus_client import CollectorRegistry, generate_latest
-
 from proreus.aio.tasks import background
 from proreus.api.group_version import GroupResource
+from proreus.server.http.metrics_text import metrics_text
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.storage.memory import MemoryStorage
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.caches import WatchCaches
 from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 from proreus.testing.virtual_clock import VirtualClock
+from tests.samples import sample_value
 from tests.watching import PREFIX, LinesView, RecordingSink, put, read_attributes, selection
 
 
@@ -50,9 +51,7 @@ async def test_a_scrape_reports_what_the_caches_have_done() -> None:
         await clock.settle()
 
         def read(name: str, **labels: str) -> float | None:
-            return registry.get_sample_value(
-                name, {"group": "apps", "resource": "things", **labels}
-            )
+            return sample_value(registry, name, {"group": "apps", "resource": "things", **labels})
 
         assert read("apiserver_watch_cache_events_received_total") == 3
         assert read("apiserver_watch_cache_events_dispatched_total") == 3
@@ -72,7 +71,7 @@ async def test_a_scrape_reports_what_the_caches_have_done() -> None:
         assert read("apiserver_watch_cache_consistent_read_total", **labels) == 1
 
         caches.remove(PREFIX)
-        assert b'apiserver_resource_objects{group="apps"' not in generate_latest(registry)
+        assert b'apiserver_resource_objects{group="apps"' not in b"".join(metrics_text(registry))
 
 
 async def test_a_list_without_a_selector_counts_what_it_looked_at() -> None:
@@ -84,7 +83,7 @@ async def test_a_list_without_a_selector_counts_what_it_looked_at() -> None:
 
         labels = {"group": "apps", "resource": "things"}
         assert [
-            registry.get_sample_value(f"apiserver_cache_list_{what}_total", labels)
+            sample_value(registry, f"apiserver_cache_list_{what}_total", labels)
             for what in ("fetched_objects", "returned_objects")
         ] == [6, 6]
 

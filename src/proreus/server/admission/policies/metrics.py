@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from proreus.server.prometheus import CollectorRegistry, Counter, Histogram
 
 _LABELS = ("policy", "policy_binding", "error_type", "enforcement_action")
 _BUCKETS = (0.0000005, 0.001, 0.01, 0.1, 1.0)

@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import structlog
-from prometheus_client import CollectorRegistry
 
 from proreus.aio.clock import Clock
 from proreus.api.status import TooManyRequests
@@ -21,6 +20,7 @@ from proreus.server.admission.policies.definition import AdmissionPolicy
 from proreus.server.admission.policies.source import PolicySource
 from proreus.server.admission.versions import ObjectVersions
 from proreus.server.offload import Lane
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.admission import Attributes
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, Histogram
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
+from proreus.server.bare_counter import BareCounter
+from proreus.server.prometheus import (
+    Collector,
+    CollectorRegistry,
+    CounterMetricFamily,
+    Histogram,
+    Metric,
+)
 
 _SECONDS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 _CODE_MAX = 600
@@ -77,11 +82,11 @@ class AdmissionWebhookMetrics(Collector):
              _CONDITION, self._exclusions),
         )  # fmt: skip
         for name, text, labels, counts in found:
-            # The library puts "_total" behind the names of its own counters.
-            metric = Metric(f"{_NAME}{name}".removesuffix("_total"), text, "counter")
+            kind = CounterMetricFamily if name.endswith("_total") else BareCounter
+            family = kind(f"{_NAME}{name}", text, labels=labels)
             for values, count in counts.items():
-                metric.add_sample(f"{_NAME}{name}", dict(zip(labels, values, strict=True)), count)
-            yield metric
+                family.add_metric(values, count)
+            yield family
 
 
 def _code(code: int) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from prometheus_client import CollectorRegistry
-
 from proreus.aio.clock import Clock
 from proreus.server.admission.configuration_file import AdmissionConfiguration
 from proreus.server.admission.expressions import ExpressionRunner
@@ -16,6 +14,7 @@ from proreus.server.admission.webhooks.metrics import AdmissionWebhookMetrics
 from proreus.server.admission.webhooks.mutating import MutatingWebhooks
 from proreus.server.admission.webhooks.selection import WebhookSelection
 from proreus.server.admission.webhooks.validating import ValidatingWebhooks
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.collections import Collections
 from proreus.server.webhooks.clients import WebhookClients
 from proreus.server.webhooks.service_resolver import ServiceResolver

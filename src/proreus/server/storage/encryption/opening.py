@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
-from prometheus_client import CollectorRegistry
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
@@ -19,6 +16,7 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.config_files.fields import ConfigFileInvalid
 from proreus.server.config_files.followed_file import FollowedFile, Reloads
 from proreus.server.offload import Runner
+from proreus.server.prometheus import Collector, CollectorRegistry, Metric
 from proreus.server.storage.encryption.configuration import (
     AesCbc,
     AesGcm,

@@ -15,7 +15,6 @@ import structlog
 import trustme
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from prometheus_client import CollectorRegistry
 
 from proreus.api.wire import json
 from proreus.server.authz.authorizer import NO_OPINION, Action, Decision, Verdict
@@ -24,11 +23,13 @@ from proreus.server.authz.webhook.authorizer import WebhookAuthorizer, WebhookSe
 from proreus.server.authz.webhook.remembered_verdicts import RememberedVerdicts
 from proreus.server.authz.webhook.review import review_spec, verdict_of
 from proreus.server.offload import INLINE
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.user import User
 from proreus.server.webhooks.kubeconfig import read_webhook_kubeconfig
 from proreus.server.webhooks.review_client import ANSWER_BYTES_MAX, ATTEMPTS
 from proreus.testing.virtual_clock import VirtualClock
 from tests.ports import dead_port
+from tests.samples import sample_value
 from tests.unit.server.authz.webhook.webhook_server import (
     TOKEN,
     Json,
@@ -68,7 +69,7 @@ class World:
 
     def evaluations(self, result: str) -> float:
         name = "apiserver_authorization_webhook_evaluations_total"
-        return self.registry.get_sample_value(name, {"name": "w", "result": result}) or 0
+        return sample_value(self.registry, name, {"name": "w", "result": result}) or 0
 
 
 async def decided(authorizer: WebhookAuthorizer, action: Action) -> Verdict:
