@@ -43,7 +43,7 @@ def check_applied(applied: Any, kind: GroupVersionKind) -> None:
     body = applied if isinstance(applied, dict) else {}
     found = _declared(body.get("apiVersion"), body.get("kind"))
     if found != kind:
-        raise MalformedPatch(f"invalid object type: {_go_kind(found)}")
+        raise MalformedPatch(f"invalid object type: {go_kind(found)}")
     metadata = body.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         raise MalformedPatch("metadata: expected an object")
@@ -79,7 +79,9 @@ def server_side_apply(  # noqa: PLR0913 - who, what, when and where of a write
     owners = owners_before(live, write)
     if not typed_check.fits(applied, node):
         found = typed_check.joined(list(typed_check.faults(applied, node)))
-        raise UnmappedPatchError(f"failed to create typed patch object ({_who(applied)}): {found}")
+        raise UnmappedPatchError(
+            f"failed to create typed patch object ({go_name(applied)}): {found}"
+        )
     before = without_owners(live or {**endpoint.empty, **_identity(applied)})
     applier = Owner(manager, APPLY, "", subresource)
     attempt = _Attempt(write, before, applied, owners, applier)
@@ -240,13 +242,14 @@ def _identity(applied: JsonObject) -> JsonObject:
     return names | {"metadata": kept}
 
 
-def _who(applied: JsonObject) -> str:
+def go_name(applied: JsonObject) -> str:
+    """``ns/name; apps/v1, Kind=Deployment``: how messages name what is applied."""
     metadata = applied.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     version = GroupVersion.parse(str(applied.get("apiVersion") or ""))
     kind = GroupVersionKind(version.group, version.version, str(applied.get("kind") or ""))
-    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {_go_kind(kind)}"
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {go_kind(kind)}"
 
 
-def _go_kind(kind: GroupVersionKind) -> str:
+def go_kind(kind: GroupVersionKind) -> str:
     return f"{kind.group}/{kind.version}, Kind={kind.kind}"

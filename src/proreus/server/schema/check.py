@@ -22,6 +22,7 @@ from proreus.api.typed import Shape, TypeNode
 from proreus.server.schema import scalars
 from proreus.server.schema.decode_error import DecodeError, element_of, mismatch_text
 from proreus.server.schema.presence import Presence, is_null_when_missing, presence
+from proreus.server.schema.restore_error import restore_format_text, restore_text
 from proreus.server.schema.scalars import FormatError, Mismatch
 
 __all__ = ["Checked", "DecodeError", "check", "unknown_fields", "zero"]
@@ -36,17 +37,21 @@ class Checked(NamedTuple):
     unknown_fields: list[str]
 
 
-def check(node: TypeNode, value: Any, raw: bytes = b"") -> Checked:
-    """Decode ``value`` as ``node``. ``raw``, the JSON it came from, lets errors quote numbers."""
+def check(node: TypeNode, value: Any, raw: bytes = b"", *, is_text: bool = True) -> Checked:
+    """Decode ``value`` as ``node``. ``raw``, the JSON it came from, lets errors quote numbers.
+
+    Without ``is_text`` errors are those of Kubernetes' copying of values that are decoded already.
+    """
     if node.decode is not None:
         return Checked(*node.decode(value))
     seen: Seen = []
     try:
         result = _walk_of(node)(value, seen)
     except Mismatch as found:
-        raise DecodeError(mismatch_text(node, found, raw)) from found
+        text = mismatch_text(node, found, raw) if is_text else restore_text(node, found)
+        raise DecodeError(text) from found
     except FormatError as found:
-        raise DecodeError(str(found)) from found
+        raise DecodeError(str(found) if is_text else restore_format_text(found)) from found
     unknown = unknown_fields(node, value) if seen else []
     return Checked(result, unknown)
 

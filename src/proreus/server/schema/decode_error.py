@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from proreus.api.typed import Shape, TypeNode
 from proreus.server.schema import go_types
@@ -19,27 +19,46 @@ def element_of(node: TypeNode) -> TypeNode:
     return node.element()
 
 
-def mismatch_text(root: TypeNode, found: Mismatch, raw: bytes) -> str:
-    """``json: cannot unmarshal number 1.5 into Go struct field X.spec.y of type int32``."""
-    path = found.path[::-1]
-    owner, node, keys, last = root, root, [], ""
-    for step in path:
+class WrongField(NamedTuple):
+    """Where a value stands: in the field ``key`` of the struct ``owner``, or in a list there."""
+
+    owner: TypeNode
+    node: TypeNode
+    keys: list[str]  # of structs, down to the place
+    is_element: bool
+
+    def type_name(self) -> str:
+        """Go's name of the type that is wanted here."""
+        if not self.keys:
+            return go_types.go_type(self.node)
+        return go_types.field_type(self.owner, self.keys[-1], self.node, is_element=self.is_element)
+
+
+def place_of(root: TypeNode, found: Mismatch) -> WrongField:
+    owner, node, keys, is_element = root, root, list[str](), False
+    for step in found.path[::-1]:
         if node.shape is Shape.OBJECT and isinstance(step, str):
-            owner, last = node, step
+            owner, is_element = node, False
             keys.append(step)
             node = node.field_of(step) or node
-            at_field = True
         else:
-            node = element_of(node)
-            at_field = False
+            node, is_element = element_of(node), True
+    return WrongField(owner, node, keys, is_element)
+
+
+def mismatch_text(root: TypeNode, found: Mismatch, raw: bytes) -> str:
+    """``json: cannot unmarshal number 1.5 into Go struct field X.spec.y of type int32``."""
+    place = place_of(root, found)
     rendered = go_types.json_type(found.value)
-    if rendered == "number" and node.shape in (Shape.INTEGER, Shape.INT_OR_STRING):
-        rendered = f"number {_literal(found.value, path, raw)}"
-    if not keys:
-        return f"json: cannot unmarshal {rendered} into Go value of type {go_types.go_type(node)}"
-    kind = go_types.field_type(owner, last, node, is_element=not at_field)
-    where = f"{go_types.struct_name(owner)}.{'.'.join(keys)}"
-    return f"json: cannot unmarshal {rendered} into Go struct field {where} of type {kind}"
+    if rendered == "number" and place.node.shape in (Shape.INTEGER, Shape.INT_OR_STRING):
+        rendered = f"number {_literal(found.value, found.path[::-1], raw)}"
+    if not place.keys:
+        return f"json: cannot unmarshal {rendered} into Go value of type {place.type_name()}"
+    where = f"{go_types.struct_name(place.owner)}.{'.'.join(place.keys)}"
+    return (
+        f"json: cannot unmarshal {rendered} into Go struct field {where} of type "
+        f"{place.type_name()}"
+    )
 
 
 class _Literal(str):

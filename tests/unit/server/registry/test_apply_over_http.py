@@ -163,3 +163,34 @@ async def test_the_annotation_of_client_side_apply_follows_as_go_writes_it(ask: 
         '{"apiVersion":"v1","data":{"x":"\\u003ca\\u0026b\\u003e"},"kind":"ConfigMap",'
         '"metadata":{"name":"a"}}\n'
     )
+
+
+async def test_an_applied_value_that_its_type_cannot_hold_is_an_error_without_reason(
+    ask: Asking,
+) -> None:
+    limits = {"limits": {"cpu": "x"}}
+    answer = await apply(ask, "pods", pod({"name": "c", "image": "x", "resources": limits}))
+
+    assert answer.status == 500
+    assert answer.body["message"].startswith(
+        "failed to convert new object (/a; /v1, Kind=Pod) to proper version: unable to convert "
+        "unstructured object to /v1, Kind=Pod: quantities must match"
+    )
+    assert "reason" not in answer.body
+
+
+async def test_a_strategic_patch_with_a_value_of_another_type_says_what_it_cannot_copy(
+    ask: Asking,
+) -> None:
+    await ask("POST", "configmaps", config_map())
+
+    answer = await ask("PATCH", "configmaps/a", {"data": {"x": 5}}, kind=STRATEGIC)
+
+    assert answer.status == 422
+    assert answer.body["details"]["causes"] == [
+        {
+            "reason": "FieldValueInvalid",
+            "message": 'Invalid value: "map[data:map[x:5]]": cannot convert int64 to string',
+            "field": "patch",
+        }
+    ]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from proreus.api import go_text
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
-from proreus.api.patch.apply import check_applied, server_side_apply
+from proreus.api.patch.apply import check_applied, go_kind, go_name, server_side_apply
 from proreus.api.patch.errors import MalformedPatch
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import Conflict
@@ -49,7 +49,11 @@ class ApplyPatch:
         )
         if isinstance(value, NeedsConversion):
             return value
-        return Patched(value, quoted(value), self.faults)
+        context = (
+            f"failed to convert new object ({go_name(self.document)}) to proper version: "
+            f"unable to convert unstructured object to {go_kind(gvk)}"
+        )
+        return Patched(value, quoted(value), self.faults, is_text=False, context=context)
 
 
 def read_apply(body: bytes, *, is_strict: bool) -> ApplyPatch:

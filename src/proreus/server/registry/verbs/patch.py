@@ -13,7 +13,12 @@ from proreus.api import go_text
 from proreus.api.field_error import limited
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
-from proreus.api.patch.errors import MalformedPatch, PatchError, UndecodablePatch
+from proreus.api.patch.errors import (
+    MalformedPatch,
+    PatchError,
+    UndecodablePatch,
+    UnmappedPatchError,
+)
 from proreus.api.patch.json_patch import apply_json_patch, check_operations, unknown_members
 from proreus.api.patch.merge_patch import apply_merge_patch, check_merge_patch
 from proreus.api.patch.ownership import NeedsConversion
@@ -50,11 +55,17 @@ def patching(write: Write, document: PatchDocument) -> Update:
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """``quote``: what an error about the result quotes; ``faults``: of the patch itself."""
+    """``quote``: what an error about the result quotes; ``faults``: of the patch itself.
+
+    ``is_text``: Kubernetes writes and decodes the result; else it takes values over one by one.
+    ``context``: what an error about such a value begins with, which then quotes nothing.
+    """
 
     value: Any
     quote: str
     faults: tuple[str, ...] = ()
+    is_text: bool = True
+    context: str = ""
 
 
 class PatchDocument(Protocol):
@@ -142,7 +153,7 @@ class MergePatch:
         if self.is_strategic:
             node = write.collection.node_of(gvk)
             value = apply_strategic_merge(live, self.document, node)
-            return Patched(value, go_text.plain(self.document), faults)
+            return Patched(value, go_text.plain(self.document), faults, is_text=False)
         check_merge_patch(self.document)
         value = apply_merge_patch(live, self.document)
         return Patched(value, quoted(value), faults)
@@ -188,8 +199,10 @@ def _decode(
     if node is None:
         return value, []
     try:
-        checked = check(node, value, b"")
+        checked = check(node, value, b"", is_text=patched.is_text)
     except DecodeError as error:
+        if patched.context and not is_custom:
+            raise UnmappedPatchError(f"{patched.context}: {error}") from error
         raise UndecodablePatch(patched.quote, str(error)) from error
     obj = checked.value
     if not is_custom:
