@@ -122,6 +122,7 @@ class ApiServer:
                 metrics,
                 clock,
                 offload.configuration,
+                parts.storage_requests,
                 parts.instruments.memory,
             )
         )

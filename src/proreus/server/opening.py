@@ -52,14 +52,13 @@ async def open_storage(
     registry: CollectorRegistry,
     clock: Clock,
     lane: Runner,
+    requests: StorageRequests,
     given: Storage | None = None,
 ) -> AsyncIterator[Storage]:
     """``given``: its owner opened it, and closes it. Raises StorageLocked, StorageCorrupt,
     Unavailable, ConfigInvalid."""
     opening = open_plain_storage(config, clock) if given is None else nullcontext(given)
     async with opening as plain:
-        places = {resource.store_name: resource.group_resource for resource in catalog}
-        requests = StorageRequests(registry, places, clock.monotonic)
         storage = MeasuredStorage(plain, requests)
         if config.encryption_config is None:
             yield FormattedStorage(storage, config.storage_format)

@@ -67,6 +67,7 @@ from proreus.server.registry.kinds import KnownKinds
 from proreus.server.resource.conversion import conversion_among
 from proreus.server.start_parts import Reachability, StartParts
 from proreus.server.storage.interface import Storage
+from proreus.server.storage.measured import StorageRequests
 from proreus.server.storage.resource_stores import ResourceStores
 from proreus.server.watch_cache.caches import WatchCaches
 
@@ -100,6 +101,11 @@ class Parts:
         self.schemas = PublishedSchemas()
 
     # ---- What is stored, and what is known of it
+
+    @cached_property
+    def storage_requests(self) -> StorageRequests:
+        places = {resource.store_name: resource.group_resource for resource in self.catalog}
+        return StorageRequests(self.metrics, places, self.clock.monotonic)
 
     @cached_property
     def senders(self) -> Senders:

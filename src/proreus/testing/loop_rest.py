@@ -34,7 +34,8 @@ class LoopRest:
         self._iterations = 0
         self.iterations_max = _ITERATIONS_MAX
         self.jobs = 0  # of threads that work for the loop
-        # Whether further threads do, which tell the loop before they say that they do not.
+        # Whether others do, further threads or processes, which tell the loop before they say
+        # that they do not.
         self.others: set[Callable[[], bool]] = set()
         self._select = getattr(loop, _SELECTOR).select
         self._run_in_executor = loop.run_in_executor
@@ -67,6 +68,8 @@ class LoopRest:
     def _watched_select(self, timeout_s: float | None = None) -> Any:
         if not self._waiting:
             return self._select(timeout_s)
+        # Asked first: who ends while the loop looks at its sockets has told it before.
+        is_awaited = self.jobs > 0 or any(is_busy() for is_busy in self.others)
         found = self._select(0)
         if found or (timeout_s is not None and timeout_s <= 0):
             self._iterations += 1
@@ -74,7 +77,7 @@ class LoopRest:
                 why = f"after {self._iterations} iterations the loop still has something to run"
                 self._tell(lambda waiting: waiting.set_exception(NeverAtRest(why)))
             return found
-        if self.jobs or any(is_busy() for is_busy in self.others):
+        if is_awaited:
             return self._select(timeout_s)
         self._tell(lambda waiting: waiting.set_result(timeout_s))
         return found

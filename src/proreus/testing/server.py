@@ -186,8 +186,14 @@ class RunningServer(Clients, FaultVerbs):
 
     def _rest_of_loop(self) -> LoopRest:
         rest = LoopRest.of(asyncio.get_running_loop())
-        rest.others.add(self.api.parts.offload.is_busy)
+        rest.others.add(self._is_at_work)
         return rest
+
+    def _is_at_work(self) -> bool:
+        """Whether its threads are, or its storage."""
+        parts = self.api.parts
+        offload = getattr(parts, "offload", None)  # not yet, of one that is being started
+        return parts.storage_requests.is_busy() or (offload is not None and offload.is_busy())
 
     def _signs_of_life(self) -> object:
         asked = self.requests
@@ -222,4 +228,7 @@ async def running_server(
             of_server = SeldomRounds(clock)
         keeper = Keeper(config, of_server, interception.instruments())
         await opened.enter_async_context(keeper.running())
-        yield RunningServer(keeper, interception, clock)
+        server = RunningServer(keeper, interception, clock)
+        if isinstance(clock, VirtualClock):
+            server._rest_of_loop()  # who moves the clock waits for the server's threads too
+        yield server

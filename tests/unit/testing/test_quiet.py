@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +16,8 @@ from proreus.aio.tasks import background
 from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.client.operator import Operator, Reconciliation
+from proreus.server.config import ServerConfig
+from proreus.server.storage.sqlite.database import Database
 from proreus.testing.loop_rest import LoopRest
 from proreus.testing.program import running_program
 from proreus.testing.quiet import StillBusy, settle, settle_outside
@@ -130,6 +135,62 @@ async def test_a_request_that_waits_longer_than_the_horizon_is_named() -> None:
             with pytest.raises(StillBusy, match="GET /api/v1/namespaces/default/configmaps"):
                 await server.settle()
             await server.settle(horizon="20s")
+
+
+async def test_what_a_thread_has_just_told_the_loop_is_not_missed() -> None:
+    loop, steps = asyncio.get_running_loop(), list[int]()
+
+    def step() -> None:
+        steps.append(len(steps))
+        if len(steps) < 5:
+            loop.call_soon(step)
+
+    def is_busy() -> bool:
+        """It ends in the moment that it is asked."""
+        if not steps:
+            loop.call_soon_threadsafe(step)
+        return False
+
+    rest = LoopRest.of(loop)
+    rest.others.add(is_busy)
+    await rest.wait()
+
+    assert len(steps) == 5
+
+
+def _counter() -> Operator:
+    """Each of five config maps brings the next one."""
+    operator = Operator("counter")
+
+    @operator.reconciler("configmaps")
+    async def reconcile(found: Reconciliation[KubeObject]) -> None:
+        number = int(found.name.removeprefix("map-") if found.name.startswith("map-") else 5)
+        if number < 5:
+            body = {"metadata": {"name": f"map-{number + 1}"}}
+            await found.client.core_v1.configmaps(found.namespace).create(body)
+
+    return operator
+
+
+async def test_writes_that_cause_writes_are_done_after_settle_on_a_slow_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, never = Database.write, threading.Event()
+
+    def write_slowly(database: Database, rows: Any, old_of: Any) -> Any:
+        never.wait(0.05)
+        return write(database, rows, old_of)
+
+    monkeypatch.setattr(Database, "write", write_slowly)
+    async with (
+        running_server(ServerConfig(data_dir=tmp_path), VirtualClock()) as server,
+        server.client() as client,
+        server.running(_counter()),
+    ):
+        await client.core_v1.configmaps("default").create({"metadata": {"name": "map-1"}})
+        await server.settle()
+
+        assert "map-5" in await _names(client)
 
 
 class StallingClock(SystemClock):

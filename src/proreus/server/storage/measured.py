@@ -52,12 +52,19 @@ class StorageRequests(Collector):
         self._now = now
         self._taken: dict[LabelValues, BucketCounts] = {}
         self._failed: dict[LabelValues, int] = {}
+        self._under_way = 0
         registry.register(self)
 
+    def is_busy(self) -> bool:
+        """Whether one is under way: in a thread of the storage, or elsewhere."""
+        return self._under_way > 0
+
     def request(self, operation: str, key: str) -> _Request:
+        self._under_way += 1
         return _Request(self, operation, self._resource(key), self._now())
 
     def ended(self, request: _Request, *, is_failed: bool) -> None:
+        self._under_way -= 1
         resource = request.resource
         labels = (request.operation, resource.group, resource.resource)
         if is_failed:
