@@ -18,6 +18,7 @@ from typing import Any
 
 # Iterations after which a loop that always has something ready is called busy.
 _ITERATIONS_MAX = 100_000
+_LOOK_S = 0.005  # between two questions whether others are busy
 _SELECTOR = "_selector"  # asyncio's name for it; there is no public one of a running loop
 
 
@@ -69,7 +70,7 @@ class LoopRest:
         if not self._waiting:
             return self._select(timeout_s)
         # Asked first: who ends while the loop looks at its sockets has told it before.
-        is_awaited = self.jobs > 0 or any(is_busy() for is_busy in self.others)
+        is_busy = any(is_busy() for is_busy in self.others)
         found = self._select(0)
         if found or (timeout_s is not None and timeout_s <= 0):
             self._iterations += 1
@@ -77,7 +78,10 @@ class LoopRest:
                 why = f"after {self._iterations} iterations the loop still has something to run"
                 self._tell(lambda waiting: waiting.set_exception(NeverAtRest(why)))
             return found
-        if is_awaited:
+        if is_busy:
+            # They tell the loop of their end, and say a moment later that they are not busy.
+            return self._select(_LOOK_S if timeout_s is None else min(timeout_s, _LOOK_S))
+        if self.jobs:
             return self._select(timeout_s)
         self._tell(lambda waiting: waiting.set_result(timeout_s))
         return found

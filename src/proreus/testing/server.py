@@ -190,10 +190,12 @@ class RunningServer(Clients, FaultVerbs):
         return rest
 
     def _is_at_work(self) -> bool:
-        """Whether its threads are, or its storage."""
+        """Whether a thread of it is. What is asked of etcd may wait for the clock, and would wait
+        for ever if the clock waited for it."""
         parts = self.api.parts
         offload = getattr(parts, "offload", None)  # not yet, of one that is being started
-        return parts.storage_requests.is_busy() or (offload is not None and offload.is_busy())
+        is_storing = not parts.config.etcd and parts.storage_requests.is_busy()
+        return is_storing or (offload is not None and offload.is_busy())
 
     def _signs_of_life(self) -> object:
         asked = self.requests

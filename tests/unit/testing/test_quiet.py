@@ -158,6 +158,17 @@ async def test_what_a_thread_has_just_told_the_loop_is_not_missed() -> None:
     assert len(steps) == 5
 
 
+async def test_a_thread_that_says_late_that_it_is_done_is_not_waited_for_in_vain() -> None:
+    loop, answers = asyncio.get_running_loop(), [True, True, False]
+    rest = LoopRest.of(loop)
+    rest.others.add(lambda: answers.pop(0) if len(answers) > 1 else answers[0])
+
+    async with asyncio.timeout(60):
+        await rest.wait()
+
+    assert answers == [False]
+
+
 def _counter() -> Operator:
     """Each of five config maps brings the next one."""
     operator = Operator("counter")
