@@ -137,7 +137,7 @@ async def test_a_request_that_waits_longer_than_the_horizon_is_named() -> None:
             await server.settle(horizon="20s")
 
 
-async def test_what_a_thread_has_just_told_the_loop_is_not_missed() -> None:
+async def test_what_a_thread_has_handed_to_the_loop_is_waited_for() -> None:
     loop, steps = asyncio.get_running_loop(), list[int]()
 
     def step() -> None:
