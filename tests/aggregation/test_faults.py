@@ -171,7 +171,7 @@ async def test_an_answer_that_is_none_has_a_cause(
 
         assert answered.status_code == 503
         assert answered.text.startswith("error trying to reach service: ")
-        assert (await client.get("/readyz")).status_code == 200
+        assert (await client.get("/livez")).status_code == 200
 
 
 async def test_a_long_answer_that_breaks_off_breaks_off(client: httpx.AsyncClient) -> None:

@@ -142,7 +142,7 @@ async def test_waiting_survives_all_of_it(client: Client, proxy: TcpProxy) -> No
             behind.core_v1.configmaps(behind.namespace).wait_for("a", "create", timeout_s=60)
         )
         while not proxy.open_connections:
-            await client.get_raw("/readyz")
+            await client.get_raw("/livez")
         proxy.cut()
         await maps.create({"metadata": {"name": "a"}})
 

@@ -240,7 +240,7 @@ async def test_discovery_knows_all_that_is_served(client: Client) -> None:
     assert "watch" in mapper.by_name("deployments.apps").verbs
     assert mapper.by_name("crd").kind == "CustomResourceDefinition"
     assert (await client.version())["major"] == "1"
-    assert await client.get_raw("/readyz") == b"ok"
+    assert await client.get_raw("/livez") == b"ok"
 
 
 async def test_an_informer_mirrors_the_server(client: Client) -> None:

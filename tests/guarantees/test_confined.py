@@ -18,6 +18,7 @@ from proreus.server.config import ServerConfig
 from proreus.testing.granting import Grant
 from proreus.testing.server import RunningServer, running_server
 from tests import in_process
+from tests.robustness.wire import wait_ready
 
 # Whoever is known may ask these about themselves, and read what the server offers.
 OF_ONESELF = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
@@ -51,6 +52,7 @@ async def test_who_has_no_rights_reaches_no_resource(server: RunningServer) -> N
 async def test_the_unknown_reach_health_and_version_alone(server: RunningServer) -> None:
     """Guarantee: no one in where they do not belong"""
     others = ("/api", "/apis", "/metrics", "/openapi/v2", "/api/v1/nodes", "/healthz/etcd", "/x")
+    await wait_ready(server)
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as nobody:
         public = {path: (await nobody.get(path)).status_code for path in PUBLIC}
         hidden = {path: (await nobody.get(path)).status_code for path in others}

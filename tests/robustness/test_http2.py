@@ -56,9 +56,9 @@ async def update(connection: Connection, name: str, **values: str) -> None:
 async def assert_alive(server: ApiServer) -> None:
     """Others are served, over either protocol."""
     async with connected(server, trusting_http1()) as connection:
-        assert (await connection.ask("GET", "/readyz")).body == b"ok"
+        assert (await connection.ask("GET", "/livez")).body == b"ok"
     async with connected_http2(server.url, server.token) as client:
-        assert (await client.ask("GET", "/readyz")).body == b"ok"
+        assert (await client.ask("GET", "/livez")).body == b"ok"
 
 
 def versions(stream: Stream, name: str) -> list[str]:

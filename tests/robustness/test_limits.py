@@ -144,6 +144,7 @@ async def test_a_user_whose_bodies_take_too_much_memory_is_asked_to_come_back(
 
 
 async def test_probes_never_wait(server: ApiServer) -> None:
+    await wire.wait_ready(server)
     close(level(server))
 
     for path in ("/livez", "/readyz", "/healthz", "/readyz?verbose"):

@@ -81,7 +81,7 @@ async def test_without_certificate_and_token_only_public_paths_answer(server: Ap
     assert (await ask_as_nobody(server, trusting(server))).code == 403
 
     async with connected(server, trusting(server)) as connection:
-        assert (await connection.ask("GET", "/readyz", None, NOBODY)).code == 200
+        assert (await connection.ask("GET", "/livez", None, NOBODY)).code == 200
 
 
 async def test_a_client_that_trusts_another_authority_refuses_the_server(

@@ -191,9 +191,16 @@ async def names(server: Reachable, path: str = CONFIG_MAPS) -> list[str]:
     return [item["metadata"]["name"] for item in listed.json["items"]]
 
 
+async def wait_ready(server: Reachable) -> None:
+    """Its parts do their first work after it has begun to answer."""
+    async with asyncio.timeout(PATIENCE_S):
+        while (await ask(server, "GET", "/readyz")).code != 200:
+            continue
+
+
 async def assert_alive(server: Reachable) -> None:
     """A plain client is served as if nothing had happened."""
-    assert (await ask(server, "GET", "/readyz")).body == b"ok"
+    assert (await ask(server, "GET", "/livez")).body == b"ok"
     created = await ask(server, "POST", CONFIG_MAPS + "?dryRun=All", config_map("alive"))
     assert created.code == 201, created
 
