@@ -50,7 +50,7 @@ class ClientConnection(asyncio.Protocol):
     """See the module. ``transport`` is None before it is open and after its end."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, heads: ResponseHeads) -> None:
-        self._loop = loop
+        self.loop = loop
         self._heads = heads
         self._state: _State | IncomingAnswer | _HandedOver = _State.IDLE
         self._unread = b""  # the start of a head
@@ -79,6 +79,11 @@ class ClientConnection(asyncio.Protocol):
             transport.write(head)
             transport.write(body)
         return answer
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether one that waited for its next request may still carry it."""
+        return self._state is _State.IDLE
 
     @property
     def is_reusable(self) -> bool:
@@ -219,7 +224,7 @@ class ClientConnection(asyncio.Protocol):
     # Flow
 
     def pause_writing(self) -> None:
-        self._room = self._loop.create_future()
+        self._room = self.loop.create_future()
 
     def resume_writing(self) -> None:
         if self._room is not None:
@@ -291,7 +296,8 @@ class IncomingAnswer:
         while self.head is None:
             if self._is_over:
                 raise self._broken()
-            await self._next_arrival()
+            self._arrival = self._connection.loop.create_future()
+            await self._arrival
         return self.head
 
     def whole(self) -> bytes | None:
@@ -303,24 +309,24 @@ class IncomingAnswer:
 
     async def read(self) -> bytes:
         """What has arrived, waiting for it if need be; b"" at the end. Raises TransportError."""
+        return b"".join(await self.read_pieces())
+
+    async def read_pieces(self) -> list[bytes]:
+        """As ``read``, but not put together; none at the end."""
         while not self._pieces:
             if self._is_over:
                 if self._failure is not None:
                     raise self._broken()
-                return b""
-            await self._next_arrival()
-        pieces = self.taken_pieces()
+                return []
+            self._arrival = self._connection.loop.create_future()
+            await self._arrival
         if self._connection._reading_paused:
             self._connection.resume_reading()
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return self.taken_pieces()
 
     def taken_pieces(self) -> list[bytes]:
         pieces, self._pieces, self._waiting = self._pieces, [], 0
         return pieces
-
-    async def _next_arrival(self) -> None:
-        self._arrival = asyncio.get_running_loop().create_future()
-        await self._arrival
 
     def _broken(self) -> TransportError:
         assert self._failure is not None, "it has broken"

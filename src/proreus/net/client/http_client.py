@@ -106,24 +106,22 @@ class ByteStream:
             size += len(piece)
         return b"".join(pieces)[:limit]
 
+    def whole_nowait(self) -> bytes | None:
+        """All of the body, if it is here and nothing of it was read."""
+        return self.answer.whole() if self._unpacking is None else None
+
     async def whole(self, bytes_max: int | None) -> bytes:
         """All of the body. Raises ProtocolError if it is longer."""
-        found = self.answer.whole() if self._unpacking is None else None
-        if found is None:
-            found = b"".join([piece async for piece in self._bounded(bytes_max)])
-        elif bytes_max is not None and len(found) > bytes_max:
-            raise self._too_long(bytes_max)
-        return found
-
-    async def _bounded(self, bytes_max: int | None) -> AsyncIterator[bytes]:
+        pieces: list[bytes] = []
         size = 0
-        while piece := await self.next_chunk():
-            size += len(piece)
+        while more := await self._next_pieces():
+            size += sum(map(len, more))
             if bytes_max is not None and size > bytes_max:
-                raise self._too_long(bytes_max)
-            yield piece
+                raise self.too_long(bytes_max)
+            pieces += more
+        return b"".join(pieces)
 
-    def _too_long(self, bytes_max: int) -> ProtocolError:
+    def too_long(self, bytes_max: int) -> ProtocolError:
         return ProtocolError(self.answer.url, f"the answer has more than {bytes_max} bytes")
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -132,19 +130,23 @@ class ByteStream:
 
     async def next_chunk(self) -> bytes:
         """The next bytes; empty at the end."""
+        pieces = await self._next_pieces()
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def _next_pieces(self) -> list[bytes]:
         if self._unpacking is None:
-            return await self.answer.read()
+            return await self.answer.read_pieces()
         try:
             while not (piece := self._unpacking.next_piece()):
                 packed = await self.answer.read()
                 if not packed:
                     self._unpacking.end()
-                    return b""
+                    return []
                 self._unpacking.feed(packed)
         except BadGzip as error:
             raise ProtocolError(self.answer.url, f"not gzip: {error}") from error
         await asyncio.sleep(0)  # a large body is unpacked in turns with what else there is to do
-        return piece
+        return [piece]
 
 
 class HttpClient:
@@ -204,17 +206,24 @@ class HttpClient:
         try:
             await self._turns.acquire()
             try:
-                stream = await self._open(method, url, headers, body)
+                opened = await self._ask(method, url, headers, body)
+                if 300 <= opened.status < 400:
+                    opened = await self._followed(opened, method, url, headers, body)
                 try:
-                    found = await stream.whole(answer_bytes_max)
+                    found = opened.whole_nowait()
+                    if found is None:
+                        found = await opened.whole(answer_bytes_max)
+                    elif answer_bytes_max is not None and len(found) > answer_bytes_max:
+                        raise opened.too_long(answer_bytes_max)
                 finally:
-                    self._pool.give_back(stream.connection)
+                    self._pool.give_back(opened.connection)
             finally:
                 self._turns.release()
-            return HttpResponse(stream.status, stream.headers, found)
+            return HttpResponse(opened.status, opened.headers, found)
         finally:
             self._under_way -= 1
-            self._close_if_done()
+            if self._is_retired:
+                self._close_if_done()
 
     @contextlib.asynccontextmanager
     async def stream(
@@ -223,7 +232,9 @@ class HttpClient:
         """Send, and leave the answer open while the body of the ``async with`` reads it."""
         if self._is_retired:
             raise ConnectionLost(url, _CLOSED)
-        opened = await self._open(method, url, headers, body)
+        opened = await self._ask(method, url, headers, body)
+        if 300 <= opened.status < 400:
+            opened = await self._followed(opened, method, url, headers, body)
         connection = opened.connection
         self._streams.add(connection)
         try:
@@ -264,12 +275,16 @@ class HttpClient:
         if self._is_retired and not self._under_way:
             self._pool.close()
 
-    async def _open(
-        self, method: str, url: str, headers: RequestHeaders, body: bytes | None
+    async def _followed(
+        self,
+        opened: ByteStream,
+        method: str,
+        url: str,
+        headers: RequestHeaders,
+        body: bytes | None,
     ) -> ByteStream:
-        """An answer that has begun; its connection is to be given back."""
-        opened = await self._ask(method, url, headers, body)
-        if not 300 <= opened.status < 400 or method != "GET" or not self._route.follow_redirects:
+        """The answer that a redirect leads to, if it is followed."""
+        if method != "GET" or not self._route.follow_redirects:
             return opened
         redirects = Redirects(url, headers)
         while True:
@@ -286,6 +301,7 @@ class HttpClient:
     async def _ask(
         self, method: str, url: str, headers: RequestHeaders, body: bytes | None
     ) -> ByteStream:
+        """An answer that has begun; its connection is to be given back."""
         place, target = self._places.split(url)
         head = self._request_heads.encoded(method, place, target, headers, body)
         origin = place.origin

@@ -31,7 +31,7 @@ class Pool:
         waiting = self._idle.get(origin)
         while waiting:
             connection, _ = waiting.pop()
-            if connection.is_reusable:
+            if connection.is_idle:
                 self._used[connection] = origin
                 return connection
             connection.close()

@@ -23,7 +23,7 @@ _REMEMBERED_BYTES_MAX = 256
 # What differs from one answer to the next would only drive out what does not.
 _EACH_TIME = frozenset({"audit-id", "content-length", "etag", "x-request-id"})
 _OF_FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "content-encoding"})
-_LENGTH_NAME = b"Content-Length: "
+_PLAIN = re.compile(rb"[0-9A-Za-z\"/_.-]*")
 _WITHOUT_BODY = frozenset({204, 304})
 _SWITCHING = 101
 
@@ -67,6 +67,7 @@ class ResponseHeads:
     def __init__(self) -> None:
         self._statuses: dict[bytes, tuple[int, bool]] = {}
         self._lines: dict[bytes, Pair] = {}
+        self._each_time: dict[bytes, str] = {}  # names, as they were spelled
 
     def read(self, data: bytes, end: int) -> ResponseHead:
         """The head in ``data``, whose empty line begins at ``end``. Raises BadResponse."""
@@ -74,12 +75,9 @@ class ResponseHeads:
         status, is_newest = self._statuses.get(first) or self._status(first)
         if len(lines) > HEADERS_MAX:
             raise BadResponse("there are too many headers")
-        known, pairs, framing = self._lines, [], []
-        for line in lines:
-            pair = known.get(line) or self._pair(line)
-            pairs.append(pair)
-            if pair[0] in _OF_FRAMING:
-                framing.append(pair)
+        known = self._lines
+        pairs = [known.get(line) or self._pair(line) for line in lines]
+        framing = [pair for pair in pairs if pair[0] in _OF_FRAMING]
         if is_newest and len(framing) == 1 and framing[0][0] == "content-length":
             return ResponseHead(status, pairs, _length(framing[0][1]))
         return _framed(status, pairs, framing, is_newest=is_newest)
@@ -94,14 +92,19 @@ class ResponseHeads:
         return status
 
     def _pair(self, line: bytes) -> Pair:
-        if line.startswith(_LENGTH_NAME) and line[len(_LENGTH_NAME) :].isdigit():
-            return "content-length", line[len(_LENGTH_NAME) :].decode()
+        name, _, value = line.partition(b": ")
+        known = self._each_time.get(name)
+        if known is not None and _PLAIN.fullmatch(value) is not None:
+            return known, value.decode()
         if HEADER_LINES.fullmatch(line + b"\r\n") is None:
             raise BadResponse("a header is malformed")
         name, _, value = line.partition(b":")
         text = value.strip(b" \t").decode("utf-8", "surrogateescape")
         pair = (name.decode().lower(), text)
-        if pair[0] not in _EACH_TIME and len(line) <= _REMEMBERED_BYTES_MAX:
+        if pair[0] in _EACH_TIME:
+            if len(self._each_time) < _REMEMBERED_MAX:
+                self._each_time[name] = pair[0]
+        elif len(line) <= _REMEMBERED_BYTES_MAX:
             if len(self._lines) >= _REMEMBERED_MAX:
                 self._lines.clear()
             self._lines[line] = pair
