@@ -63,7 +63,7 @@ class RunningSimulatedPod:
         shared.pods[pod.uid] = self._simulated
         if self._requirements is not None and shared.objects is not None:
             wanted = self._requirements.references
-            shared.objects.use(pod.uid, pod.namespace, wanted, lambda: shared.changed(pod.key))
+            shared.objects.use(pod.uid, pod.namespace, wanted, self._objects_changed)
 
     def update(self, pod: KubeObject) -> None:
         self._pod = pod
@@ -98,6 +98,12 @@ class RunningSimulatedPod:
     def remove(self) -> None:
         self._shared.pods.pop(self._pod.uid, None)
         self._release()
+
+    def _objects_changed(self) -> None:
+        """What they are now matters to what waits to start."""
+        containers = (*self._simulated.init, *self._simulated.containers)
+        if any(isinstance(container.state, Waiting) for container in containers):
+            self._shared.changed(self._pod.key)
 
     def _release(self) -> None:
         if self._requirements is not None and self._shared.objects is not None:
