@@ -32,7 +32,8 @@ _GRACE_MIN_S = 1.0
 @dataclass(slots=True)
 class _Known:
     """A pod that this process runs. ``latest``: as our last write, or the informer, left it.
-    ``is_settled``: there is nothing to do until it, or something in the runtime, changes."""
+    ``is_settled``: there is nothing to do until it, or something in the runtime, changes.
+    ``is_confirmed``: the server knows that it has ended and may go."""
 
     uid: str
     node: str
@@ -40,6 +41,7 @@ class _Known:
     running: RunningPod
     latest: KubeObject
     is_settled: bool = False
+    is_confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,16 +187,19 @@ class Pods:
     async def _finish_deletion(self, known: _Known) -> None:
         """Nothing runs and that is reported: delete the object."""
         self._release(known)
-        await self._delete(known.latest)
+        if not known.is_confirmed:
+            known.is_confirmed = await self._delete(known.latest)
 
-    async def _delete(self, pod: KubeObject) -> None:
-        """If its deletion was requested."""
+    async def _delete(self, pod: KubeObject) -> bool:
+        """If its deletion was requested; whether it was."""
         # Zero and finalizers: already confirmed, and the pod waits for its finalizers. Zero alone:
         # who confirmed it died before the server was done.
         is_held = pod.metadata.deletionGracePeriodSeconds == 0 and pod.metadata.finalizers
         if pod.metadata.deletionTimestamp and not is_held:
             pods = self._client.core_v1.pods(pod.namespace)
             await pods.delete(pod.name, grace_period_s=0, uid=pod.uid)
+            return True
+        return False
 
     def _addresses(self, pod: KubeObject) -> PodAddresses:
         node = self._nodes[pod.spec.nodeName]
