@@ -10,7 +10,6 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,16 +31,23 @@ def log_files(data_dir: Path) -> list[Path]:
     return [file for file in (newest.with_name(f"{newest.name}.1"), newest) if file.is_file()]
 
 
-class LogFileHandler(RotatingFileHandler):
+class LogFileHandler(logging.FileHandler):
     """Opened with the first line, so that who is refused the folder does not touch its log. A full
-    disk loses lines and nothing else: whoever logs has work to do."""
+    disk loses lines and nothing else: whoever logs has work to do. The standard library's handler
+    of the same kind loads what it needs for pickles and mail."""
 
     def __init__(self, data_dir: Path) -> None:
         """Raises OSError where the folder cannot be made."""
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        super().__init__(
-            log_file(data_dir), maxBytes=_BYTES_MAX, backupCount=1, encoding="utf-8", delay=True
-        )
+        super().__init__(log_file(data_dir), encoding="utf-8", delay=True)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        with suppress(OSError, ValueError):
+            if self.stream is not None and self.stream.tell() >= _BYTES_MAX:
+                self.stream.close()
+                self.stream = None  # opened again for the next line
+                Path(self.baseFilename).replace(f"{self.baseFilename}.1")
 
     def handleError(self, record: logging.LogRecord) -> None:  # logging's name
         pass

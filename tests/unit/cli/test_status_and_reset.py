@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -109,5 +110,12 @@ def test_a_log_is_read_on_across_the_change_of_its_file(tmp_path: Path) -> None:
 
 def test_a_log_does_not_grow_without_end(tmp_path: Path) -> None:
     handler = LogFileHandler(tmp_path)
-    assert (handler.maxBytes, handler.backupCount) == (10 * 1024 * 1024, 1)
+    line = "x" * (4 * 1024 * 1024 - 1)
+
+    for number in range(8):
+        handler.emit(logging.LogRecord("x", logging.INFO, "", 0, f"{number}{line}", (), None))
     handler.close()
+
+    sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    assert sizes == {"proreus.log": 2 * (len(line) + 2), "proreus.log.1": 3 * (len(line) + 2)}
+    assert log_file(tmp_path).read_text()[0] == "6"

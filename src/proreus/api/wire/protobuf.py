@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from proreus.api.group_version import GroupVersion, GroupVersionKind
@@ -140,7 +140,7 @@ def _message_name(kind: GroupVersionKind) -> str:
 
 @cache
 def _messages() -> Messages:
-    text = resources.files(__package__).joinpath("protobuf_fields.json").read_bytes()
+    text = Path(__file__).with_name("protobuf_fields.json").read_bytes()
     extension = (_decode_extension, encode_raw)
     return Messages(json.decode(text), {**SPECIAL, "runtime.RawExtension": extension})
 

@@ -15,7 +15,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import field
-from email.utils import formatdate
+from datetime import UTC, datetime
 from typing import Protocol, cast
 
 from proreus.aio.clock import Clock
@@ -65,6 +65,10 @@ class ServedConnection(Protocol):
     async def end(self) -> None:
         """Cancel what is at work and wait for it."""
         ...
+
+
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 @dataclass(slots=True)
@@ -192,8 +196,16 @@ class HttpServer:
         """The Date header's line, made once a second."""
         second = int(self.clock.now())
         if second != self._dates[0]:
-            self._dates = (second, f"Date: {formatdate(second, usegmt=True)}\r\n".encode())
+            self._dates = (second, f"Date: {_http_date(second)}\r\n".encode())
         return self._dates[1]
+
+
+def _http_date(second: int) -> str:
+    """As RFC 9110 wants it, in English whatever the locale. ``email.utils`` has the same, and loads
+    twenty modules."""
+    at = datetime.fromtimestamp(second, UTC)
+    day, month = _DAYS[at.weekday()], _MONTHS[at.month - 1]
+    return f"{day}, {at.day:02} {month} {at.year} {at:%H:%M:%S} GMT"
 
 
 class _Negotiated(asyncio.Protocol):

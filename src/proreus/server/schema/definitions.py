@@ -11,7 +11,7 @@ import gzip
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -58,7 +58,7 @@ class Definitions:
     @staticmethod
     @cache
     def load() -> Definitions:
-        packed = resources.files("proreus.server.schema").joinpath("definitions.json.gz")
+        packed = Path(__file__).with_name("definitions.json.gz")
         document = orjson.loads(gzip.decompress(packed.read_bytes()))
         return Definitions(document["definitions"], document["kinds"])
 

@@ -6,6 +6,9 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from email.utils import formatdate
+
+import pytest
 
 from proreus.aio.clock import SystemClock
 from proreus.net.http1.messages import Answer, BodyTooLarge, Pieces, Request, Response, Streamed
@@ -47,6 +50,17 @@ async def test_a_connection_carries_one_request_after_another() -> None:
 
             assert answer.endswith(b"GET /a%%2Fb n=%d " % number)
             assert b"\r\nDate: " in answer
+
+
+@pytest.mark.parametrize("second", [0, 951_782_400, 1_709_251_199, 1_767_225_600, 4_102_444_799])
+def test_a_date_is_written_as_mail_writes_it(second: int) -> None:
+    class Then(SystemClock):
+        def now(self) -> float:
+            return second + 0.5
+
+    server = HttpServer(echo, Then())
+
+    assert server.date() == f"Date: {formatdate(second, usegmt=True)}\r\n".encode()
 
 
 async def test_an_event_over_plain_http_is_not_held_until_the_one_before_is_acknowledged() -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
@@ -20,7 +20,7 @@ _FILE = "bootstrap_policy.jsonl"
 @cache
 def bootstrap_policy() -> tuple[ServerObject, ...]:
     """In no particular order."""
-    lines = files(__package__).joinpath(_FILE).read_bytes().splitlines()
+    lines = Path(__file__).with_name(_FILE).read_bytes().splitlines()
     return tuple(map(_parsed, lines))
 
 

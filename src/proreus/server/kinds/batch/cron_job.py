@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
@@ -94,8 +93,10 @@ def _check_zone(found: Findings, at: str, zone: str) -> None:
             found.invalid(at, zone, unknown)
     else:
         try:
+            from zoneinfo import ZoneInfo  # few cron jobs name one
+
             ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
+        except (KeyError, ValueError, OSError):
             found.invalid(at, zone, unknown)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import json
@@ -36,7 +36,7 @@ def bootstrap_objects() -> Iterator[JsonObject]:
 
 @cache
 def _lines() -> list[bytes]:
-    return files(__package__).joinpath(_FILE).read_bytes().splitlines()
+    return Path(__file__).with_name(_FILE).read_bytes().splitlines()
 
 
 @cache
