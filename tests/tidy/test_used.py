@@ -13,7 +13,7 @@ PUBLIC = ("client", "blocking", "testing", "embedded")
 # Called by asyncio, aiohttp, click, logging, prometheus_client and yaml, or part of KubeObject.
 CALLED_FROM_OUTSIDE = {
     "is_reading", "get_write_buffer_limits", "set_write_buffer_limits", "get_protocol",
-    "set_protocol", "_create_connection", "list_commands", "get_command", "describe",
+    "set_protocol", "list_commands", "get_command", "describe",
     "ignore_aliases", "to_list", "group_version_kind", "format_commands", "handleError",
 }  # fmt: skip
 

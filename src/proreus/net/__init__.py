@@ -1,1 +1,1 @@
-"""The only folder that knows the HTTP library: TLS, HTTP and WebSocket for both ends."""
+"""Sockets, TLS, HTTP and WebSocket for both ends."""

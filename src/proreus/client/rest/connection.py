@@ -73,7 +73,7 @@ class Connections:
             await self._http.close()
 
     def _make(self, context: ssl.SSLContext | None) -> Transport:
-        # Imported at the first request: the library takes longer to load than all of the client.
+        # Imported at the first request: a program that only reads its configuration needs none.
         from proreus.net.client.connectors import Route
         from proreus.net.client.http_client import HttpClient
 
