@@ -10,6 +10,7 @@ from tests.faults.informer.scene import Scene
 async def test_connections_cut_in_the_middle(stage: Scene) -> None:
     """Guarantee: eventually equal"""
     for _ in range(3):
+        await stage.wait_equal()  # by a watch, which is open then: one that opens is tried again
         stage.proxy.cut()
         await stage.churn(10)
 
