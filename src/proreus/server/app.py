@@ -149,6 +149,8 @@ class ApiServer:
         if parts.worker_metrics is not None:
             await start(parts.worker_metrics.running())
         await start(parts.http.run())
+        if parts.serving_pair is not None:
+            await start(background(parts.serving_pair.run(offload.configuration)))
         self._write_kubeconfig()
         ending.push_async_callback(parts.start_parts.withdraw)
 

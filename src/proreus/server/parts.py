@@ -11,13 +11,14 @@ without knowing each other.
 from __future__ import annotations
 
 import ssl
-from functools import cached_property
+from functools import cached_property, partial
 
 from proreus.aio.clock import Clock
 from proreus.net.addresses import local_address
 from proreus.net.http1.server import HttpServer
 from proreus.net.http2.serving import http2
 from proreus.net.tls.contexts import server_context
+from proreus.net.tls.key_pairs import PairFiles
 from proreus.net.tls.senders import Senders
 from proreus.server.admission.building import AdmissionInputs, BuiltAdmission
 from proreus.server.aggregation.building import Aggregation, AggregationInputs
@@ -25,6 +26,7 @@ from proreus.server.audit.auditor import Auditor
 from proreus.server.authn.building import BuiltAuthentication
 from proreus.server.authz.modes import AccessControl
 from proreus.server.config import ServerConfig
+from proreus.server.config_files.followed_pair import FollowedPair
 from proreus.server.credentials import AdminCredentials
 from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.parts import CustomResources, with_definition_rules
@@ -339,10 +341,20 @@ class Parts:
         )
 
     def _tls(self) -> ssl.SSLContext | None:
-        files, callers = self.credentials.tls, self.authentication
+        return None if self.credentials.tls is None else self._context(self.credentials.tls.server)
+
+    def _context(self, pair: PairFiles) -> ssl.SSLContext:
+        callers = self.authentication
+        return server_context(pair, callers.authorities, resumes=callers.may_resume)
+
+    @cached_property
+    def serving_pair(self) -> FollowedPair | None:
+        """None: plain HTTP."""
+        files = self.credentials.tls
         if files is None:
             return None
-        return server_context(files.server, callers.authorities, resumes=callers.may_resume)
+        make = partial(self._context, files.server)
+        return FollowedPair(files.server, make, self.http.use_tls, self.clock)
 
     def address(self) -> str:
         """Where clients on this machine reach the server, as ``host:port``."""

@@ -147,11 +147,21 @@ class HttpServer:
             listener = await loop.create_server(connect, sock=listening, backlog=ACCEPTED_PER_TURN)
             listening.listen(_BACKLOG)
         else:
-            self.tls.set_alpn_protocols(["h2", "http/1.1"] if self.http2 else ["http/1.1"])
+            self._offer_protocols(self.tls)
             listener = TlsListener(loop, self.tls, connect, backlog=_BACKLOG)
             listener.listen(listening)
         self._bound, self._listener = None, listener
         return listener
+
+    def use_tls(self, tls: ssl.SSLContext) -> None:
+        """For connections from now on; those that are open keep theirs."""
+        self._offer_protocols(tls)
+        self.tls = tls
+        if isinstance(self._listener, TlsListener):
+            self._listener.tls = tls
+
+    def _offer_protocols(self, tls: ssl.SSLContext) -> None:
+        tls.set_alpn_protocols(["h2", "http/1.1"] if self.http2 else ["http/1.1"])
 
     async def _drop_idle(self) -> None:
         """One look around now and then instead of a timer per connection."""

@@ -34,7 +34,7 @@ class TlsListener:
         handshakes_max: int = PENDING_MAX,
     ) -> None:
         self._loop = loop
-        self._tls = tls
+        self.tls = tls  # of connections from now on
         self._connect = connect
         self._backlog = backlog
         self._socket: socket.socket | None = None
@@ -105,7 +105,7 @@ class TlsListener:
         raw.setblocking(False)
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        return self._tls.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
+        return self.tls.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)
 
     def _accept_again(self) -> None:
         if self._socket is not None:
