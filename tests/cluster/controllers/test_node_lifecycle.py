@@ -54,6 +54,28 @@ async def keep_beating(stage: Stage) -> None:
         await asyncio.sleep(0.2)
 
 
+async def test_a_pod_leaves_a_node_once_its_toleration_of_a_taint_has_run_out(
+    stage: Stage,
+) -> None:
+    nodes, pods = stage.client.core_v1.nodes, stage.client.core_v1.pods("default")
+    await nodes.create({"metadata": {"name": "n"}})
+    await beat(stage)
+    drain = {"key": "drain", "effect": "NoExecute"}
+    brief = {**drain, "operator": "Exists", "tolerationSeconds": 20}
+    spec = {"containers": [{"name": "c", "image": "i"}], "tolerations": [brief]}
+    await pods.create({"metadata": {"name": "p"}, "spec": {**spec, "nodeName": "n"}})
+    some = {"node-lifecycle": ALL["node-lifecycle"]}
+
+    async with (
+        background(run_controllers(stage.client, HurriedClock(HURRY), controllers=some)),
+        background(keep_beating(stage)),
+    ):
+        await stage.wait(nodes, "n", lambda it: readiness(it) == "True" and not taints(it))
+        await nodes.patch("n", {"spec": {"taints": [drain]}})
+
+        await pods.wait_for("p", lambda it: bool(it.metadata.deletionTimestamp), timeout_s=60)
+
+
 async def test_a_silent_node_is_unknown_loses_its_pods_and_can_come_back(stage: Stage) -> None:
     stage.plays = False
     nodes, pods = stage.client.core_v1.nodes, stage.client.core_v1.pods("default")

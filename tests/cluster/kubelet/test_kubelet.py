@@ -244,3 +244,63 @@ async def test_pods_stay_ready_when_the_clock_was_set_back_while_the_kubelet_was
                 break
 
     assert "web False" not in seen
+
+
+async def test_a_pod_that_runs_is_resized_and_says_which_generation_it_has_seen(
+    client: Client, nodes: list[str]
+) -> None:
+    pods = client.core_v1.pods("default")
+    made = pod("web", nodes[0])
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "100m", "memory": "32Mi"}}
+    await pods.create(made)
+    await pods.wait_for("web", "condition=Ready", timeout_s=60)
+
+    def has(cpu: str) -> Callable[[KubeObject | None], bool]:
+        def holds(found: KubeObject | None) -> bool:
+            assert found is not None
+            (container,) = found["status"]["containerStatuses"]
+            return bool(container.get("allocatedResources", {}).get("cpu") == cpu)
+
+        return holds
+
+    async def resize(cpu: str) -> None:
+        container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+        spec = {"spec": {"containers": [container]}}
+        await pods.patch("web", spec, type="strategic", subresource="resize")
+
+    await resize("200m")
+    resized = await until(client, "web", has("200m"))
+    await resize("1000")
+    refused = await pods.wait_for("web", "condition=PodResizePending", timeout_s=60)
+    await resize("300m")
+    again = await until(client, "web", has("300m"))
+
+    assert resized["status"]["observedGeneration"] == resized.metadata.generation == 2
+    assert resized["status"]["containerStatuses"][0]["restartCount"] == 0
+    assert refused is not None
+    (pending,) = [c for c in refused["status"]["conditions"] if c["type"] == "PodResizePending"]
+    assert (pending["reason"], pending["observedGeneration"]) == ("Infeasible", 3)
+    assert refused["status"]["containerStatuses"][0]["allocatedResources"]["cpu"] == "200m"
+    kinds = [condition["type"] for condition in again["status"]["conditions"]]
+    assert "PodResizePending" not in kinds
+    assert again["status"]["observedGeneration"] == 4
+
+
+async def test_an_ephemeral_container_is_started_in_a_pod_that_runs(
+    client: Client, nodes: list[str]
+) -> None:
+    pods = client.core_v1.pods("default")
+    await pods.create(pod("web", nodes[0]))
+    ready = await pods.wait_for("web", "condition=Ready", timeout_s=60)
+    assert ready is not None
+
+    added = ready.to_dict()
+    added["spec"]["ephemeralContainers"] = [{"name": "debug", "image": "busybox"}]
+    await pods.replace(added, subresource="ephemeralcontainers")
+
+    def is_running(found: KubeObject | None) -> bool:
+        assert found is not None
+        known = found["status"].get("ephemeralContainerStatuses") or ()
+        return any(one["name"] == "debug" and "running" in one["state"] for one in known)
+
+    await until(client, "web", is_running)

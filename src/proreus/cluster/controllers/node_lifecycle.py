@@ -11,10 +11,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from proreus.api.frozen import thaw
-from proreus.api.json_types import JsonObject
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import NotFound
 from proreus.api.values.timestamp import format_time, parse_time
@@ -114,14 +113,42 @@ def taints_for(node: KubeObject, now: float) -> list[JsonObject]:
     return [*kept, *made]
 
 
-def until_eviction_s(pod: KubeObject, taints: Sequence[Any], now: float) -> float | None:
+@dataclass(frozen=True, slots=True)
+class ObservedTaint:
+    """A taint that ends pods, and since when the node has it."""
+
+    taint: Json
+    since: float
+
+
+def observed_taints(
+    node: KubeObject, before: Sequence[ObservedTaint], now: float
+) -> list[ObservedTaint]:
+    """The node's NoExecute taints. What was put there by hand says no time: then it is since it was
+    first observed."""
+    known = {_identity(one.taint): one.since for one in before}
+    return [
+        ObservedTaint(
+            taint,
+            parse_time(taint["timeAdded"])
+            if taint.get("timeAdded")
+            else known.get(_identity(taint), now),
+        )
+        for taint in node.spec.taints or ()
+        if taint.get("effect") == "NoExecute"
+    ]
+
+
+def _identity(taint: Json) -> tuple[str, str]:
+    return taint["key"], taint.get("value") or ""
+
+
+def until_eviction_s(pod: KubeObject, taints: Sequence[ObservedTaint], now: float) -> float | None:
     """When a pod must leave because of its node's NoExecute taints; None: it may stay."""
     delays: list[float] = []
     tolerations = [thaw(one) for one in pod.spec.tolerations or ()]
-    for taint in taints:
-        if taint.get("effect") != "NoExecute":
-            continue
-        since = parse_time(taint["timeAdded"]) if taint.get("timeAdded") else now
+    for observed in taints:
+        taint, since = observed.taint, observed.since
         accepted = [one for one in tolerations if tolerates([one], taint)]
         if not accepted:
             allowed = EVICTION_S if taint["key"] in (_NOT_READY, _UNREACHABLE) else 0.0
@@ -156,9 +183,11 @@ class Nodes(ObjectReconciler):
         self.pods = context.informers.informer("pods", indexes={NODE_INDEX: by_node})
         self._heartbeats: dict[str, ObservedHeartbeat] = {}
         self._settled: dict[str, str] = {}  # the version of a node that needed nothing
+        self._taints: dict[str, list[ObservedTaint]] = {}  # of nodes that are not well
 
     def forget(self, key: str) -> None:
         self._heartbeats.pop(key, None)
+        self._taints.pop(key, None)
         self._settled.pop(key, None)
 
     async def sync(self, node: KubeObject) -> Result | None:
@@ -168,7 +197,11 @@ class Nodes(ObjectReconciler):
         if left_s <= 0 and readiness(node) != "Unknown":
             node = await self._mark_unknown(node)
         is_settled = not await self._set_taints(node) and is_well(node)
-        again_s = None if is_well(node) else await self._process_pods(node)
+        if is_well(node):
+            self._taints.pop(node.key, None)
+            again_s = None
+        else:
+            again_s = await self._process_pods(node)
         self._settled[node.key] = node.resource_version if is_settled else ""
         delays = [one for one in (left_s, again_s) if one is not None and one > 0]
         return Result(min(delays, default=None))
@@ -200,8 +233,9 @@ class Nodes(ObjectReconciler):
 
     async def _process_pods(self, node: KubeObject) -> float | None:
         """Mark pods of an unreachable node not ready, and evict those whose toleration ran out."""
-        taints = [one for one in node.spec.taints or () if one.get("effect") == "NoExecute"]
         now, soonest = self.clock.now(), None
+        before = self._taints.get(node.key, ())
+        taints = self._taints[node.key] = observed_taints(node, before, now)
         for pod in self.pods.indexer.by_index(NODE_INDEX, node.name):
             if readiness(node) == "Unknown" and is_ready(pod):
                 await self._mark_unready(pod)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from proreus.api.object import KubeObject
+from proreus.cluster.kubelet.resize import DEFERRED, INFEASIBLE, ResizeRefusal
 from proreus.cluster.pod_status import is_finished
 from proreus.cluster.scheduler import resources
 from proreus.cluster.scheduler.filters import node_affinity, ports
@@ -47,16 +48,23 @@ class NodeAllocations:
 
     def admit(self, pod: KubeObject, node: KubeObject | None) -> Rejection | None:
         """None: it may run, and is allocated. Without a known node nothing is checked."""
-        view, state = PodView.read(pod), self._node(pod.spec.nodeName)
-        if node is not None and self._objects.get(node.name) is not node:
-            self._objects[node.name] = node
-            state.update(node)
+        view, state = PodView.read(pod), self._updated(pod.spec.nodeName, node)
         rejection = _rejection(view, state)
         if rejection is not None and self._drop_finished(state):
             rejection = _rejection(view, state)
         if rejection is None:
             state.add(view)
         return rejection
+
+    def resize(self, pod: KubeObject, node: KubeObject | None) -> ResizeRefusal | None:
+        """None: a pod that runs is allocated what it asks for now."""
+        view, state = PodView.read(pod), self._updated(pod.spec.nodeName, node)
+        refusal = _resize_refusal(view, state)
+        if refusal is not None and self._drop_finished(state):
+            refusal = _resize_refusal(view, state)
+        if refusal is None:
+            state.add(view)
+        return refusal
 
     def release(self, node: str, uid: str) -> None:
         self._node(node).remove(uid)
@@ -72,6 +80,13 @@ class NodeAllocations:
     def _is_there(self, view: PodView) -> bool:
         found = self._current(view.key)
         return found is not None and found.uid == view.uid and not is_finished(found)
+
+    def _updated(self, name: str, node: KubeObject | None) -> NodeState:
+        state = self._node(name)
+        if node is not None and self._objects.get(name) is not node:
+            self._objects[name] = node
+            state.update(node)
+        return state
 
     def _node(self, name: str) -> NodeState:
         return self._nodes.setdefault(name, NodeState(name))
@@ -109,6 +124,24 @@ def _insufficient_resources(pod: PodView, node: NodeState) -> Iterator[Rejection
         used, capacity = node.requested.get(name, 0), has.get(name, 0)
         if wanted > capacity - used:
             yield _insufficient(name, wanted, used, capacity)
+
+
+def _resize_refusal(pod: PodView, node: NodeState) -> ResizeRefusal | None:
+    if not node.is_known:
+        return None
+    before = node.pods[pod.uid].requests if pod.uid in node.pods else {}
+    for name, wanted in pod.requests.items():
+        capacity, had = node.allocatable.get(name, 0), before.get(name, 0)
+        used = node.requested.get(name, 0) - had
+        if wanted <= had:
+            continue
+        if wanted > capacity:
+            numbers = f"requested: {wanted}, capacity: {capacity}"
+            text = f"Node didn't have enough capacity: {name}, {numbers}"
+            return ResizeRefusal(INFEASIBLE, text)
+        if wanted > capacity - used:
+            return ResizeRefusal(DEFERRED, _insufficient(name, wanted, used, capacity).message)
+    return None
 
 
 def _insufficient(name: str, wanted: int, used: int, capacity: int) -> Rejection:

@@ -8,10 +8,12 @@ writes of a rollout.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from proreus.aio.clock import Clock
+from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.api.status import Conflict, NotFound
 from proreus.client import Client
@@ -20,18 +22,27 @@ from proreus.client.event_recorder import WARNING, EventRecorder
 from proreus.client.informer import Lister
 from proreus.cluster.kubelet.addresses import NodeAddresses
 from proreus.cluster.kubelet.admission import NODE_AFFINITY, NodeAllocations
+from proreus.cluster.kubelet.resize import ResizeRefusal, resources_of, with_resources
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses, RunningPod, Runtime
 from proreus.cluster.kubelet.runtimes.states import TERMINAL
-from proreus.cluster.kubelet.status import has_changed, pod_status, rejected_patch, status_patch
+from proreus.cluster.kubelet.status import (
+    has_changed,
+    others_part,
+    pod_status,
+    rejected_patch,
+    status_patch,
+)
 from proreus.cluster.pod_status import is_finished
 
 _COALESCE_S = 0.3
 _GRACE_MIN_S = 1.0
+_RESIZE_AGAIN_S = 10.0  # a resize that was refused, if nothing happens to the pod before
 
 
 @dataclass(slots=True)
 class _Known:
     """A pod that this process runs. ``latest``: as our last write, or the informer, left it.
+    ``allocated``: its containers' resources; ``refusal``: why they are not what it asks for.
     ``is_settled``: there is nothing to do until it, or something in the runtime, changes.
     ``is_confirmed``: the server knows that it has ended and may go."""
 
@@ -40,6 +51,8 @@ class _Known:
     addresses: PodAddresses
     running: RunningPod
     latest: KubeObject
+    allocated: dict[str, Json]
+    refusal: ResizeRefusal | None = None
     is_settled: bool = False
     is_confirmed: bool = False
 
@@ -98,9 +111,24 @@ class Pods:
             self._forget(pod.key)
             return None
         if known is not None and int(pod.resource_version) > int(known.latest.resource_version):
-            known.running.update(pod)
-            known.latest, known.is_settled = pod, False
+            self._take(known, pod)
         return known
+
+    def _take(self, known: _Known, pod: KubeObject) -> None:
+        """A state of the pod that another has written."""
+        known.latest, known.is_settled = pod, False
+        has_all = self._resize(known)
+        known.running.update(pod if has_all else with_resources(pod, known.allocated))
+
+    def _resize(self, known: _Known) -> bool:
+        """Give the pod the resources that it asks for, if there is room; whether it has them."""
+        wanted, known.refusal = resources_of(known.latest), None
+        if wanted != known.allocated:
+            node = self._listers.nodes.find(known.node)
+            known.refusal = self._allocations.resize(known.latest, node)
+        if known.refusal is None:
+            known.allocated = wanted
+        return known.refusal is None
 
     def is_settled_at(self, pod: KubeObject) -> bool:
         """Whether this version brings no news: we wrote it, and all that followed from it."""
@@ -142,7 +170,9 @@ class Pods:
     def _begin(self, pod: KubeObject) -> _Known:
         at = self._addresses(pod)
         running = self._runtime.begin(pod, at, self._clock.now())
-        known = self._pods[pod.key] = _Known(pod.uid, pod.spec.nodeName, at, running, pod)
+        known = self._pods[pod.key] = _Known(
+            pod.uid, pod.spec.nodeName, at, running, pod, resources_of(pod)
+        )
         return known
 
     async def _settle(self, known: _Known) -> Result | None:
@@ -164,8 +194,12 @@ class Pods:
         if pod.metadata.deletionTimestamp:
             grace_s = float(pod.metadata.deletionGracePeriodSeconds or 0)
             running.stop(now, max(grace_s, _GRACE_MIN_S))
+        if known.refusal is not None and self._resize(known):
+            running.update(pod)
         running.advance(now)
         due = running.next_due(now)
+        if known.refusal is not None:
+            due = min(math.inf if due is None else due, now + _RESIZE_AGAIN_S)
         if due is not None and due - now < _COALESCE_S:
             return Result(requeue_after_s=due - now)
         if await self._report(known, now) in TERMINAL:
@@ -177,11 +211,16 @@ class Pods:
         """Returns the phase."""
         pod, at = known.latest, known.addresses
         report = known.running.report(now)
-        status = pod_status(pod, report, now, host_ip=at.host_ip, pod_ip=at.pod_ip)
+        status = pod_status(
+            pod, report, now, addresses=at, allocated=known.allocated, refusal=known.refusal
+        )
         if has_changed(pod, status):
             patch = status_patch(pod, status)
             pods = self._client.core_v1.pods(pod.namespace)
-            known.latest = await pods.patch_status(pod.name, patch, type="strategic")
+            written = await pods.patch_status(pod.name, patch, type="strategic")
+            known.latest = written
+            if others_part(written) != others_part(pod):
+                self._take(known, written)  # its event, which comes still, is looked at
         return report.phase
 
     async def _finish_deletion(self, known: _Known) -> None:

@@ -1,23 +1,43 @@
 """A pod's status as its kubelet reports it. Pure.
 
-Owned here: phase, addresses, container statuses and five conditions. The status is written as a
+Owned here: phase, addresses, container statuses and six conditions. The status is written as a
 strategic patch, which merges conditions by type, so that conditions of others stay; lists that have
 no other writer are replaced.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
+from proreus.cluster.kubelet import resize
 from proreus.cluster.kubelet.admission import Rejection
+from proreus.cluster.kubelet.resize import ResizeRefusal
 from proreus.cluster.kubelet.runtimes import states
+from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 
 _REPLACE = {"$patch": "replace"}
+_OTHERS = (
+    "labels",
+    "annotations",
+    "finalizers",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_OWNED = frozenset(
+    {
+        "PodReadyToStartContainers",
+        "Initialized",
+        "Ready",
+        "ContainersReady",
+        "PodScheduled",
+        resize.PENDING,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +49,36 @@ class _ConditionState:
 
 
 def pod_status(
-    pod: KubeObject, report: states.PodReport, now: float, *, host_ip: str, pod_ip: str
+    pod: KubeObject,
+    report: states.PodReport,
+    now: float,
+    *,
+    addresses: PodAddresses,
+    allocated: Mapping[str, Json],
+    refusal: ResizeRefusal | None = None,
 ) -> JsonObject:
-    """Fields that are None are to be removed."""
+    """Fields that are None are to be removed. ``allocated``: the containers' resources;
+    ``refusal``: why they are not what the pod asks for."""
     known = pod.get("status") or {}
+    host_ip, pod_ip = addresses.host_ip, addresses.pod_ip
     status: JsonObject = {
+        "observedGeneration": pod.metadata.generation,
         "phase": report.phase,
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
         "podIP": pod_ip,
         "podIPs": [{"ip": pod_ip}],
         "startTime": known.get("startTime") or format_time(report.begun),
-        "conditions": _conditions(pod, report, now),
-        "containerStatuses": [_container(c) for c in report.containers],
+        "conditions": _conditions(pod, report, now, refusal),
+        "containerStatuses": [_sized(c, allocated) for c in report.containers],
     }
     if report.init:
-        status["initContainerStatuses"] = [_container(c) for c in report.init]
+        status["initContainerStatuses"] = [_sized(c, allocated) for c in report.init]
+    if report.ephemeral:
+        # Traffic is never sent to them, so they are never ready.
+        status["ephemeralContainerStatuses"] = [
+            {**_container(c), "ready": False} for c in report.ephemeral
+        ]
     if report.reason:
         status |= {"reason": report.reason, "message": report.message}
     return status
@@ -60,6 +94,7 @@ def status_patch(pod: KubeObject, status: JsonObject) -> JsonObject:
 def rejected_patch(pod: KubeObject, rejection: Rejection, now: float) -> JsonObject:
     """A strategic patch for a pod that may not run on its node."""
     status = {
+        "observedGeneration": pod.metadata.generation,
         "phase": states.FAILED,
         "reason": rejection.reason,
         "message": f"Pod was rejected: {rejection.message}",
@@ -82,7 +117,22 @@ def has_changed(pod: KubeObject, status: JsonObject) -> bool:
     )
 
 
-def _conditions(pod: KubeObject, report: states.PodReport, now: float) -> list[JsonObject]:
+def others_part(pod: KubeObject) -> object:
+    """What others write of a pod that runs. It may be another in the answer to a status patch than
+    in the state that the patch was made for."""
+    metadata: Json = pod.get("metadata") or {}
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    generation = metadata.get("generation")
+    return (
+        generation if generation is not None else pod.get("spec"),
+        [metadata.get(field) for field in _OTHERS],
+        [(one["type"], one["status"]) for one in conditions if one["type"] not in _OWNED],
+    )
+
+
+def _conditions(
+    pod: KubeObject, report: states.PodReport, now: float, refusal: ResizeRefusal | None
+) -> list[JsonObject]:
     known = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
     initialized = _ConditionState("Initialized", True)
     if not report.is_initialized:
@@ -97,7 +147,15 @@ def _conditions(pod: KubeObject, report: states.PodReport, now: float) -> list[J
         containers,
         _ConditionState("PodScheduled", True),
     ]
-    return [_condition(verdict, known.get(verdict.type) or {}, now) for verdict in verdicts]
+    if refusal is not None:
+        verdicts.append(_ConditionState(resize.PENDING, True, refusal.reason, refusal.message))
+    generation = pod.metadata.generation
+    made = [
+        _condition(verdict, known.get(verdict.type) or {}, now, generation) for verdict in verdicts
+    ]
+    if refusal is None and resize.PENDING in known:
+        made.append({"$patch": "delete", "type": resize.PENDING})
+    return made
 
 
 def _containers_ready(report: states.PodReport) -> _ConditionState:
@@ -120,16 +178,30 @@ def _ready(pod: KubeObject, containers: _ConditionState, known: Json) -> _Condit
     return _ConditionState("Ready", True)
 
 
-def _condition(verdict: _ConditionState, known: Json, now: float) -> JsonObject:
+def _condition(
+    verdict: _ConditionState, known: Json, now: float, generation: int | None
+) -> JsonObject:
     status = "True" if verdict.holds else "False"
     changed = known.get("status") != status
     return {
         "type": verdict.type,
+        "observedGeneration": generation,
         "status": status,
         "reason": verdict.reason,
         "message": verdict.message,
         "lastTransitionTime": format_time(now) if changed else known.get("lastTransitionTime"),
     }
+
+
+def _sized(container: states.ContainerReport, allocated: Mapping[str, Json]) -> JsonObject:
+    """With its resources, once it has been started."""
+    status = _container(container)
+    if container.container_id:
+        resources = allocated.get(container.name) or {}
+        status["resources"] = resources
+        if requests := resources.get("requests"):
+            status["allocatedResources"] = requests
+    return status
 
 
 def _container(container: states.ContainerReport) -> JsonObject:

@@ -36,6 +36,7 @@ async def report_unschedulable(
         return
     condition: JsonObject = {
         "type": _CONDITION,
+        "observedGeneration": pod.metadata.generation,
         "status": "False",
         "reason": "Unschedulable",
         "message": why,

@@ -7,6 +7,7 @@ from typing import Any
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.controllers.node_lifecycle import (
+    observed_taints,
     readiness,
     taints_for,
     unknown_conditions,
@@ -66,7 +67,21 @@ def test_pods_leave_when_their_toleration_runs_out() -> None:
     brief = {"key": UNREACHABLE, "operator": "Exists", "tolerationSeconds": 30}
     always = {"operator": "Exists"}
 
-    assert until_eviction_s(pod(brief), [taint], NOW) == 10
-    assert until_eviction_s(pod(), [taint], NOW) == 280
-    assert until_eviction_s(pod(always), [taint], NOW) is None
-    assert until_eviction_s(pod(), [{"key": "drain", "effect": "NoExecute"}], NOW) == 0
+    taints = observed_taints(node("Unknown", taint), (), NOW)
+    drain = observed_taints(node("True", {"key": "drain", "effect": "NoExecute"}), (), NOW)
+
+    assert until_eviction_s(pod(brief), taints, NOW) == 10
+    assert until_eviction_s(pod(), taints, NOW) == 280
+    assert until_eviction_s(pod(always), taints, NOW) is None
+    assert until_eviction_s(pod(), drain, NOW) == 0
+
+
+def test_a_taint_that_says_no_time_counts_from_when_it_was_first_observed() -> None:
+    drained = node("True", {"key": "drain", "value": "x", "effect": "NoExecute"})
+    brief = {"key": "drain", "operator": "Exists", "tolerationSeconds": 30}
+
+    first = observed_taints(drained, (), NOW)
+    later = observed_taints(drained, first, NOW + 20)
+
+    assert until_eviction_s(pod(brief), later, NOW + 20) == 10
+    assert observed_taints(node("True"), later, NOW + 20) == []

@@ -161,3 +161,24 @@ def test_what_runs_already_counts_and_a_node_not_yet_known_takes_everything() ->
     said = room.admit(pod("late", **asking(cpu="1")), node())
 
     assert said == f"OutOfcpu: {PREFIX}cpu, requested: 1000, used: 1500, capacity: 2000"
+
+
+def test_a_pod_that_runs_is_given_what_it_asks_for_now_if_there_is_room() -> None:
+    room = Room()
+    assert room.admit(pod("a", **asking(cpu="1")), node()) == ""
+    assert room.admit(pod("b", **asking(cpu="500m")), node()) == ""
+
+    grown = room.room.resize(pod("a", **asking(cpu="1500m")), node())
+    deferred = room.room.resize(pod("b", **asking(cpu="600m")), node())
+    infeasible = room.room.resize(pod("b", **asking(cpu="3")), node())
+    shrunk = room.room.resize(pod("a", **asking(cpu="100m")), node())
+    later = room.room.resize(pod("b", **asking(cpu="600m")), node())
+
+    assert (grown, shrunk, later) == (None, None, None)
+    assert deferred is not None
+    assert deferred.reason == "Deferred"
+    assert deferred.message == f"{PREFIX}cpu, requested: 600, used: 1500, capacity: 2000"
+    assert infeasible is not None
+    assert infeasible.reason == "Infeasible"
+    said = "Node didn't have enough capacity: cpu, requested: 3000, capacity: 2000"
+    assert infeasible.message == said

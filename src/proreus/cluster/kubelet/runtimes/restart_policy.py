@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from proreus.api.json_types import Json
 from proreus.cluster.kubelet.runtimes.states import ContainerState, Terminated
 
-ALWAYS, ON_FAILURE = "Always", "OnFailure"
+ALWAYS, ON_FAILURE, NEVER = "Always", "OnFailure", "Never"
 
 
 def is_sidecar(container: Json, *, is_init: bool) -> bool:
@@ -24,6 +24,23 @@ def restart_policy(container: Json, pod_policy: str, *, is_init: bool) -> str:
     if is_init and pod_policy == ALWAYS:
         return ON_FAILURE  # an init container that succeeded is done
     return pod_policy
+
+
+def definition(container: Json) -> Json:
+    """What a container that runs must be started again for, once it is another: its image, and the
+    resources that it can be given in no other way."""
+    restarting = {
+        policy["resourceName"]
+        for policy in container.get("resizePolicy") or ()
+        if policy.get("restartPolicy") == "RestartContainer"
+    }
+    resources = container.get("resources") or {}
+    kept = {
+        kind: {name: amount for name, amount in (amounts or {}).items() if name in restarting}
+        for kind, amounts in resources.items()
+        if kind in ("limits", "requests")
+    }
+    return {"image": container.get("image") or "", **kept}
 
 
 class RestartedContainer(ABC):

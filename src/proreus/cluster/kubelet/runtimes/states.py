@@ -80,6 +80,7 @@ class PodReport:
     begun: float
     init: Sequence[ContainerReport]
     containers: Sequence[ContainerReport]
+    ephemeral: Sequence[ContainerReport] = ()
     reason: str = ""
     message: str = ""
 

@@ -14,6 +14,7 @@ from proreus.cluster.kubelet.runtimes.process.state_machine import (
     ContainerStateMachine,
     PodStateMachine,
 )
+from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 from proreus.cluster.kubelet.runtimes.states import (
     CRASH_LOOP,
     TERMINAL,
@@ -286,7 +287,9 @@ def test_containers_are_refused_users_that_the_kubelet_is_not() -> None:
 def restarted(play: Play, now: float, **spec: Any) -> PodStateMachine:
     """As a kubelet that begins anew finds the pod: through its status."""
     described = pod_object({}, **spec)
-    status = pod_status(described, play.machine.report(), play.now, host_ip="1", pod_ip="2")
+    status = pod_status(
+        described, play.machine.report(), play.now, addresses=PodAddresses("2", "1"), allocated={}
+    )
     return restore(read_pod(pod_object({}, status=status, **spec)), now)
 
 
@@ -369,3 +372,50 @@ def test_whatever_happens_a_pod_that_is_over_stays_so(
             assert not any(isinstance(c.state, Running) for c in play.machine.all())
         has_begun = any(c.has_run for c in play.machine.containers)
         assert play.of("a").has_succeeded or not has_begun, "nothing passes an init container"
+
+
+def test_an_ephemeral_container_starts_at_once_runs_once_and_ends_with_its_pod() -> None:
+    play = Play({}, initContainers=[init("a")])
+    assert play.settle() == ["a"]
+    debug = {"name": "debug", "image": "i", "command": ["sh"]}
+
+    changed = pod_spec({}, initContainers=[init("a")], ephemeralContainers=[debug])
+    play.machine.update(changed)
+    assert play.settle() == ["debug"]
+    play.exit("debug", 1)
+    assert play.settle() == []
+    play.exit("a")
+    assert play.settle() == ["c1"]
+
+    (reported,) = play.machine.report().ephemeral
+    assert (reported.name, reported.restarts) == ("debug", 0)
+    assert play.machine.phase() == "Running"
+
+
+def test_an_ephemeral_container_that_runs_is_stopped_with_its_pod() -> None:
+    play = Play({}, ephemeralContainers=[{"name": "debug", "image": "i", "command": ["sh"]}])
+    assert sorted(play.settle()) == ["c1", "debug"]
+
+    play.machine.stop(play.now + 1)
+
+    assert sorted(play.stopping()) == ["c1", "debug"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "is_restarted"),
+    [("NotRequired", False), ("RestartContainer", True)],
+    ids=["in place", "anew"],
+)
+def test_a_resize_restarts_a_container_whose_policy_says_so(
+    policy: str, is_restarted: bool
+) -> None:
+    def sized(memory: str) -> dict[str, Any]:
+        policies = [{"resourceName": "memory", "restartPolicy": policy}]
+        return {"resizePolicy": policies, "resources": {"limits": {"memory": memory}}}
+
+    play = Play(sized("1Gi"))
+    play.settle()
+
+    (resized,) = pod_spec(sized("2Gi")).containers
+
+    assert play.of("c1").redefine(resized) is is_restarted

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from proreus.api.object import KubeObject
+from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 from proreus.cluster.kubelet.runtimes.simulated.plan import read_plan
 from proreus.cluster.kubelet.runtimes.simulated.pod import report
 from proreus.cluster.kubelet.runtimes.simulated.state import SimulatedPod
@@ -64,7 +65,9 @@ def simulate(described: KubeObject) -> SimulatedPod:
 
 def status_of(described: KubeObject, simulated: SimulatedPod, now: float) -> dict[str, Any]:
     said = report(described, simulated, now)
-    return pod_status(described, said, now, host_ip="10.0.0.1", pod_ip="10.0.0.2")
+    return pod_status(
+        described, said, now, addresses=PodAddresses("10.0.0.2", "10.0.0.1"), allocated={}
+    )
 
 
 def test_a_pod_runs_and_is_ready_at_once_unless_annotations_say_otherwise() -> None:
@@ -252,3 +255,60 @@ def test_annotations_that_nobody_understands_are_as_good_as_absent() -> None:
     simulated = simulate(pod({"start-delay": "soon", "exit-code": "-x", "exits": "²"}))
 
     assert at(simulated, 0) == "Running"
+
+
+def test_an_ephemeral_container_is_added_to_a_pod_that_runs_and_does_not_outlive_it() -> None:
+    simulated = simulate(pod())
+    assert at(simulated, 0) == "Running"
+    debug = {"name": "debug", "image": "busybox"}
+
+    changed = pod(ephemeralContainers=[debug])
+    simulated.update(read_plan(changed))
+    simulated.advance(BEGUN + 1)
+    status = status_of(changed, simulated, BEGUN + 1)
+    simulated.stop(BEGUN + 2, 1)
+    simulated.advance(BEGUN + 3)
+
+    (added,) = status["ephemeralContainerStatuses"]
+    assert (added["name"], added["ready"]) == ("debug", False)
+    assert "running" in added["state"]
+    assert simulated.is_stopped
+    assert isinstance(simulated.ephemeral[0].state, Terminated)
+
+
+def test_an_ephemeral_container_that_ended_is_not_restarted() -> None:
+    once = {"name": "debug", "image": "busybox", "command": ["sh", "-c", "exit 3"]}
+    simulated = simulate(pod(ephemeralContainers=[once]))
+
+    assert at(simulated, 100) == "Running"
+
+    assert isinstance(simulated.ephemeral[0].state, Terminated)
+    assert simulated.ephemeral[0].restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "restarts"), [("NotRequired", 0), ("RestartContainer", 1)], ids=["in place", "anew"]
+)
+def test_a_resize_restarts_a_container_whose_policy_says_so(policy: str, restarts: int) -> None:
+    def container(cpu: str) -> dict[str, Any]:
+        policies = [{"resourceName": "cpu", "restartPolicy": policy}]
+        resources = {"requests": {"cpu": cpu}}
+        return {"name": "c", "image": "i", "resizePolicy": policies, "resources": resources}
+
+    simulated = simulate(pod(containers=[container("1")]))
+    assert at(simulated, 0) == "Running"
+
+    simulated.update(read_plan(pod(containers=[container("2")])))
+
+    assert isinstance(state_at(simulated, 1), Running)
+    assert simulated.containers[0].restarts == restarts
+
+
+def test_a_container_with_another_image_is_started_again() -> None:
+    simulated = simulate(pod())
+    assert at(simulated, 0) == "Running"
+
+    simulated.update(read_plan(pod(containers=[{"name": "c", "image": "other"}])))
+
+    assert isinstance(state_at(simulated, 1), Running)
+    assert simulated.containers[0].restarts == 1

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
-from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS, is_sidecar, restart_policy
+from proreus.cluster.kubelet.runtimes.restart_policy import (
+    ALWAYS,
+    NEVER,
+    is_sidecar,
+    restart_policy,
+)
 
 _GRACE_S = 30.0
 
@@ -33,7 +38,8 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
-    """``content`` is the whole object, as plain JSON."""
+    """``content`` is the whole object, as plain JSON. ``ephemeral``: containers that were added to
+    the pod while it ran, each of which runs once."""
 
     uid: str
     namespace: str
@@ -42,6 +48,7 @@ class PodSpec:
     active_deadline_s: float | None
     init: tuple[ContainerSpec, ...]
     containers: tuple[ContainerSpec, ...]
+    ephemeral: tuple[ContainerSpec, ...]
     content: Json
 
     @property
@@ -56,6 +63,7 @@ class PodSpec:
     def all(self) -> Iterator[ContainerSpec]:
         yield from self.init
         yield from self.containers
+        yield from self.ephemeral
 
     def container(self, name: str) -> ContainerSpec:
         return next(found for found in self.all() if found.name == name)
@@ -74,6 +82,7 @@ def read_pod(pod: KubeObject) -> PodSpec:
         active_deadline_s=float(spec[deadline_s]) if spec.get(deadline_s) is not None else None,
         init=tuple(_container(c, policy, is_init=True) for c in spec.get("initContainers") or ()),
         containers=tuple(_container(c, policy) for c in spec.get("containers") or ()),
+        ephemeral=tuple(_container(c, NEVER) for c in spec.get("ephemeralContainers") or ()),
         content=content,
     )
 

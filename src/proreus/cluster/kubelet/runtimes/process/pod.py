@@ -70,7 +70,8 @@ class ProcessPod:
 
     def update(self, pod: KubeObject) -> None:
         self.object = pod
-        self.spec = self.machine.pod = read_pod(pod)
+        self.spec = read_pod(pod)
+        self.machine.update(self.spec)
         by = self._host.clock.now() + self.spec.grace_s
         for spec in self.spec.all():
             machine, run = self.machine.container(spec.name), self._runs.get(spec.name)

@@ -28,6 +28,7 @@ def restore(pod: PodSpec, now: float) -> PodStateMachine:
     machine = PodStateMachine(pod, begun)
     _restore(machine.init, status.get("initContainerStatuses") or (), now)
     _restore(machine.containers, status.get("containerStatuses") or (), now)
+    _restore(machine.ephemeral, status.get("ephemeralContainerStatuses") or (), now)
     return machine
 
 

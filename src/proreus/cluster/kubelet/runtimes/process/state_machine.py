@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec, PodSpec
-from proreus.cluster.kubelet.runtimes.restart_policy import RestartedContainer, runs_again
+from proreus.cluster.kubelet.runtimes.restart_policy import (
+    RestartedContainer,
+    definition,
+    runs_again,
+)
 from proreus.cluster.kubelet.runtimes.states import (
     CRASH_LOOP,
     CREATING,
@@ -73,7 +77,7 @@ class ContainerStateMachine(RestartedContainer):
 
     def redefine(self, spec: ContainerSpec) -> bool:
         """The pod's spec changed; whether what runs must be replaced."""
-        is_other = spec.image != self.spec.image
+        is_other = definition(spec.content) != definition(self.spec.content)
         self.spec = spec
         self.is_redefined |= is_other and self.is_active
         return self.is_redefined
@@ -166,10 +170,17 @@ class PodStateMachine:
         self.init = [ContainerStateMachine(spec) for spec in pod.init]
         waiting = Waiting(INITIALIZING) if pod.init else Waiting()
         self.containers = [ContainerStateMachine(spec, waiting) for spec in pod.containers]
+        self.ephemeral = [ContainerStateMachine(spec) for spec in pod.ephemeral]
         self._stopping: _Stopping | None = None
 
+    def update(self, pod: PodSpec) -> None:
+        """The object changed; only ephemeral containers can be new."""
+        self.pod = pod
+        added = pod.ephemeral[len(self.ephemeral) :]
+        self.ephemeral += [ContainerStateMachine(spec) for spec in added]
+
     def all(self) -> list[ContainerStateMachine]:
-        return [*self.init, *self.containers]
+        return [*self.init, *self.containers, *self.ephemeral]
 
     def container(self, name: str) -> ContainerStateMachine | None:
         return next((found for found in self.all() if found.spec.name == name), None)
@@ -216,8 +227,9 @@ class PodStateMachine:
         return Steps(None, (), min(times, default=None))
 
     def _candidates(self) -> list[ContainerStateMachine]:
-        """Those whose turn it is, in order; the ones behind one that is being started wait."""
-        found: list[ContainerStateMachine] = []
+        """Those whose turn it is, in order; the ones behind one that is being started wait, but
+        ephemeral ones wait for none: they may be there to see why another one does not start."""
+        found = list(self.ephemeral)
         have_run = any(container.has_run for container in self.containers)
         for container in self.init:
             if not (have_run or container.allows_next):
@@ -268,6 +280,7 @@ class PodStateMachine:
             begun=self.begun,
             init=[self._reported(c, is_terminal) for c in self.init],
             containers=[self._reported(c, is_terminal) for c in self.containers],
+            ephemeral=[self._reported(c, is_terminal) for c in self.ephemeral],
             reason=why.reason if why else "",
             message=why.message if why else "",
         )

@@ -50,6 +50,12 @@ class Container(RestartedContainer):
     last: Terminated | None = None
     failed_pulls: int = 0
     pulled_at: float = 0.0
+    is_redefined: bool = False  # it is restarted under its new plan, whatever its policy
+
+    def redefine(self, plan: ContainerPlan) -> None:
+        is_other = plan.definition != self.plan.definition
+        self.is_redefined |= is_other and isinstance(self.state, Running)
+        self.plan = plan
 
     def advance(self, now: float, begin: float | None, problem: str = "") -> None:
         """Do everything that is due; ``begin``: since when it may start, None: not yet.
@@ -71,13 +77,18 @@ class Container(RestartedContainer):
                     self._try_to_start(until, reason, problem)
                 case Running():
                     due = self.exit_at
-                    if due is None or due > now:
+                    if due is not None and due <= now:
+                        self._finish(due, self.plan.exit_code)
+                    elif self.is_redefined:
+                        self._finish(now, INTERRUPTED)
+                    else:
                         return
-                    self._finish(due, self.plan.exit_code)
                 case Terminated() as ended:
                     if not self.restarts_after(ended):
                         return
                     self.last = ended
+                    if self.is_redefined:
+                        self.crashes, self.is_redefined = 0, False
                     reason = CRASH_LOOP if self.crashes > 1 else CREATING
                     self.state = Waiting(reason, ended.finished_at + self.backoff_s)
                 case unknown:
@@ -181,4 +192,4 @@ class Container(RestartedContainer):
         self.state = Terminated(code, started_at, at)
 
     def restarts_after(self, ended: Terminated) -> bool:
-        return runs_again(self.plan.restart_policy, ended)
+        return self.is_redefined or runs_again(self.plan.restart_policy, ended)

@@ -9,7 +9,7 @@ containers exit at once with 0 unless annotated. A value that cannot be read cou
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -17,7 +17,13 @@ from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.api.values.duration import parse_duration
 from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand
-from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS, is_sidecar, restart_policy
+from proreus.cluster.kubelet.runtimes.restart_policy import (
+    ALWAYS,
+    NEVER,
+    definition,
+    is_sidecar,
+    restart_policy,
+)
 from proreus.cluster.kubelet.runtimes.simulated.annotations import (
     ANNOTATIONS,
     DOMAIN,
@@ -41,10 +47,12 @@ _GRACE_S = 30.0
 @dataclass(frozen=True, slots=True)
 class ContainerPlan:
     """Seconds; None means never (``exits`` None: no limit). ``lines`` is what it prints; None: its
-    command is not understood. ``missing_image``: a pull fails, or is never tried."""
+    command is not understood. ``missing_image``: a pull fails, or is never tried. A container that
+    runs is started again when its ``definition`` is another."""
 
     name: str
     image: str
+    definition: Json = field(default_factory=dict)
     start_delay_s: float = 0.0
     ready_after_s: float | None = 0.0
     exit_after_s: float | None = None
@@ -64,6 +72,7 @@ class PodPlan:
 
     init: tuple[ContainerPlan, ...]
     containers: tuple[ContainerPlan, ...]
+    ephemeral: tuple[ContainerPlan, ...] = ()
     faults: tuple[str, ...] = ()
     active_deadline_s: float | None = None
     grace_s: float = _GRACE_S
@@ -75,7 +84,8 @@ def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
     annotations = {key: str(value) for key, value in pod.annotations.items() if DOMAIN in key}
     faults: list[str] = []
     init, containers = spec.get("initContainers") or (), spec.get("containers") or ()
-    faults += _unknown(annotations, {c["name"] for c in (*init, *containers)})
+    ephemeral = spec.get("ephemeralContainers") or ()
+    faults += _unknown(annotations, {c["name"] for c in (*init, *containers, *ephemeral)})
     own = annotations.get(f"{DOMAIN}/{MISSING_IMAGE}", "")
     reading = _PlanReader(
         pod,
@@ -90,6 +100,9 @@ def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
     return PodPlan(
         init=tuple(reading.container(container, is_init=True) for container in init),
         containers=tuple(reading.container(container) for container in containers),
+        ephemeral=tuple(
+            replace(reading.container(container), restart_policy=NEVER) for container in ephemeral
+        ),
         faults=tuple(dict.fromkeys(faults)),
         active_deadline_s=float(deadline_s) if deadline_s is not None else None,
         grace_s=float(grace_s) if grace_s is not None else _GRACE_S,
@@ -170,6 +183,7 @@ class _PlanReader:
         return ContainerPlan(
             name=name,
             image=image,
+            definition=definition(content),
             start_delay_s=said.seconds(START_DELAY, 0.0) or 0.0,
             ready_after_s=said.seconds(READY_AFTER, float(probe.get("initialDelaySeconds") or 0)),
             exit_after_s=said.seconds(EXIT_AFTER, runs_s),

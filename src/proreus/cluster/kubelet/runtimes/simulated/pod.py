@@ -74,12 +74,12 @@ class RunningSimulatedPod:
         if self._is_being_ended:
             return
         self._is_being_ended = True
-        for container in self._simulated.containers:
+        for container in (*self._simulated.containers, *self._simulated.ephemeral):
             if isinstance(container.state, Running):
                 self._record(NORMAL, "Killing", f"Stopping container {container.plan.name}")
 
     def advance(self, now: float) -> None:
-        containers = [*self._simulated.init, *self._simulated.containers]
+        containers = self._simulated.all()
         before = [container.state for container in containers]
         self._simulated.advance(now, self._start_blockers(containers))
         for container, state in zip(containers, before, strict=True):
@@ -173,6 +173,7 @@ def report(pod: KubeObject, simulated: SimulatedPod, now: float) -> PodReport:
         message=DEADLINE_TEXT if simulated.has_exceeded_deadline else "",
         init=[_reported(pod, c, ready_at, is_init=True) for c in simulated.init],
         containers=[_reported(pod, c, ready_at) for c in simulated.containers],
+        ephemeral=[_reported(pod, c, ready_at) for c in simulated.ephemeral],
     )
 
 

@@ -83,7 +83,11 @@ class Requirements:
 def requirements_of(pod: KubeObject) -> Requirements | None:
     """None for a pod that refers to nothing."""
     spec: Json = pod.get("spec") or {}
-    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    containers = [
+        container
+        for field in ("initContainers", "containers", "ephemeralContainers")
+        for container in spec.get(field) or ()
+    ]
     if not spec.get("volumes") and not any(c.get("env") or c.get("envFrom") for c in containers):
         return None
     read = read_pod(pod)

@@ -112,7 +112,7 @@ class SimulatedRuntime:
 
     def _container(self, pod_uid: str, name: str) -> Container:
         pod = self._shared.pods.get(pod_uid)
-        for container in (*pod.init, *pod.containers) if pod else ():
+        for container in pod.all() if pod else ():
             if container.plan.name == name:
                 return container
         raise ContainerNotFound(f'container "{name}" not found')

@@ -53,6 +53,7 @@ class SimulatedPod:
         self._is_expired = False
         self.init = _restored(plan.init, known.get("initContainerStatuses") or ())
         self.containers = _restored(plan.containers, known.get("containerStatuses") or ())
+        self.ephemeral = _restored(plan.ephemeral, known.get("ephemeralContainerStatuses") or ())
         if self.init and not self.is_initialized:
             for container in self.containers:
                 if container.state == Waiting():
@@ -62,11 +63,16 @@ class SimulatedPod:
         self._is_held = False
 
     def update(self, plan: PodPlan) -> None:
-        """The pod's annotations or images changed; what runs goes on under the new plan."""
+        """The pod changed, or has a further ephemeral container. What runs goes on under the new
+        plan, unless its definition is another."""
         self._plan = plan
-        for containers, plans in ((self.init, plan.init), (self.containers, plan.containers)):
-            for container, planned in zip(containers, plans, strict=True):
-                container.plan = planned
+        self.ephemeral += _restored(plan.ephemeral[len(self.ephemeral) :], ())
+        planned = (*plan.init, *plan.containers, *plan.ephemeral)
+        for container, its_plan in zip(self.all(), planned, strict=True):
+            container.redefine(its_plan)
+
+    def all(self) -> list[Container]:
+        return [*self.init, *self.containers, *self.ephemeral]
 
     def stop(self, now: float, grace_s: float) -> None:
         """End everything within ``grace_s``. A further call can only shorten the time."""
@@ -90,7 +96,7 @@ class SimulatedPod:
             # Sidecars live as long as the work; they are stopped without a deadline of their own.
             begun = stopping.begun if stopping else now
             deadline = stopping.deadline if stopping else float("inf")
-            for container in (*self.init, *self.containers):
+            for container in self.all():
                 container.stop(now, begun, deadline)
 
     @property
@@ -127,10 +133,10 @@ class SimulatedPod:
 
     def next_due(self, now: float) -> float | None:
         """When to call ``advance`` again, None: not before the pod changes."""
-        times = [t for c in (*self.init, *self.containers) for t in c.due_times() if t > now]
+        times = [t for c in self.all() for t in c.due_times() if t > now]
         if self._stopping is not None and self._is_anything_running:
             begun, deadline = self._stopping.begun, self._stopping.deadline
-            stops = [begun + c.plan.stop_after_s for c in (*self.init, *self.containers)]
+            stops = [begun + c.plan.stop_after_s for c in self.all()]
             times += [time for time in (*stops, deadline) if time > now]
         expires = self._expires
         if expires is not None and expires > now and self._stopping is None:
@@ -146,13 +152,17 @@ class SimulatedPod:
 
     @property
     def _is_anything_running(self) -> bool:
-        return any(isinstance(c.state, Running) for c in (*self.init, *self.containers))
+        return any(isinstance(c.state, Running) for c in self.all())
 
     def _run(self, now: float, hold: StartBlockers) -> None:
         if self._is_held and not hold.blocks_pod:
             self._begin = now
         self._is_held = hold.blocks_pod
         begin: float | None = None if self._is_held else self._begin
+        for container in self.ephemeral:
+            container.advance(
+                now, None if self._is_held else now, hold.problems.get(container.plan.name, "")
+            )
         for container in self.init:
             container.advance(now, begin, hold.problems.get(container.plan.name, ""))
             begin = _passed_at(container) if begin is not None else None

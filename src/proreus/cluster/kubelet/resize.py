@@ -1,0 +1,43 @@
+"""In-place resize: which resources a pod's containers have been given, whatever it asks for. Pure.
+
+A pod is given what it asks for if its node has room (``admission.NodeAllocations.resize``). Until
+then its containers keep what they had, and a condition says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proreus.api.json_types import Json
+from proreus.api.object import KubeObject
+
+PENDING = "PodResizePending"
+DEFERRED, INFEASIBLE = "Deferred", "Infeasible"
+_SIZED = ("initContainers", "containers")
+
+
+@dataclass(frozen=True, slots=True)
+class ResizeRefusal:
+    """``reason``: deferred until there is room, or infeasible on this node, as Kubernetes says."""
+
+    reason: str
+    message: str
+
+
+def resources_of(pod: KubeObject) -> dict[str, Json]:
+    """By container."""
+    spec: Json = pod.get("spec") or {}
+    return {
+        container["name"]: container.get("resources") or {}
+        for field in _SIZED
+        for container in spec.get(field) or ()
+    }
+
+
+def with_resources(pod: KubeObject, allocated: dict[str, Json]) -> KubeObject:
+    """The pod as it would be if it asked for no more than it has."""
+    content = pod.to_dict()
+    for field in _SIZED:
+        for container in content["spec"].get(field) or ():
+            container["resources"] = allocated[container["name"]]
+    return KubeObject.from_dict(content)
