@@ -321,5 +321,5 @@ class HttpClient:
             raise
 
     def _may_send(self, method: str) -> bool:
-        """RequestDefaults between getting a connection and sending on it: no wait is in between."""
+        """Asked between getting a connection and sending on it: no wait is in between."""
         return method == "GET" or self._route.permit is None or self._route.permit()
