@@ -92,7 +92,7 @@ class NodeAllocations:
         return self._nodes.setdefault(name, NodeState(name))
 
     def __repr__(self) -> str:
-        return f"<NodeRoom of {len(self._nodes)} nodes>"
+        return f"<NodeAllocations of {len(self._nodes)} nodes>"
 
 
 def _rejection(pod: PodView, node: NodeState) -> Rejection | None:

@@ -21,14 +21,14 @@ from proreus.cluster.kubelet.runtimes import states
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 
 _REPLACE = {"$patch": "replace"}
-_OTHERS = (
+_METADATA_OF_OTHERS = (
     "labels",
     "annotations",
     "finalizers",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )
-_OWNED = frozenset(
+_OWN_CONDITIONS = frozenset(
     {
         "PodReadyToStartContainers",
         "Initialized",
@@ -125,8 +125,8 @@ def others_part(pod: KubeObject) -> object:
     generation = metadata.get("generation")
     return (
         generation if generation is not None else pod.get("spec"),
-        [metadata.get(field) for field in _OTHERS],
-        [(one["type"], one["status"]) for one in conditions if one["type"] not in _OWNED],
+        [metadata.get(field) for field in _METADATA_OF_OTHERS],
+        [(one["type"], one["status"]) for one in conditions if one["type"] not in _OWN_CONDITIONS],
     )
 
 

@@ -28,8 +28,8 @@ class RequestDefaults(NamedTuple):
 class RequestHeads:
     """What it remembers is bounded."""
 
-    def __init__(self, asked: RequestDefaults) -> None:
-        self._asked = asked
+    def __init__(self, defaults: RequestDefaults) -> None:
+        self._defaults = defaults
         self._blocks: dict[object, bytes] = {}  # by the server and the caller's own headers
         self._methods: set[str] = set()
 
@@ -44,7 +44,7 @@ class RequestHeads:
             block = self._block(place, headers, None)
         if method not in self._methods:
             self._check_method(method)
-        if self._asked.is_absolute and not place.origin.is_secure:
+        if self._defaults.is_absolute and not place.origin.is_secure:
             target = f"http://{place.host_header}{target}"
         line = f"{method} {target} HTTP/1.1\r\n".encode()
         if body is None and method in _WITHOUT_LENGTH:
@@ -73,13 +73,13 @@ class RequestHeads:
         pairs: list[tuple[str, str]] = []
         missing = {
             "host": place.host_header,
-            "accept-encoding": self._asked.accept_encoding,
+            "accept-encoding": self._defaults.accept_encoding,
             "user-agent": _USER_AGENT,
         }
         if place.authorization:
             missing["authorization"] = place.authorization
-        if self._asked.proxy_authorization and not place.origin.is_secure:
-            missing["proxy-authorization"] = self._asked.proxy_authorization
+        if self._defaults.proxy_authorization and not place.origin.is_secure:
+            missing["proxy-authorization"] = self._defaults.proxy_authorization
         for name, values in headers.items():
             known = name.lower()
             if known in ("content-length", "transfer-encoding"):

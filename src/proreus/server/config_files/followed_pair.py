@@ -49,12 +49,12 @@ class FollowedPair:
         if self._seen == before:
             return
         if isinstance(self._seen, str):
-            self._complain(self._seen)
+            self._log_failure(self._seen)
             return
         try:
             context = await lane.run(self._make)
         except (UnusableFiles, OSError) as error:
-            self._complain(str(error))
+            self._log_failure(str(error))
             return
         self._use(context)
         _log.info("serving certificate reloaded", file=str(self._files.certificate))
@@ -66,5 +66,5 @@ class FollowedPair:
         except (OSError, NotPrivate) as error:
             return str(error)
 
-    def _complain(self, why: str) -> None:
+    def _log_failure(self, why: str) -> None:
         _log.error("the serving certificate stays as it was", error=why)

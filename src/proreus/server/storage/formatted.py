@@ -54,7 +54,7 @@ class FormattedStorage:
         self._inner = inner
         self._is_packing = written is StorageFormat.CBOR
         self._stale = splice.METADATA if self._is_packing else stored_cbor.SELF_DESCRIBED
-        self._noteworthy = (self._stale, stored_cbor.SELF_DESCRIBED)
+        self._converted_prefixes = (self._stale, stored_cbor.SELF_DESCRIBED)
         self.is_newest = inner.is_newest
         self.count = inner.count
         self.current_revision = inner.current_revision
@@ -94,7 +94,7 @@ class FormattedStorage:
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
     ) -> Page:
         page = await self._inner.list(prefix, start=start, limit=limit, revision=revision)
-        if not any(item.value.startswith(self._noteworthy) for item in page.items):
+        if not any(item.value.startswith(self._converted_prefixes) for item in page.items):
             return page
         return replace(page, items=tuple([value async for value in self._each(page.items)]))
 
