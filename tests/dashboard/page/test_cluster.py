@@ -155,11 +155,8 @@ async def test_workloads_hang_below_what_owns_them(page: Page, client: Client) -
 
     await page.row("shop").filter(has_text="Deployment").filter(has_text="2/2").wait_for()
     rows = page.tab.locator(".row:not([hidden])", has_text="shop")
-    indents = [
-        await rows.nth(index).locator(".tree").evaluate("row => row.style.paddingLeft")
-        for index in range(await rows.count())
-    ]
-    assert indents == ["8px", "26px", "44px", "44px"]
+    for index, indent in enumerate(("8px", "26px", "44px", "44px")):
+        await rows.nth(index).locator(f".tree[style*='padding-left: {indent}']").wait_for()
     await page.row("Deployment").filter(has_text="shop").locator(".fold").click()
     await page.gone(page.row("ReplicaSet").filter(has_text="shop-"))
     await page.row("Deployment").filter(has_text="shop").locator(".fold").click()
