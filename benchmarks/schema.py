@@ -98,10 +98,10 @@ def run() -> list[Row]:
     assert node is not None
     rules = next(r.rules for r in builtin_resources() if r.gvk == _POD)
     given = pod()
-    size = len(orjson.dumps(given))
+    body = orjson.dumps(given)
 
     def write() -> None:
-        checked = check(node, given).value
+        checked = check(node, orjson.loads(body)).value
         rules.default(checked)
         rules.prepare_create(checked)
         assert not rules.validate(checked)
@@ -112,15 +112,14 @@ def run() -> list[Row]:
     numbers = itertools.count()
 
     def write_new() -> None:
-        container, second = given["spec"]["containers"]
-        changed = {**container, "image": f"registry.example.com/team/web:{next(numbers)}"}
-        new = {**given, "spec": {**given["spec"], "containers": [changed, second]}}
+        new = orjson.loads(body)
+        new["spec"]["containers"][0]["image"] = f"registry.example.com/team/web:{next(numbers)}"
         checked = check(node, new).value
         rules.default(checked)
         rules.prepare_create(checked)
         assert not rules.validate(checked)
 
-    ready = check(node, given).value
+    ready = check(node, orjson.loads(body)).value
     rules.default(ready)
     rules.prepare_create(ready)
 
@@ -131,7 +130,7 @@ def run() -> list[Row]:
     return [
         Row("load the type definitions", load_s * 1e3, "ms", 30),
         Row(
-            f"decode a pod of {size} bytes into its type",
+            f"decode a pod of {len(body)} bytes into its type",
             _best_s(only_check, 50) * 1e6,
             "µs",
             None,

@@ -287,6 +287,7 @@ async def test_a_node_asks_for_certificates_of_its_pods_from_signers_they_name(
             "nodeName": "n1",
             "nodeUID": uid_of_node,
             "stubPKCS10Request": "eA==",
+            "maxExpirationSeconds": 86400,
             **changes,
         }
         refused = await refusal(node, POD_CERTIFICATES, {"metadata": {"name": "r"}, "spec": spec})

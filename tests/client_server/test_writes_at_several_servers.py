@@ -7,7 +7,7 @@ import asyncio
 
 import pytest
 
-from proreus.client import Conflict
+from proreus.client import Conflict, NotFound
 from tests.in_process import servers_on_one_etcd
 
 ROUNDS = 40
@@ -44,4 +44,28 @@ async def test_a_write_meets_the_newest_state_whichever_server_wrote_it() -> Non
             assert tried.to_dict()["data"] == {**data, "tried": ""}
             with pytest.raises(Conflict):
                 await one.replace({**outdated, "data": {}})
+            one, other = other, one
+
+
+async def test_a_delete_meets_the_newest_state_whichever_server_wrote_it() -> None:
+    """Guarantee: linearizable"""
+    async with servers_on_one_etcd() as servers:
+        one, other = (client.core_v1.configmaps("default") for client in servers)
+        for number in range(ROUNDS):
+            name = f"shared-{number}"
+            await one.create({"metadata": {"name": name}})
+            held = {"metadata": {"finalizers": ["example.com/held"]}}
+            await other.patch(name, held)
+
+            await one.delete(name)
+            marked = (await other.get(name)).to_dict()["metadata"]
+            await other.patch(name, {"metadata": {"finalizers": None}})
+
+            assert "deletionTimestamp" in marked, "another server's finalizer was passed over"
+            with pytest.raises(NotFound):
+                await one.delete(name)
+            await one.create({"metadata": {"name": name}})
+            await other.delete(name)
+            with pytest.raises(NotFound):
+                await one.delete(name)
             one, other = other, one

@@ -109,6 +109,8 @@ async def test_two_workers_are_one_server(server: RunningServer) -> None:
                 assert answer.status_code == 200
                 seen.add(caller.answered_by(answer))
 
+    with caller.asked("/readyz") as answer:
+        assert answer.text == "ok"
     see({1, 2})
 
     with caller.asked("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases") as answer:

@@ -163,7 +163,7 @@ def test_pods_with_many_ports_of_one_number_are_warned_of_in_linear_time(
 def test_many_addresses_of_a_pod_are_validated_in_linear_time() -> None:
     def validated(count: int) -> list[FieldError]:
         addresses = [{"ip": f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}"} for n in range(count)]
-        pod = {"spec": {}, "status": {"podIP": "10.0.0.0", "podIPs": addresses}}
-        return validate_status(pod, {"spec": {}, "status": {}})
+        pod = {"metadata": {}, "spec": {}, "status": {"podIP": "10.0.0.0", "podIPs": addresses}}
+        return validate_status(pod, {"metadata": {}, "spec": {}, "status": {}})
 
     assert not grows_with_its_square(validated, 500)

@@ -41,9 +41,9 @@ def another_pair(server: ApiServer) -> KeyPair:
 
 
 async def reload(server: ApiServer) -> None:
-    pair = server.parts.serving_pair
-    assert pair is not None
-    await pair.reload(server.parts.offload.configuration)
+    followed = server.parts.followed_tls
+    assert followed is not None
+    await followed.reload(server.parts.offload.configuration)
 
 
 async def presented(server: ApiServer, trust: ssl.SSLContext | None = None) -> str:

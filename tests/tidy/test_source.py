@@ -15,6 +15,8 @@ FILE_LINES_MAX = 400
 TEST_LINES_MAX = 600
 FUNCTION_LINES_MAX = 60
 BANNED_WORDS = {"manager", "helper", "helpers", "util", "utils", "common", "misc", "impl"}
+# What a server loads; see ``lazy_dataclass`` for why these packages have a decorator of their own.
+SERVER_PACKAGES = {"aio", "api", "cli", "net", "server"}
 # Kubernetes' own words stay: the field is called manager.
 ALLOWED_NAMES = {"managed_fields", "field_manager"}
 Trees = list[tuple[Path, ast.Module]]
@@ -62,6 +64,21 @@ def test_every_module_says_what_it_is(trees: Trees) -> None:
     silent = [str(path) for path, tree in trees if not ast.get_docstring(tree)]
 
     assert not silent, f"begin these with a docstring that says what they are: {silent}"
+
+
+def test_each_package_has_one_dataclass_decorator(trees: Trees) -> None:
+    wrong = [
+        str(path)
+        for path, tree in trees
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and "dataclass" in {name.name for name in node.names}
+        if (node.module == "dataclasses") == (path.parts[2] in SERVER_PACKAGES)
+    ]
+
+    assert not wrong, (
+        f"import dataclass from proreus.lazy_dataclass in {sorted(SERVER_PACKAGES)}, "
+        f"from dataclasses elsewhere: {wrong}"
+    )
 
 
 def test_names_say_what_a_thing_is(trees: Trees) -> None:

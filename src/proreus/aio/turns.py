@@ -33,17 +33,29 @@ class Turns:
 
         Needs no deadline: the task granted a turn before runs one slice.
         """
-        loop = asyncio.get_running_loop()
-        turn: asyncio.Future[None] = loop.create_future()
+        if not self._is_granting:
+            await self._take_next()
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         flow = FLOW.get()
         if (waiting := self._flows.get(flow)) is None:
             self._flows[flow] = deque((turn,))
         else:
             waiting.append(turn)
-        if not self._is_granting:
-            self._is_granting = True
-            loop.call_soon(self._grant)
         await turn
+
+    async def _take_next(self) -> None:
+        """Nobody waits: the next iteration's turn is the caller's, and others' are behind it."""
+        self._is_granting = True
+        try:
+            await asyncio.sleep(0)
+        finally:
+            if self._flows:
+                if (waiting := self._flows.pop(flow := FLOW.get(), None)) is not None:
+                    self._flows[flow] = waiting  # it had its turn
+                asyncio.get_running_loop().call_soon(self._grant)
+            else:
+                self._is_granting = False
 
     @property
     def is_awaited(self) -> bool:

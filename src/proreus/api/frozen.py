@@ -257,6 +257,19 @@ def thaw(value: Any) -> Any:
     return value
 
 
+def plain(value: Any) -> Any:
+    """What stands in a view's place where JSON is written: the values below it, not copied. Raises
+    TypeError for what is neither a view nor a mapping."""
+    kind = type(value)
+    if kind is FrozenMapping:
+        return value._fields
+    if kind is FrozenList:
+        return value._elements
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"not JSON: {kind.__name__}")
+
+
 def refuse_change(attempt: str) -> NoReturn:
     raise TypeError(
         f"cannot {attempt}: objects are read-only, because caches share them; "

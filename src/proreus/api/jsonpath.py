@@ -1,19 +1,21 @@
 """Paths into objects as definitions write them: ``.spec.l[?(@.type=="Ready")].status``.
 
 The part of kubectl's JSONPath that printer columns use. A path is parsed once into steps; ``find``
-gives every match in order. What cannot be parsed raises ``PathError``.
+gives every match in order. What cannot be parsed raises ``PathError``. As in kubectl a value that a
+step cannot be taken from (an index out of bounds, a filter on no list, a comparison of two types)
+spoils the whole search, while what is missing is only passed over.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-Step = Callable[[Any], Iterator[Any]]
+Step = Callable[[Any], Iterable[Any]]
 _FIELD = re.compile(r"\.((?:\\.|[^.\[\]\\])+)")
-_QUOTED = re.compile(r"\[\s*(?:'((?:\\.|[^'\\])*)'|\"((?:\\.|[^\"\\])*)\")\s*\]")
+_QUOTED = re.compile(r"\[\s*'((?:\\.|[^'\\])*)'\s*\]")
 _INDEX = re.compile(r"\[\s*(-?\d+)\s*\]")
 _UNION = re.compile(r"\[((?:[^\]'\"]|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")+)\]")
 _UNION_PART = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^,]+")
@@ -33,6 +35,10 @@ class PathError(ValueError):
     """The text is no path."""
 
 
+class _UnfitError(Exception):
+    """A step cannot be taken from a value."""
+
+
 class JsonPath:
     __slots__ = ("_steps", "text")
 
@@ -42,7 +48,10 @@ class JsonPath:
 
     def find(self, value: Any) -> Iterator[Any]:
         """Every match, in the order of the document, as far as ``_VISITED_MAX`` goes."""
-        return _found(self._steps, value, _Visits())
+        try:
+            return iter(list(_found(self._steps, value, _Visits())))
+        except _UnfitError:
+            return iter(())
 
     def first(self, value: Any, missing: Any = None) -> Any:
         return next(self.find(value), missing)
@@ -91,7 +100,7 @@ def _parse(text: str) -> tuple[Step, ...]:
             steps.append(_descend)
             at += 1
         elif rest.startswith("[*]"):
-            steps.append(_all)
+            steps.append(_items)
             at += 3
         elif rest.startswith(".["):
             at += 1
@@ -100,7 +109,7 @@ def _parse(text: str) -> tuple[Step, ...]:
             steps.append(_all if name == "*" else _field(name))
             at += found.end()
         elif found := _QUOTED.match(rest):
-            steps.append(_field(re.sub(r"\\(.)", r"\1", found[1] or found[2] or "")))
+            steps.append(_field(re.sub(r"\\(.)", r"\1", found[1])))
             at += found.end()
         elif found := _INDEX.match(rest):
             steps.append(_item(int(found[1])))
@@ -129,20 +138,38 @@ def _field(name: str) -> Step:
     return step
 
 
+def _items(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise _UnfitError
+    return value
+
+
 def _item(index: int) -> Step:
     def step(value: Any) -> Iterator[Any]:
-        if isinstance(value, list) and -len(value) <= index < len(value):
-            yield value[index]
+        if value is not None:
+            items = _items(value)
+            if not -len(items) <= index < len(items):
+                raise _UnfitError
+            yield items[index]
 
     return step
 
 
 def _slice(start: str | None, end: str | None, step: str | None) -> Step:
-    cut = slice(*(int(text) if text else None for text in (start, end, step)))
-
     def each(value: Any) -> Iterator[Any]:
-        if isinstance(value, list):
-            yield from value[cut]
+        if value is None:
+            return
+        items = _items(value)
+        length, by = len(items), int(step or 1)
+        first, last = int(start or 0), int(end) if end else length
+        first, last = (at + length if at < 0 else at for at in (first, last))
+        if first != last and not (0 <= first < length and first < last <= length):
+            raise _UnfitError
+        if by < 1:
+            raise _UnfitError
+        yield from items[first:last:by]
 
     return each
 
@@ -156,6 +183,7 @@ def _union(options: list[tuple[Step, ...]]) -> Step:
 
 
 def _all(value: Any) -> Iterator[Any]:
+    """``.*``, which takes objects too."""
     if isinstance(value, list):
         yield from value
     elif isinstance(value, dict):
@@ -170,6 +198,7 @@ def _descend(value: Any) -> Iterator[Any]:
         waiting += reversed(list(_all(one)))
 
 
+_COMPARED = (bool, int, float, str)
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": lambda a, b: bool(a == b),
     "!=": lambda a, b: bool(a != b),
@@ -181,22 +210,24 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _where(path: str, operator: str | None, text: str | None, bare: str | None) -> Step:
-    inner = JsonPath(path)
+    inner = _parse(path)
     wanted = text if text is not None else _literal(bare or "")
 
     def holds(item: Any) -> bool:
-        for value in inner.find(item):
+        for value in _found(inner, item, _Visits()):
             if operator is None:
                 return True
-            try:
-                return _COMPARE[operator](value, wanted)
-            except TypeError:
+            if value is None:
                 return False
+            if type(value) is not type(wanted) or not isinstance(value, _COMPARED):
+                raise _UnfitError
+            if isinstance(value, bool) and operator not in ("==", "!="):
+                raise _UnfitError
+            return _COMPARE[operator](value, wanted)
         return False
 
     def step(value: Any) -> Iterator[Any]:
-        if isinstance(value, list):
-            yield from (item for item in value if holds(item))
+        yield from (item for item in _items(value) if holds(item))
 
     return step
 

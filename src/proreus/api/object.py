@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import msgspec
 
-from proreus.api.frozen import FrozenList, FrozenMapping, Immutable, absent, thaw, view
+from proreus.api.frozen import FrozenList, FrozenMapping, Immutable, absent, plain, thaw, view
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.kinds.fields import type_of_kind
@@ -257,10 +257,7 @@ def encode(content: ObjectLike) -> bytes:
     """The JSON of an object given as a dict or a KubeObject; views inside a dict are welcome."""
     if isinstance(content, KubeObject):
         return content.raw
-    try:
-        return json.encode(content)
-    except TypeError:
-        return json.encode(thaw(content))
+    return json.encode(content, plain)
 
 
 def _with_type(raw: memoryview, api_version: str, kind: str) -> bytes:

@@ -88,7 +88,7 @@ def _proxy(given: dict[str, Any]) -> RequestHeaderOptions | None:
 
 def _certificates() -> tuple[Option, ...]:
     return (
-        file_option("--client-ca-file", "Further authorities of users' certificates."),
+        file_option("--client-ca-file", "Further authorities of users' certificates; followed."),
         _switch("--anonymous-auth", "Whether anonymous requests are let in; default: yes."),
         file_option("--authentication-config", "Issuers of users' tokens, and who may be anonymous "
               "(apiserver.config.k8s.io/v1 AuthenticationConfiguration)."),

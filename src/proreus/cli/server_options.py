@@ -69,6 +69,7 @@ def server_options(command: Command) -> Command:
                 advertise_address=advertise_address,
                 port=port,
                 tls=not insecure_http,
+                serving=_pair(others, "tls_cert_file", "tls_private_key_file"),
                 etcd=tuple(filter(None, etcd.split(","))),
                 etcd_ca_file=others.pop("etcd_cafile"),
                 etcd_client=_pair(others, "etcd_certfile", "etcd_keyfile"),
@@ -112,6 +113,12 @@ def _own_options() -> tuple[Option, ...]:
             "--port", type=click.IntRange(0, 65535), default=6443, show_default=True,
             help="0 takes a free one.",
         ),
+        file_option(
+            "--tls-cert-file",
+            "The certificate that clients see, and those that sign it; default: an own one. It is "
+            "followed. By a loopback address the own one is shown, which the kubeconfig trusts.",
+        ),
+        file_option("--tls-private-key-file", "Its key."),
         click.option(
             "--http2-max-streams-per-connection", type=click.IntRange(0, 10_000),
             default=_STREAMS, show_default=True, metavar="N",

@@ -6,7 +6,9 @@
 Recording never blocks and never fails: events wait in bounded mailboxes, and when they are full the
 newest is dropped and counted. ``run`` writes them, in its owner's TaskGroup: a few at a time, those
 about one object always by the same writer, so that an object's events are written in their order
-and counted up one after the other. At the end, what still waits gets one short chance.
+and counted up one after the other. A writer rests after each, the longer the longer the server
+took: one that is busy is left to what the events are about. At the end, what still waits gets one
+short chance.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ TRIES = 12
 RETRY_S = 10.0
 WRITERS = 4  # more would only take the server's time from what the events are about
 FLUSH_S = 1.0
+_RESTS_PER_WRITE, _REST_MAX_S = 3, 1.0
 _NAME_MAX = 253
 
 
@@ -152,11 +155,15 @@ class EventRecorder:
         with contextlib.suppress(MailboxClosed):
             while True:
                 write = await mailbox.get()
+                began = self._clock.monotonic()
                 try:
                     await self._record(write, tries=tries)
                 except asyncio.CancelledError:
                     self._interrupted.append(write)
                     raise
+                took_s = self._clock.monotonic() - began
+                if took_s > 0 and not mailbox.is_closed:
+                    await self._clock.sleep(min(took_s * _RESTS_PER_WRITE, _REST_MAX_S))
 
     async def _record(self, write: EventWrite, *, tries: int) -> None:
         try:

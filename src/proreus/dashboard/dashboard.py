@@ -36,7 +36,7 @@ from proreus.dashboard.policy import (
     no_cookie,
 )
 from proreus.dashboard.sessions import Session, Sessions, Visitor
-from proreus.net.client.hand_through import wants_upgrade
+from proreus.net.client.proxying import wants_upgrade
 from proreus.net.http1.messages import Answer, BodyTooLarge, BodyUnreadable, Request, Response
 
 PREFIX = "/dashboard"

@@ -30,7 +30,7 @@ from proreus.client import ClientConfig, TlsSettings
 from proreus.client.credentials import Credential, TlsIdentity
 from proreus.dashboard.policy import DATA_HEADERS
 from proreus.dashboard.sessions import REQUESTS_MAX, Session, Visitor
-from proreus.net.client.hand_through import (
+from proreus.net.client.proxying import (
     OF_CONNECTION,
     WITHOUT_BODY,
     connection_options,

@@ -26,7 +26,7 @@ from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.serving.kind import CustomKind, build
 from proreus.server.http.dispatch import Dispatch
 from proreus.server.http.health import Health, server_health
-from proreus.server.http.stages.audit_id import AuditIds
+from proreus.server.http.stages.audit_id import audit_ids
 from proreus.server.offload import open_offload
 from proreus.server.opening import open_authorization
 from proreus.server.parts import Parts
@@ -58,7 +58,7 @@ class Engine(Parts):
         if unknown := asked - {_full_name(one.plural, one.group) for one in found}:
             raise ValueError(f"Kubernetes has no kinds {', '.join(sorted(unknown))}")
         self.catalog = Catalog(found)
-        self.audit_ids = AuditIds()
+        self.audit_ids = audit_ids()
 
     @cached_property
     def kinds(self) -> KnownKinds:

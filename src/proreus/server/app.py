@@ -2,7 +2,8 @@
 
 Start reading here; ``parts`` says what the parts are and what each is made of.
 
-``async with ApiServer(config) as server:`` is ready when the body begins and gone when it ends.
+``async with ApiServer(config) as server:`` answers when the body begins and is gone when it ends;
+``wait_ready`` waits until it says of itself, by ``/readyz``, that it is ready.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
+
+import structlog
 
 from proreus.aio.clock import Clock, SystemClock
 from proreus.aio.tasks import background
@@ -23,6 +26,11 @@ from proreus.server.http.instruments import NO_INSTRUMENTS, Instruments
 from proreus.server.offload import open_offload
 from proreus.server.opening import open_audit, open_authorization, open_storage
 from proreus.server.parts import Parts
+
+_READY_POLL_S = 0.005
+_READY_WITHIN_S = 10.0
+
+_log = structlog.get_logger(__name__)
 
 
 class ApiServer:
@@ -99,6 +107,17 @@ class ApiServer:
             # come out wrapped.
             await self._running.aclose()
 
+    async def wait_ready(self) -> None:
+        """Until ``/readyz`` passes: parts do their first work after the body has begun, which takes
+        some milliseconds. Where it does not pass for ten seconds, as on a full disk, that is logged
+        and no longer waited for: the server answers."""
+        ends_s = self.clock.monotonic() + _READY_WITHIN_S
+        while failing := self.parts.health.failing("readyz"):
+            if self.clock.monotonic() >= ends_s:
+                _log.warning("this server answers and is not ready", failing=failing)
+                return
+            await self.clock.sleep(_READY_POLL_S)
+
     def begin_shutdown(self) -> None:
         """No new work; watches and streams end at once, so that clients leave (server.md §5.6).
         First nobody can connect any more: whoever comes back would be sent away, and perhaps list
@@ -149,8 +168,8 @@ class ApiServer:
         if parts.worker_metrics is not None:
             await start(parts.worker_metrics.running())
         await start(parts.http.run())
-        if parts.serving_pair is not None:
-            await start(background(parts.serving_pair.run(offload.configuration)))
+        if parts.followed_tls is not None:
+            await start(background(parts.followed_tls.run(offload.configuration)))
         self._write_kubeconfig()
         ending.push_async_callback(parts.start_parts.withdraw)
 

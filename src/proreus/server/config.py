@@ -40,6 +40,7 @@ class ServerConfig:
     bind_address: str = "127.0.0.1"
     port: int = 0
     tls: bool = False
+    serving: PairFiles | None = None  # a certificate to show to clients; None: one of its own
     etcd: tuple[str, ...] = ()
     etcd_ca_file: Path | None = None  # the authority of etcd's certificates; None: the system's
     etcd_client: PairFiles | None = None  # our certificate towards etcd
@@ -78,6 +79,8 @@ class ServerConfig:
             raise ConfigInvalid("the chance of a GOAWAY must be between 0 and 1")
         if self.tls and self.data_dir is None:
             raise ConfigInvalid("TLS needs a data folder for its keys")
+        if self.serving is not None and not self.tls:
+            raise ConfigInvalid("a certificate to serve with needs TLS")
         if not self.tls and not is_loopback(self.bind_address):
             raise ConfigInvalid("plain HTTP is served on loopback addresses only")
         if not self.tls and self.kubeconfig is not None:

@@ -11,14 +11,12 @@ without knowing each other.
 from __future__ import annotations
 
 import ssl
-from functools import cached_property, partial
+from functools import cached_property
 
 from proreus.aio.clock import Clock
 from proreus.net.addresses import local_address
 from proreus.net.http1.server import HttpServer
 from proreus.net.http2.serving import http2
-from proreus.net.tls.contexts import server_context
-from proreus.net.tls.key_pairs import PairFiles
 from proreus.net.tls.senders import Senders
 from proreus.server.admission.building import AdmissionInputs, BuiltAdmission
 from proreus.server.aggregation.building import Aggregation, AggregationInputs
@@ -26,7 +24,7 @@ from proreus.server.audit.auditor import Auditor
 from proreus.server.authn.building import BuiltAuthentication
 from proreus.server.authz.modes import AccessControl
 from proreus.server.config import ServerConfig
-from proreus.server.config_files.followed_pair import FollowedPair
+from proreus.server.config_files.followed_tls import FollowedTls
 from proreus.server.credentials import AdminCredentials
 from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.parts import CustomResources, with_definition_rules
@@ -67,6 +65,7 @@ from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.kinds import KnownKinds
 from proreus.server.resource.conversion import conversion_among
+from proreus.server.serving_tls import ServingFiles, ServingTls
 from proreus.server.start_parts import Reachability, StartParts
 from proreus.server.storage.interface import Storage
 from proreus.server.storage.measured import StorageRequests
@@ -333,28 +332,30 @@ class Parts:
             self.clock,
             config.bind_address,
             config.port,
-            self._tls(),
+            self.serving_tls.first_context() if self.serving_tls is not None else None,
             config.shutdown_grace_s,
             self.offload.turns,
             shares_port=config.worker is not None,
             http2=http2(streams, config.goaway_chance) if streams else None,
         )
 
-    def _tls(self) -> ssl.SSLContext | None:
-        return None if self.credentials.tls is None else self._context(self.credentials.tls.server)
-
-    def _context(self, pair: PairFiles) -> ssl.SSLContext:
-        callers = self.authentication
-        return server_context(pair, callers.authorities, resumes=callers.may_resume)
-
     @cached_property
-    def serving_pair(self) -> FollowedPair | None:
+    def serving_tls(self) -> ServingTls | None:
         """None: plain HTTP."""
         files = self.credentials.tls
-        if files is None:
+        return ServingTls(self.config, files, self.authentication) if files is not None else None
+
+    @cached_property
+    def followed_tls(self) -> FollowedTls[ServingFiles] | None:
+        serving = self.serving_tls
+        if serving is None:
             return None
-        make = partial(self._context, files.server)
-        return FollowedPair(files.server, make, self.http.use_tls, self.clock)
+
+        def use(found: ServingFiles, tls: ssl.SSLContext) -> None:
+            serving.use(found)
+            self.http.use_tls(tls)
+
+        return FollowedTls(serving.read, serving.context, use, self.clock)
 
     def address(self) -> str:
         """Where clients on this machine reach the server, as ``host:port``."""

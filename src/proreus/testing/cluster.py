@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
@@ -20,6 +21,7 @@ from proreus.client.client import Client
 from proreus.cluster.components import Component, kubelet_component, run_component
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import KubeletSettings
+from proreus.cluster.volumes.standard_class import make_standard_class
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
 
@@ -28,6 +30,7 @@ from proreus.testing.server import RunningServer, running_server
 _WATCHED, _UNWATCHED = KubeletSettings(lease_s=160), KubeletSettings(lease_s=2400)
 _WATCHER = "node-lifecycle"
 
+_NO_FOLDER = Path("/var/lib/proreus/volumes")
 # Controllers by the names of ``proreus.cluster.controllers``; True: all of them.
 Controllers = Sequence[str] | bool
 
@@ -79,9 +82,14 @@ def _parts(
             raise ValueError(f"no such controllers: {', '.join(sorted(unknown))}")
         chosen = {name: CONTROLLERS[name] for name in names}
         # With the rights of who runs them: a chosen few have nobody who makes their accounts.
-        settings = ControllerSettings(use_service_account_credentials=False)
+        # Volumes have names of folders, which simulated nodes do not make.
+        settings = ControllerSettings(
+            use_service_account_credentials=False, volumes_folder=_NO_FOLDER
+        )
 
         async def run(client: Client) -> None:
+            if controllers is True:
+                await make_standard_class(client)
             await run_controllers(client, clock, settings=settings, controllers=chosen)
 
         yield Component("controllers", run)

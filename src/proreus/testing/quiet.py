@@ -1,7 +1,7 @@
 """``settle``: until nothing more will happen. No sleeping, no polling.
 
 Everything in the process counts that runs on the event loop: requests, watches, informers, queues,
-users' own tasks. The loop itself says when it is at rest (``loop_rest``); what is left then are
+users' own tasks. The loop itself says when it is at rest (``loop_idle``); what is left then are
 timers. Those due before ``horizon`` are waited for: on a virtual clock by moving it to them, in
 order, on the system's clock by waiting. So what retries with back-off has come to its end, and a
 heartbeat every ten seconds does not keep anybody from settling.
@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from proreus.aio.clock import Clock, SystemClock
-from proreus.testing.loop_rest import LoopRest, NeverAtRest
+from proreus.testing.loop_idle import LoopIdle, NeverIdle
 from proreus.testing.virtual_clock import VirtualClock, seconds
 
 HORIZON = "1s"
@@ -41,7 +41,7 @@ async def settle(
     ``timeout_s`` is real time. ``describe``: what to say beside the tasks if it is up. Raises
     StillBusy.
     """
-    rest = LoopRest.of(asyncio.get_running_loop())
+    idle = LoopIdle.of(asyncio.get_running_loop())
     try:
         async with asyncio.timeout(timeout_s):
             if isinstance(clock, VirtualClock):
@@ -50,9 +50,9 @@ async def settle(
                 while await clock.step(until_s):
                     pass
             else:
-                await _rest_in_real_time(rest, clock or SystemClock(), seconds(horizon))
-    except (TimeoutError, NeverAtRest) as why:
-        raise StillBusy(_report(why, timeout_s, rest, describe)) from None
+                await _rest_in_real_time(idle, clock or SystemClock(), seconds(horizon))
+    except (TimeoutError, NeverIdle) as why:
+        raise StillBusy(_report(why, timeout_s, idle, describe)) from None
 
 
 async def settle_outside(
@@ -97,19 +97,19 @@ async def none_in_flight(describe: Describe) -> None:
         waited_s += _OTHERS_S / 20
 
 
-async def _rest_in_real_time(rest: LoopRest, clock: Clock, horizon_s: float) -> None:
+async def _rest_in_real_time(idle: LoopIdle, clock: Clock, horizon_s: float) -> None:
     until_s = clock.monotonic() + horizon_s
     while True:
-        next_s = await rest.wait()
+        next_s = await idle.wait()
         if next_s is None or clock.monotonic() + next_s > until_s:
             return
         await clock.sleep(next_s)
 
 
-def _report(why: Exception, timeout_s: float, rest: LoopRest, describe: Describe) -> str:
+def _report(why: Exception, timeout_s: float, idle: LoopIdle, describe: Describe) -> str:
     lines = [str(why) or f"not at rest after {timeout_s:g} s"]
-    if rest.jobs:
-        lines.append(f"{rest.jobs} jobs in threads")
+    if idle.jobs:
+        lines.append(f"{idle.jobs} jobs in threads")
     lines += describe()
     tasks = sorted(asyncio.all_tasks() - {asyncio.current_task()}, key=lambda task: task.get_name())
     lines += [f"task {_place(task)}" for task in tasks[:_TASKS_SHOWN]]

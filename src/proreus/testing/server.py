@@ -22,17 +22,17 @@ from proreus.aio.tasks import background
 from proreus.client import Client
 from proreus.client.operator import Operator
 from proreus.server.app import ApiServer
+from proreus.server.checkpoints import Checkpoints
 from proreus.server.config import ServerConfig
-from proreus.server.insides import Insides
 from proreus.server.storage.memory import MemoryStorage, StoreCheckpoint
 from proreus.testing.clients import Clients
 from proreus.testing.faults import FaultVerbs
 from proreus.testing.interception import Interception
-from proreus.testing.keeper import Keeper
-from proreus.testing.loop_rest import LoopRest
+from proreus.testing.loop_idle import LoopIdle
 from proreus.testing.manifests import Manifests, apply_manifests
 from proreus.testing.quiet import HORIZON, TIMEOUT_S, none_in_flight, settle, settle_outside
 from proreus.testing.requests import Requests
+from proreus.testing.restartable_server import RestartableServer
 from proreus.testing.tcp_proxy import TcpProxy
 from proreus.testing.virtual_clock import SeldomRounds, VirtualClock
 
@@ -52,17 +52,19 @@ class RunningServer(Clients, FaultVerbs):
     """A server that runs. ``Clients``: how to reach it. ``FaultVerbs``: what may go wrong. Here:
     how to bring it back to an earlier state, and how to wait until nothing happens."""
 
-    def __init__(self, keeper: Keeper, interception: Interception, clock: Clock) -> None:
-        self._keeper = keeper
+    def __init__(
+        self, restartable: RestartableServer, interception: Interception, clock: Clock
+    ) -> None:
+        self._restartable = restartable
         self._clock = clock
         self._interception = interception
         interception.expire = self._expire_soon
-        super().__init__(keeper.api.token)
+        super().__init__(restartable.api.token)
 
     @property
     def api(self) -> ApiServer:
         """The server itself; another one after a restart."""
-        return self._keeper.api
+        return self._restartable.api
 
     @property
     def clock(self) -> Clock:
@@ -107,12 +109,12 @@ class RunningServer(Clients, FaultVerbs):
         """The present state, once all that was begun has come to an end. Costs no copy of an
         object. Raises ValueError if the storage is not in memory."""
         await self._rest_of_loop().wait()
-        return Checkpoint(await self._insides().checkpoint(), self.clock.now())
+        return Checkpoint(await self._checkpoints().checkpoint(), self.clock.now())
 
     async def restore(self, checkpoint: Checkpoint) -> None:
         """Exactly the state of the checkpoint: objects, revisions, uids, and on a virtual clock
         the time of day. Requests and watches under way are broken off. Costs what has changed."""
-        await self._insides().restore(checkpoint.stored)
+        await self._checkpoints().restore(checkpoint.stored)
         if isinstance(self.clock, VirtualClock):
             self.clock.set_calendar(checkpoint.now)
         # Parts of the server follow its objects in tasks of their own.
@@ -160,14 +162,14 @@ class RunningServer(Clients, FaultVerbs):
 
     async def stop(self) -> None:
         """In good order; ``start`` begins again with the same port and data."""
-        await self._keeper.stop()
+        await self._restartable.stop()
 
     async def kill(self) -> None:
         """At once: connections are reset, nothing is said good-bye to."""
-        await self._keeper.kill()
+        await self._restartable.kill()
 
     async def start(self) -> None:
-        await self._keeper.start()
+        await self._restartable.start()
 
     async def restart(self) -> None:
         await self.stop()
@@ -180,14 +182,14 @@ class RunningServer(Clients, FaultVerbs):
 
     # How it works
 
-    def _insides(self) -> Insides:
+    def _checkpoints(self) -> Checkpoints:
         parts = self.api.parts
-        return Insides(parts.caches, parts.http, parts.instruments.memory)
+        return Checkpoints(parts.caches, parts.http, parts.instruments.memory)
 
-    def _rest_of_loop(self) -> LoopRest:
-        rest = LoopRest.of(asyncio.get_running_loop())
-        rest.others.add(self._is_at_work)
-        return rest
+    def _rest_of_loop(self) -> LoopIdle:
+        idle = LoopIdle.of(asyncio.get_running_loop())
+        idle.others.add(self._is_at_work)
+        return idle
 
     def _is_at_work(self) -> bool:
         """Whether a thread of it is. What is asked of etcd may wait for the clock, and would wait
@@ -228,9 +230,9 @@ async def running_server(
         of_server: Clock = clock
         if seldom_rounds and isinstance(clock, VirtualClock):
             of_server = SeldomRounds(clock)
-        keeper = Keeper(config, of_server, interception.instruments())
-        await opened.enter_async_context(keeper.running())
-        server = RunningServer(keeper, interception, clock)
+        restartable = RestartableServer(config, of_server, interception.instruments())
+        await opened.enter_async_context(restartable.running())
+        server = RunningServer(restartable, interception, clock)
         if isinstance(clock, VirtualClock):
             server._rest_of_loop()  # who moves the clock waits for the server's threads too
         yield server

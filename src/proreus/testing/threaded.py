@@ -31,7 +31,7 @@ from proreus.testing.cluster import Controllers, cluster_parts
 from proreus.testing.faults import FaultScope, FaultVerbs
 from proreus.testing.granting import Grant, Rules
 from proreus.testing.interception import Interception
-from proreus.testing.loop_rest import LoopRest, NeverAtRest
+from proreus.testing.loop_idle import LoopIdle, NeverIdle
 from proreus.testing.manifests import Manifests
 from proreus.testing.program import RunningProgram
 from proreus.testing.quiet import HORIZON, TIMEOUT_S
@@ -289,8 +289,8 @@ class SharedServer(_OnThread):
 
     async def _rest_here(self) -> None:
         try:
-            await LoopRest.of(asyncio.get_running_loop()).wait()
-        except NeverAtRest:
+            await LoopIdle.of(asyncio.get_running_loop()).wait()
+        except NeverIdle:
             await asyncio.sleep(0)  # of a loop that cannot be looked at only requests are known
 
 

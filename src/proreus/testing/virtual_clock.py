@@ -5,7 +5,7 @@
         await clock.advance("10m")  # every timer of those minutes has run, in order
 
 At each timer it stops until the event loop has nothing left to do: requests are answered, events
-delivered, threads done (``loop_rest``). Nothing here waits for real time.
+delivered, threads done (``loop_idle``). Nothing here waits for real time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import itertools
 from collections.abc import Callable
 
 from proreus.api.values.duration import parse_duration
-from proreus.testing.loop_rest import LoopRest
+from proreus.testing.loop_idle import LoopIdle
 
 _START_S = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 _ROUND_MIN_S, _ROUND_MAX_S, _ROUND_S = 5.0, 60.0, 600.0
@@ -72,7 +72,7 @@ class VirtualClock:
 
     async def advance(self, duration: float | str) -> None:
         """Move on by so many seconds, or by ``1h30m``, stopping at each timer until the loop is at
-        rest. Raises NeverAtRest."""
+        rest. Raises NeverIdle."""
         until_s = self._elapsed_s + seconds(duration)
         await self.settle()
         while await self.step(until_s):
@@ -95,7 +95,7 @@ class VirtualClock:
 
     async def settle(self) -> None:
         """Until the loop has nothing left to do at this time."""
-        await LoopRest.of(asyncio.get_running_loop()).wait()
+        await LoopIdle.of(asyncio.get_running_loop()).wait()
 
     def set_calendar(self, now: float) -> None:
         """From here on ``now`` counts from another time; durations and timers stay as they are."""

@@ -148,7 +148,7 @@ async def test_certificates_of_pods_are_written_by_who_may_sign_for_their_signer
     spec = {
         "signerName": "example.com/any", "podName": "p", "podUID": "u", "nodeName": "n",
         "nodeUID": "u", "serviceAccountName": "s", "serviceAccountUID": "u",
-        "stubPKCS10Request": "eA==",
+        "stubPKCS10Request": "eA==", "maxExpirationSeconds": 86400,
     }  # fmt: skip
     made = await admin.post(path, json={"metadata": {"name": "r"}, "spec": spec})
     assert made.status_code == 201, made.text

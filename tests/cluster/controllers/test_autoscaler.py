@@ -49,7 +49,13 @@ async def test_without_a_metrics_api_the_bounds_are_kept_and_the_lack_is_reporte
 
     await stage.wait(deployments, "web", lambda it: it and it.spec.replicas == 2)
     await scalers.patch("web", {"spec": {"maxReplicas": 4}})
-    await stage.wait(scalers, "web", says("ScalingActive", "FailedGetResourceMetric"))
+    found = await stage.wait(scalers, "web", says("ScalingActive", "FailedGetResourceMetric"))
+    said = [one.message for one in status_of(found)["conditions"] if one.type == "ScalingActive"]
+    assert said == [
+        "the HPA was unable to compute the replica count: failed to get cpu utilization: unable to "
+        "get metrics for resource cpu: unable to fetch metrics from resource metrics API: the "
+        "server could not find the requested resource (get pods.metrics.k8s.io)"
+    ]
 
 
 async def test_load_makes_a_deployment_grow(stage: Stage) -> None:

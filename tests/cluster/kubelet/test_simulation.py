@@ -15,6 +15,8 @@ from proreus.client import Client, KubeObject
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.cluster.kubelet.kubelet import Kubelet
 from proreus.cluster.kubelet.settings import KubeletSettings
+from proreus.testing.cluster import running_cluster
+from proreus.testing.virtual_clock import VirtualClock
 
 NODE = "node-1"
 
@@ -87,6 +89,27 @@ async def test_a_pod_starts_when_the_config_map_it_lacks_appears(
     await pods.wait_for("web", "condition=Ready", timeout_s=60)
     await pods.delete("web")
     await pods.wait_deleted("web", timeout_s=60)
+
+
+async def test_a_container_that_has_run_needs_its_config_map_to_be_restarted() -> None:
+    async with (
+        running_cluster(clock=VirtualClock(), controllers=False, scheduler=False) as server,
+        Client(server.config()) as client,
+    ):
+        maps, pods = client.core_v1.configmaps("default"), client.core_v1.pods("default")
+        await client.core_v1.serviceaccounts("default").create({"metadata": {"name": "default"}})
+        await maps.create({"metadata": {"name": "settings"}, "data": {"key": "value"}})
+        crashing = pod(envFrom=[{"configMapRef": {"name": "settings"}}])
+        crashing["metadata"]["annotations"] = {"proreus.dev/exit-after": "5s"}
+        crashing["spec"]["automountServiceAccountToken"] = False
+        await pods.create(crashing)
+        await server.settle()
+        assert (await pods.get("web")).status.phase == "Running"
+
+        await maps.delete("settings")
+        await server.advance("20s")
+
+        assert waiting("CreateContainerConfigError")(await pods.get("web"))
 
 
 async def test_a_trust_bundle_that_is_not_there_is_waited_for(client: Client, node: str) -> None:

@@ -30,16 +30,41 @@ OBJ: dict[str, Any] = {
         (".spec.none.deeper", []),
         ("..v", [1, 2]),
         (".spec.l[0,1].n", ["a", "b"]),
-        (".spec['o', \"m\"]", [{"x": None}, {"a.b/c": "k"}]),
+        (".spec['o', 'm']", [{"x": None}, {"a.b/c": "k"}]),
+        (".spec.l[*].none[0]", []),
+        (".spec.l[2:]", []),
+        (".spec.l[0:2:2].n", ["a"]),
     ],
 )
 def test_a_path_finds_its_values_in_order(path: str, found: list[Any]) -> None:
     assert list(JsonPath(path).find(OBJ)) == found
 
 
-def test_what_is_no_path_is_said_to_be_none() -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".spec[*]",
+        ".spec[0]",
+        ".spec[0:1]",
+        ".spec[?(@.n=='a')]",
+        ".spec.l[5]",
+        ".spec.l[0,5]",
+        ".spec.l[0:5]",
+        ".spec.l[1:0]",
+        ".spec.l[::-1]",
+        ".spec.l[*].n[0]",
+        ".spec.l[?(@.v>1.5)].n",
+        ".spec.l[?(@.n==1)].n",
+    ],
+)
+def test_a_step_that_cannot_be_taken_spoils_the_search(path: str) -> None:
+    assert list(JsonPath(path).find(OBJ)) == []
+
+
+@pytest.mark.parametrize("path", [".spec.l[", '.spec["l"]', ".spec['o', \"m\"]"])
+def test_what_is_no_path_is_said_to_be_none(path: str) -> None:
     with pytest.raises(PathError):
-        JsonPath(".spec.l[")
+        JsonPath(path)
 
 
 @pytest.mark.parametrize("start", [".spec['", '.spec["', ".spec[?(@.a=='"])

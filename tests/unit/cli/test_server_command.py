@@ -122,6 +122,15 @@ def test_plain_http_is_served_to_whoever_sends_the_token(tmp_path: Path) -> None
     assert not (tmp_path / "kubeconfig").exists()
 
 
+def test_readyz_passes_once_a_server_says_that_it_is_ready(tmp_path: Path) -> None:
+    with started("server", "--data-dir", tmp_path, "--insecure-http") as process:
+        assert process.stdout
+        url = process.stdout.readline().split()[-1]
+        answer = httpx.get(f"{url}/readyz", timeout=60)
+
+    assert (answer.status_code, answer.text) == (200, "ok")
+
+
 def test_the_line_to_export_can_be_pasted_whatever_the_folder_is_called(tmp_path: Path) -> None:
     folder = tmp_path / "it's $HOME; a folder"
     with started("server", "--data-dir", folder) as process:

@@ -59,6 +59,7 @@ def test_a_server_is_said_to_run_is_not_reset_while_it_does_and_then_is(tmp_path
 def test_a_reset_leaves_what_is_not_a_servers(tmp_path: Path) -> None:
     (tmp_path / "objects.db").touch()
     (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "volumes" / "pvc-1_default_data").mkdir(parents=True)
     (tmp_path / "kubelet").symlink_to(tmp_path.parent)
 
     result = proreus("reset", "--data-dir", tmp_path, "--yes")

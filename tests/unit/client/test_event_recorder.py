@@ -354,3 +354,52 @@ async def test_the_end_waits_only_a_moment_for_a_server_that_does_not_answer() -
         await clock.advance(FLUSH_S)
 
     assert running.cancelled()
+
+
+class BusyEvents(MemoryEvents):
+    """A server that takes a while for each."""
+
+    def __init__(self, clock: VirtualClock, takes_s: float) -> None:
+        super().__init__()
+        self._clock, self._takes_s = clock, takes_s
+
+    async def create(self, body: dict[str, Any], /) -> KubeObject:
+        await self._clock.sleep(self._takes_s)
+        return await super().create(body)
+
+
+async def test_events_take_a_quarter_of_the_time_of_a_server_that_is_busy() -> None:
+    clock = VirtualClock()
+    events = BusyEvents(clock, takes_s=0.1)
+    recorder = EventRecorder(events, "test", clock=clock, writers=1)
+    for name in ("a", "b", "c"):
+        recorder.event(pod(name), "Normal", "Started", "now")
+
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(recorder.run())
+        await clock.advance(0.15)
+        after_one_write = len(events.stored)
+        await clock.advance(0.3)
+        after_its_rest = len(events.stored)
+        await clock.advance(0.1)
+        after_another = len(events.stored)
+        running.cancel()
+        await clock.advance(FLUSH_S)
+
+    assert (after_one_write, after_its_rest, after_another) == (1, 1, 2)
+
+
+async def test_what_waits_at_the_end_is_written_without_rest() -> None:
+    clock = VirtualClock()
+    events = BusyEvents(clock, takes_s=0.1)
+    recorder = EventRecorder(events, "test", clock=clock, writers=1)
+    for number in range(5):
+        recorder.event(pod(f"pod-{number}"), "Normal", "Started", "now")
+
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(recorder.run())
+        await clock.advance(0.1)
+        running.cancel()
+        await clock.advance(0.45)
+
+    assert len(events.stored) == 5

@@ -6,9 +6,11 @@ A version of aiohttp in which one of these fails is not to be let in by ``pyproj
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from pathlib import Path
 
+import pytest
 from aiohttp._websocket.reader import WebSocketDataQueue
 from aiohttp.http_websocket import WebSocketReader
 
@@ -54,3 +56,19 @@ def test_ssl_reads_the_fields_of_a_certificate_file(tmp_path: Path) -> None:
     assert found["subject"] == ((("commonName", "proreus-server"),),)
     assert found["subjectAltName"] == (("IP Address", "127.0.0.1"),)
     assert ssl.cert_time_to_seconds(found["notAfter"]) > 1.8e9
+
+
+def test_a_tls_socket_reads_and_writes_by_an_object_of_its_own() -> None:
+    here, there = socket.socketpair()
+    with here, there:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        wrapped = context.wrap_socket(here, do_handshake_on_connect=False)
+        with wrapped:
+            wrapped.setblocking(False)
+
+            inner = wrapped._sslobj  # type: ignore[attr-defined]
+
+            with pytest.raises(ssl.SSLWantReadError):
+                inner.read(1)
+            assert callable(inner.write)

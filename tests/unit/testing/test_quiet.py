@@ -18,7 +18,7 @@ from proreus.client import Client
 from proreus.client.operator import Operator, Reconciliation
 from proreus.server.config import ServerConfig
 from proreus.server.storage.sqlite.database import Database
-from proreus.testing.loop_rest import LoopRest
+from proreus.testing.loop_idle import LoopIdle
 from proreus.testing.program import running_program
 from proreus.testing.quiet import StillBusy, settle, settle_outside
 from proreus.testing.server import running_server
@@ -114,7 +114,7 @@ async def test_who_never_rests_is_named() -> None:
         while True:  # noqa: ASYNC110 - it is what is looked for
             await asyncio.sleep(0)
 
-    LoopRest.of(asyncio.get_running_loop()).iterations_max = 1000
+    LoopIdle.of(asyncio.get_running_loop()).iterations_max = 1000
     async with background(spinning()) as group:
         task = group.create_task(spinning(), name="the restless one")
         with pytest.raises(StillBusy, match="the restless one"):
@@ -151,7 +151,7 @@ async def test_what_a_thread_has_handed_to_the_loop_is_waited_for() -> None:
             loop.call_soon_threadsafe(step)
         return False
 
-    rest = LoopRest.of(loop)
+    rest = LoopIdle.of(loop)
     rest.others.add(is_busy)
     await rest.wait()
 
@@ -160,7 +160,7 @@ async def test_what_a_thread_has_handed_to_the_loop_is_waited_for() -> None:
 
 async def test_a_thread_that_says_late_that_it_is_done_is_not_waited_for_in_vain() -> None:
     loop, answers = asyncio.get_running_loop(), [True, True, False]
-    rest = LoopRest.of(loop)
+    rest = LoopIdle.of(loop)
     rest.others.add(lambda: answers.pop(0) if len(answers) > 1 else answers[0])
 
     async with asyncio.timeout(60):

@@ -25,23 +25,22 @@ def field_of_directive(key: str, prefix: str) -> str:
     return field
 
 
+def is_directed(value: Any) -> bool:
+    """Whether a value is an instruction: ``$patch`` says what to do."""
+    return isinstance(value, dict) and PATCH in value
+
+
 def without_directives(value: Any) -> Any:
-    """What a patch value means where there is nothing to merge with: no directives, no nulls."""
+    """What a patch value means where there is nothing to merge with: no instructions, no nulls.
+
+    Other directives stay, as fields that no type knows.
+    """
     if isinstance(value, dict):
         return {
-            key: without_directives(child)
+            key: without_directives(child) if isinstance(child, dict | list) else child
             for key, child in value.items()
-            if child is not None and not _is_directive(key)
+            if child is not None and not is_directed(child)
         }
     if isinstance(value, list):
-        return [without_directives(item) for item in value if not _is_deletion(item)]
+        return [without_directives(item) for item in value if not is_directed(item)]
     return value
-
-
-def _is_directive(key: str) -> bool:
-    return key in (PATCH, RETAIN_KEYS) or key.startswith((SET_ORDER, DELETE_LIST))
-
-
-def _is_deletion(item: Any) -> bool:
-    # {$patch: replace} stands for itself only, as the deletion does.
-    return isinstance(item, dict) and item.get(PATCH) in ("delete", "replace")

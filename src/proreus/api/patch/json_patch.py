@@ -89,7 +89,9 @@ class _Patched:
             raise RejectedPatch(why) from missing
 
     def _apply(self, operation: JsonObject) -> None:
-        path = operation.get("path") or ""
+        path = operation.get("path")
+        if path is None:
+            raise RejectedPatch("operation missing path field: missing value")
         value = operation.get("value")
         match operation.get("op"):
             case "add":

@@ -12,6 +12,8 @@ Bound: each type remembers so many shapes, none of them wide, and forgets all wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import repeat
+from operator import eq
 from typing import Any
 
 from proreus.api.json_types import Json, JsonObject
@@ -164,11 +166,16 @@ class EmptyObjectLeaves:
     """
 
     def __init__(self, empty: Json) -> None:
-        self._leaves = tuple(_leaves(empty, ()))
+        leaves = list(_leaves(empty, ()))
+        self._shallow = [path[0] for path, _ in leaves if len(path) == 1]
+        self._shallow_zeros = [zero for path, zero in leaves if len(path) == 1]
+        self._deep = [(path, zero) for path, zero in leaves if len(path) != 1]
 
     def kept(self, obj: Json) -> tuple[bool, ...]:
         """Of each leaf whether ``obj`` has it as it is in the empty object."""
-        return tuple([_at(obj, path) == zero for path, zero in self._leaves])
+        found = map(obj.get, self._shallow, repeat(_NOWHERE))
+        deep = [_at(obj, path) == zero for path, zero in self._deep]
+        return (*map(eq, found, self._shallow_zeros), *deep)
 
 
 _NOWHERE: Any = object()

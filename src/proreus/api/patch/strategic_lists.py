@@ -17,7 +17,10 @@ from proreus.api.typed import TypeNode
 
 Items = list[Any]
 Identity = Callable[[Any], Hashable]
+Pairs = list[tuple[Hashable, Any]]
 MergeObject = Callable[[JsonObject, JsonObject, TypeNode | None], JsonObject]
+
+_INSERTION_MAX = 20  # longer lists are cut and merged
 
 
 def merge_lists(original: Items, patch: Items, field: TypeNode, merge_object: MergeObject) -> Items:
@@ -31,29 +34,40 @@ def merge_lists(original: Items, patch: Items, field: TypeNode, merge_object: Me
 
 
 def merge_in_order(
-    original: Any, patch: Any, order: Any, field: TypeNode | None, merge_object: MergeObject
+    given: dict[str, Any], field: TypeNode | None, merge_object: MergeObject
 ) -> Items | None:
-    """Merge, then order by ``$setElementOrder``; None if there is no list to order."""
-    for given in (order, original or [], patch or []):
-        if not isinstance(given, list):
-            raise UnmappedPatchError(
-                f"expected a []interface {{}}, but received a {go_text.type_name(given)}"
-            )
+    """Merge, then order by ``$setElementOrder``; None if there is no list to order.
+
+    ``given`` has the ``order``, and of ``original`` and ``patch`` those there are.
+    """
+    for value in given.values():
+        if not isinstance(value, list):
+            found = "%!s(<nil>)" if value is None else go_text.type_name(value)
+            raise UnmappedPatchError(f"expected a []interface {{}}, but received a {found}")
+    original, patch = given.get("original"), given.get("patch")
     key = field.patch_merge_key if field else ""
-    _check_order(patch, order, key)
+    _check_order(patch, given["order"], key)
     if original is not None and patch is not None:
-        merged = merge_lists(original, patch, field, merge_object) if field else patch
-    elif original is not None:
-        merged = original
-    elif patch is not None:
-        merged = without_directives(patch)
-    else:
+        is_merged = field is not None and "merge" in field.patch_strategies
+        merged = merge_lists(original, patch, field, merge_object) if field and is_merged else patch
+    elif original is None and patch is None:
         return None
+    else:
+        merged = without_directives(patch) if original is None else original
+    if not original and not patch:
+        raise UnmappedPatchError("no elements in any of the given slices")
     identity = _by_key(key) if key else _by_value
-    return _in_order(merged, named=order, server=original or [], identity=identity)
+    return _in_order(merged, named=given["order"], server=original or [], identity=identity)
 
 
-def delete_values(original: Items, values: Items) -> Items:
+def delete_values(
+    original: Items, values: Items, field: TypeNode, merge_object: MergeObject
+) -> Items:
+    """The list without these values; a list of objects is merged instead."""
+    if not original and not values:
+        return original
+    if _elements_are_objects(original, values):
+        return _merge_objects(original, values, field, merge_object)
     gone = {_by_value(value) for value in values}
     return [item for item in original if _by_value(item) not in gone]
 
@@ -63,16 +77,16 @@ def _merge_objects(
 ) -> Items:
     key = field.patch_merge_key
     if not key:
-        raise UnmappedPatchError(f"cannot merge lists without merge key for {field.name}")
+        raise UnmappedPatchError("cannot merge lists without merge key for struct")
     original, patch = _obey_directives(original, patch, key)
     identity = _by_key(key)
     places = {identity(item): at for at, item in reversed(list(enumerate(original)))}
     element = field.element() if field.element else None
     merged = list(original)
     for item in patch:
-        at = places.get(identity(item))
-        if at is None:
-            merged.append(without_directives(item))
+        at = places.setdefault(identity(item), len(merged))
+        if at == len(merged):
+            merged.append(item)
         else:
             merged[at] = merge_object(merged[at], item, element)
     return _in_order(merged, named=patch, server=original, identity=identity)
@@ -117,21 +131,24 @@ def _elements_are_objects(original: Items, patch: Items) -> bool:
 
 def _check_order(patch: Any, order: Items, key: str) -> None:
     """Elements of the patch must stand in ``$setElementOrder``, and in its order."""
-    if not isinstance(patch, list) or not patch or not order:
+    if not patch or not order:
         return
-    if isinstance(patch[0], list):
-        raise RejectedPatch("lists of lists are not supported")
-    wanted = [item for item in patch if not (isinstance(item, dict) and PATCH in item)]
-    found = iter(_key_of(item, key) for item in order)
-    if not all(any(_key_of(item, key) == other for other in found) for item in wanted):
+    identity: Callable[[Any], Any] = _by_key(key) if key else lambda item: (type(item), item)
+    wanted = patch
+    if key:
+        for item in patch:
+            if not isinstance(item, dict):
+                found = go_text.type_name(item)
+                raise UnmappedPatchError(
+                    f"expected a map[string]interface {{}}, but received a {found}"
+                )
+        wanted = [item for item in patch if item.get(PATCH) != "delete"]
+    others = iter(order)
+    if not all(any(identity(item) == identity(other) for other in others) for item in wanted):
         raise UnmappedPatchError(
             f"The order in patch list:\n{go_text.plain(patch)}\n doesn't match "
             f"$setElementOrder list:\n{go_text.plain(order)}\n"
         )
-
-
-def _key_of(item: Any, key: str) -> Any:
-    return item.get(key) if isinstance(item, dict) and key else item
 
 
 def _in_order(merged: Items, *, named: Items, server: Items, identity: Identity) -> Items:
@@ -139,7 +156,7 @@ def _in_order(merged: Items, *, named: Items, server: Items, identity: Identity)
     place = {identity(item): at for at, item in reversed(list(enumerate(server)))}
     ours = [(identity(item), item) for item in merged]
     by_patch = sorted((pair for pair in ours if pair[0] in rank), key=lambda pair: rank[pair[0]])
-    by_server = [pair for pair in ours if pair[0] not in rank]
+    by_server = _by_places([pair for pair in ours if pair[0] not in rank], place)
     result: Items = []
     right = 0
     for name, item in by_server:
@@ -154,6 +171,25 @@ def _in_order(merged: Items, *, named: Items, server: Items, identity: Identity)
     return result
 
 
+def _by_places(pairs: Pairs, place: dict[Hashable, int]) -> Pairs:
+    """In the server's order. Kubernetes holds whatever the server does not know for smaller and
+    for larger than all else, so where it ends depends on how it sorts: by insertion."""
+    if all(name in place for name, _ in pairs):
+        return sorted(pairs, key=lambda pair: place[pair[0]])
+    if len(pairs) > _INSERTION_MAX:
+        return pairs
+    result = list(pairs)
+    for start in range(1, len(result)):
+        at = start
+        while at:
+            here, before = place.get(result[at][0]), place.get(result[at - 1][0])
+            if here is not None and before is not None and here >= before:
+                break
+            result[at - 1 : at + 1] = result[at], result[at - 1]
+            at -= 1
+    return result
+
+
 def _by_value(item: Any) -> Hashable:
     if isinstance(item, dict | list):
         raise UnmappedPatchError("cannot merge lists without merge key")
@@ -163,11 +199,14 @@ def _by_value(item: Any) -> Hashable:
 
 def _by_key(key: str) -> Identity:
     def identity(item: Any) -> Hashable:
-        if not isinstance(item, dict) or key not in item:
+        try:
+            value: Any = item[key]
+        except (KeyError, TypeError) as missing:
             raise UnmappedPatchError(
                 f"map: {go_text.plain(item)} does not contain declared merge key: {key}"
-            )
-        value: Hashable = item[key] if not isinstance(item[key], dict | list) else repr(item[key])
-        return value
+            ) from missing
+        if isinstance(value, dict | list):
+            value = repr(value)
+        return (type(value), value)
 
     return identity

@@ -18,6 +18,7 @@ from proreus.api.patch.directives import (
     RETAIN_KEYS,
     SET_ORDER,
     field_of_directive,
+    is_directed,
     without_directives,
 )
 from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
@@ -50,12 +51,16 @@ def _merge_object(original: JsonObject, patch: JsonObject, node: TypeNode | None
     for key, value in patch.items():
         if key in done:
             continue
-        if key.startswith(DELETE_LIST):
-            _delete_from_list(merged, field_of_directive(key, DELETE_LIST), value)
-        elif value is None:
-            merged.pop(key, None)
+        is_deletion = key.startswith(DELETE_LIST)
+        name = field_of_directive(key, DELETE_LIST) if is_deletion else key
+        if value is None:
+            merged.pop(name, None)
+        elif is_deletion:
+            _delete_from_list(merged, name, value, node)
+        elif isinstance(value, dict | list):
+            _merge_value(merged, value, node, name)
         else:
-            merged[key] = _merge_value(merged.get(key), value, node, key)
+            merged[name] = value
     return merged
 
 
@@ -87,36 +92,39 @@ def _retained(original: JsonObject, patch: JsonObject) -> JsonObject:
 def _merge_ordered_lists(merged: JsonObject, patch: JsonObject, node: TypeNode | None) -> set[str]:
     """Do the lists that ``$setElementOrder`` names, and say which patch keys that settles."""
     done = {RETAIN_KEYS}
-    for key, order in patch.items():
-        if not key.startswith(SET_ORDER):
-            continue
+    for key in [key for key in patch if key.startswith(SET_ORDER)]:
+        order = patch[key]
         done.add(key)
         name = field_of_directive(key, SET_ORDER)
-        if name in patch and patch[name] is None:
-            continue
+        given = {"order": order}
+        given |= {"original": merged[name]} if name in merged else {}
+        given |= {"patch": patch[name]} if name in patch else {}
         field = node.field_of(name) if node else None
-        ordered = strategic_lists.merge_in_order(
-            merged.get(name), patch.get(name), order, field, _merge_object
-        )
+        ordered = strategic_lists.merge_in_order(given, field, _merge_object)
         if ordered is not None:
             merged[name] = ordered
             done.add(name)
     return done
 
 
-def _delete_from_list(merged: JsonObject, key: str, values: Any) -> None:
+def _delete_from_list(merged: JsonObject, key: str, values: Any, node: TypeNode | None) -> None:
     # Anything but a list against a list is silently nothing (server.md §12).
-    if isinstance(values, list) and isinstance(merged.get(key), list):
-        merged[key] = strategic_lists.delete_values(merged[key], values)
-
-
-def _merge_value(original: Any, value: Any, node: TypeNode | None, key: str) -> Any:
     field = node.field_of(key) if node else None
-    replaces = field is not None and "replace" in field.patch_strategies
+    if isinstance(values, list) and isinstance(merged.get(key), list) and field is not None:
+        merged[key] = strategic_lists.delete_values(merged[key], values, field, _merge_object)
+
+
+def _merge_value(merged: JsonObject, value: Any, node: TypeNode | None, key: str) -> None:
+    original = merged.get(key)
+    field = node.field_of(key) if node else None
+    strategies = field.patch_strategies if field is not None else frozenset()
     if isinstance(original, dict) and isinstance(value, dict):
-        return value if replaces else _merge_object(original, value, field)
-    if isinstance(original, list) and isinstance(value, list):
-        if field is not None and "merge" in field.patch_strategies:
-            return strategic_lists.merge_lists(original, value, field, _merge_object)
-        return value
-    return without_directives(value)
+        merged[key] = value if "replace" in strategies else _merge_object(original, value, field)
+    elif isinstance(original, list) and isinstance(value, list):
+        merged[key] = value
+        if field is not None and "merge" in strategies:
+            merged[key] = strategic_lists.merge_lists(original, value, field, _merge_object)
+    elif is_directed(value):
+        merged.pop(key, None)
+    else:
+        merged[key] = without_directives(value)

@@ -22,6 +22,7 @@ _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = rf"({_QUALIFIED})?"
 _CONFIG_KEY = r"[-._a-zA-Z0-9]+"
 _HTTP_HEADER = r"[-A-Za-z0-9]+"
+_C_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 
 _MATCH_LABEL = re.compile(_LABEL, re.ASCII).fullmatch
 _MATCH_SUBDOMAIN = re.compile(_SUBDOMAIN, re.ASCII).fullmatch
@@ -31,8 +32,11 @@ _MATCH_WILDCARD = re.compile(_WILDCARD, re.ASCII).fullmatch
 _MATCH_QUALIFIED = re.compile(_QUALIFIED, re.ASCII).fullmatch
 _MATCH_VALUE = re.compile(_LABEL_VALUE, re.ASCII).fullmatch
 _MATCH_CONFIG_KEY = re.compile(_CONFIG_KEY, re.ASCII).fullmatch
+_MATCH_C_IDENTIFIER = re.compile(_C_IDENTIFIER, re.ASCII).fullmatch
 _MATCH_HEADER = re.compile(_HTTP_HEADER, re.ASCII).fullmatch
 _MATCH_PORT_NAME = re.compile(r"(?=[-0-9]*[a-z])[a-z0-9]+(-[a-z0-9]+)*", re.ASCII).fullmatch
+_OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_MATCH_IPV4 = re.compile(rf"{_OCTET}(\.{_OCTET}){{3}}").fullmatch
 _MATCH_VARIABLE = re.compile(r"[ -<>-~]+", re.ASCII).fullmatch
 
 _ALNUM = "and must start and end with an alphanumeric character"
@@ -102,6 +106,17 @@ def _subdomain_text(marks: str) -> str:
     )
 
 
+def c_identifier(text: str) -> list[str]:
+    """The name of a device's attribute."""
+    if _MATCH_C_IDENTIFIER(text):
+        return []
+    message = (
+        "a valid C identifier must start with alphabetic character or '_', followed by a string of "
+        "alphanumeric characters or '_'"
+    )
+    return [regex_text(message, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName")]
+
+
 def dns_1035_label(text: str) -> list[str]:
     """A label that starts with a letter."""
     if len(text) <= 63 and _MATCH_1035(text):
@@ -128,6 +143,8 @@ def path_segment(text: str) -> list[str]:
     """Anything that can stand between two slashes: RBAC names."""
     if text in (".", ".."):
         return [f"may not be '{text}'"]
+    if "/" not in text and "%" not in text:
+        return []
     return [f"may not contain '{mark}'" for mark in "/%" if mark in text]
 
 
@@ -226,6 +243,8 @@ def port_name(text: str) -> list[str]:
 
 def ip_address(text: str) -> list[str]:
     """Rules of the older fields: an address that every parser reads alike, in any spelling."""
+    if _MATCH_IPV4(text):
+        return []
     address = parse_ip(text)
     if address is None:
         return [LEADING_ZEROS if parse_ip(_without_zeros(text)) else IP_ADDRESS]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
@@ -22,7 +22,7 @@ _PARTS = (
     ("-", r"-"),
     ("02", r"[0-9]{2}"),
     ("T", r"T"),
-    ("15", r"[0-9]{2}"),
+    ("15", r"[0-9]{1,2}"),
     (":", r":"),
     ("04", r"[0-9]{2}"),
     (":", r":"),
@@ -33,13 +33,12 @@ _MICRO = (".000000", r"\.[0-9]{6}")
 _ZONE = ("Z07:00", r"Z|[+-][0-9]{2}:[0-9]{2}")
 # As servers write it, which is nearly every time there is.
 _WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z")
-_RANGES = (
-    ("month", 1, 1, 12),
-    ("day", 2, 1, 31),
-    ("hour", 3, 0, 23),
-    ("minute", 4, 0, 59),
-    ("second", 5, 0, 59),
-)
+_RANGES = {
+    "01": ("month", 1, 12),
+    "15": ("hour", 0, 23),
+    "04": ("minute", 0, 59),
+    "05": ("second", 0, 59),
+}
 _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -87,33 +86,39 @@ def _parse(text: str, *, micro: bool) -> datetime:
 
 
 def _parse_parts(text: str, *, micro: bool) -> datetime:
+    """A number is checked when it is read, the day last: it depends on the month."""
     layout = _MICRO_LAYOUT if micro else _LAYOUT
     fields: list[str] = []
     rest = text
     for name, pattern in (*_PARTS, _MICRO if micro else _FRACTION, _ZONE):
         found = re.match(pattern, rest, re.ASCII)
         if found is None:
-            _refuse_range(text, fields)
             raise TimeError(
-                f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{name}"'
+                f"parsing time {_quoted(text)} as {_quoted(layout)}: "
+                f"cannot parse {_quoted(rest)} as {_quoted(name)}"
             )
+        number, low, high = _RANGES.get(name, ("", 0, 0))
+        if number and not low <= int(found[0]) <= high:
+            raise TimeError(f"parsing time {_quoted(text)}: {number} out of range")
         fields.append(found[0])
         rest = rest[found.end() :]
-    _refuse_range(text, fields)
+    offset = _offset(text, fields[12])
     if rest:
-        raise TimeError(f'parsing time "{text}": extra text: "{rest}"')
-    return _timestamp(fields)
+        raise TimeError(f"parsing time {_quoted(text)}: extra text: {_quoted(rest)}")
+    if not 1 <= int(fields[4]) <= _days(int(fields[0]), int(fields[2])):
+        raise TimeError(f"parsing time {_quoted(text)}: day out of range")
+    return _timestamp(fields, offset)
 
 
-def _refuse_range(text: str, fields: list[str]) -> None:
-    """Refuse the first number that is out of range; fields may be incomplete."""
-    numbers = [int(field) for field in fields[:11:2]]
-    for name, index, low, high in _RANGES:
-        if len(numbers) > index:
-            if name == "day":
-                high = _days(numbers[0], numbers[1])
-            if not low <= numbers[index] <= high:
-                raise TimeError(f'parsing time "{text}": {name} out of range')
+def _quoted(text: str) -> str:
+    """As Go's package of times quotes it: bytes that are no printable ASCII in hexadecimal."""
+    if text.isascii() and text.isprintable() and not {'"', "\\"} & {*text}:
+        return f'"{text}"'
+    written = "".join(
+        f"\\{chr(byte)}" if byte in b'"\\' else chr(byte) if 32 <= byte < 128 else f"\\x{byte:02x}"
+        for byte in text.encode(errors="surrogatepass")
+    )
+    return f'"{written}"'
 
 
 def _days(year: int, month: int) -> int:
@@ -122,15 +127,23 @@ def _days(year: int, month: int) -> int:
     return _DAYS[month - 1]
 
 
-def _timestamp(fields: list[str]) -> datetime:
+def _timestamp(fields: list[str], offset: timedelta) -> datetime:
     year, month, day, hour, minute, second = (int(field) for field in fields[:11:2])
     micros = int((fields[11][1:] + "000000")[:6])
-    local = datetime(max(year, 1), month, day, hour, minute, second, micros, _zone(fields[12]))
-    return local.astimezone(UTC)
+    local = datetime(max(year, 1), month, day, hour, minute, second, micros, UTC)
+    try:
+        return local - offset
+    except OverflowError:  # beyond the years that can be written
+        return local
 
 
-def _zone(text: str) -> timezone:
-    if text == "Z":
-        return UTC
-    offset = timedelta(hours=int(text[1:3]), minutes=int(text[4:6]))
-    return timezone(-offset if text[0] == "-" else offset)
+def _offset(text: str, zone: str) -> timedelta:
+    """Offsets of 24 hours and of 60 minutes are taken, as Go takes them."""
+    if zone == "Z":
+        return timedelta()
+    hours, minutes = int(zone[1:3]), int(zone[4:6])
+    for number, name, most in ((hours, "hour", 24), (minutes, "minute", 60)):
+        if number > most:
+            raise TimeError(f"parsing time {_quoted(text)}: time zone offset {name} out of range")
+    offset = timedelta(hours=hours, minutes=minutes)
+    return -offset if zone[0] == "-" else offset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -10,8 +11,10 @@ JSONDecodeError = orjson.JSONDecodeError
 JSONEncodeError = orjson.JSONEncodeError  # nested too deep, for a value that is JSON
 
 
-def encode(value: Any) -> bytes:
-    return orjson.dumps(value)
+def encode(value: Any, stand_in: Callable[[Any], Any] | None = None) -> bytes:
+    """``stand_in``: what is encoded in place of a value that is no JSON; it raises TypeError if
+    nothing can be."""
+    return orjson.dumps(value, stand_in)
 
 
 def canonical(value: Any) -> bytes:

@@ -7,14 +7,12 @@ Cost: one pass over the path; no allocation besides its parts.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from proreus.api.group_version import GroupVersion
 
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
-_REMEMBERED_CHARS = 200
 
 
 class BadPathEscape(ValueError):
@@ -67,28 +65,6 @@ def unescape(raw: str) -> str:
 
 def split(path: str) -> Path:
     """What an unescaped path names."""
-    above, _, name = path.rpartition("/")
-    if name and len(above) < _REMEMBERED_CHARS and (found := _collection(above)) is not None:
-        group, version, resource, namespace, *_ = found
-        return ApiPath(group, version, resource, namespace, name, scoped=True)
-    return _split(path)
-
-
-@lru_cache(maxsize=512)
-def _collection(path: str) -> ApiPath | None:
-    """A collection in a namespace, None if the path is anything else.
-
-    Objects come and go, the collections they live in are few: these are taken apart once.
-    """
-    if path.endswith("/"):
-        return None  # the name stood behind two slashes: another path, which names nothing
-    found = _split(path)
-    if isinstance(found, ApiPath) and found.scoped and found.is_collection and not found.watch:
-        return found
-    return None
-
-
-def _split(path: str) -> Path:
     if path.startswith("//"):
         return OtherPath(("", *path.strip("/").split("/")))
     parts = path.strip("/").split("/")

@@ -1,10 +1,11 @@
 """JSON as the server reads a request body: duplicate fields named, faults worded as Go words them.
 
 Stands where a body enters, before patches and the schema's check. A document without duplicates
-costs one decode, one encode and two counts: encoding the value writes every string again, so a
-colon is missing exactly if a key was lost. Where the text has escapes, which may hide colons, only
-colons behind a closing quote are counted: they make a string a key. Only if the counts differ is
-the document read again, slowly, to say which keys were given twice.
+costs one decode and one encode: what is written compactly, as programs do, comes out as it went in.
+Of others colons are counted: encoding the value writes every string again, so a colon is missing
+exactly if a key was lost. Where the text has escapes, which may hide colons, only colons behind a
+closing quote are counted: they make a string a key. Only if the counts differ is the document read
+again, slowly, to say which keys were given twice.
 
 Invariant: what is returned can be encoded: it nests at most 254 deep, integers fit 64 bits. Only
 ``decode_deep`` returns more, and says so.
@@ -82,6 +83,8 @@ def in_document_order(value: Any, paths: Iterable[str]) -> list[str]:
 
 
 def _loses_keys(text: bytes, encoded: bytes) -> bool:
+    if text.rstrip() == encoded:
+        return False
     if b"\\" not in text:
         return text.count(b":") != encoded.count(b":")
     return _keys(text) != _keys(encoded)

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from proreus.aio.clock import SystemClock
-from proreus.cli.alone import kubeconfig_option, run_alone
 from proreus.cli.candidacy import candidacy_options
 from proreus.cli.controller_options import controller_options
+from proreus.cli.single_part import kubeconfig_option, run_single_part
 from proreus.cluster.components import controllers_component
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.leader_election import Candidacy
@@ -38,7 +38,7 @@ def controllers(
     """Run the controllers against any API server."""
     settings = replace(controller_settings, cluster_signing=_authority(certificate, key))
     part = controllers_component(SystemClock(), settings=settings, candidacy=candidacy)
-    run_alone(part, kubeconfig)
+    run_single_part(part, kubeconfig)
 
 
 def _authority(certificate: Path | None, key: Path | None) -> PairFiles | None:

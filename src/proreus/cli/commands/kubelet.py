@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from proreus.aio.clock import SystemClock
-from proreus.cli.alone import kubeconfig_option, run_alone
 from proreus.cli.annotations import described_annotations
 from proreus.cli.kubelet_options import kubelet_settings, missing_image_option, runtime_option
 from proreus.cli.options import data_dir_option
+from proreus.cli.single_part import kubeconfig_option, run_single_part
 from proreus.cluster.components import kubelet_component
 from proreus.cluster.kubelet.settings import RuntimeName
 
@@ -55,4 +55,4 @@ def kubelet(
         lease_s=node_lease_duration_seconds,
     )
     part = kubelet_component(SystemClock(), nodes, name_prefix=name_prefix, settings=settings)
-    run_alone(part, kubeconfig)
+    run_single_part(part, kubeconfig)

@@ -11,6 +11,7 @@ import click
 from proreus.cli.log_file import log_files
 from proreus.cli.options import data_dir_option
 from proreus.cli.ready import say
+from proreus.cluster.volumes.standard_class import volumes_folder
 from proreus.server.credentials import kubeconfig_file, tls_folder, token_file
 from proreus.server.opening import objects_file, service_accounts_key
 from proreus.server.storage.interface import StorageError
@@ -23,7 +24,8 @@ from proreus.server.storage.sqlite.lock_file import locked
 def reset(data_dir: Path, yes: bool) -> None:
     """Remove a data folder's objects and keys.
 
-    Objects in etcd stay. Clients need the kubeconfig of the next start.
+    The files of its volumes go too. Objects in etcd stay. Clients need the kubeconfig of the next
+    start.
     """
     if not any(_ours(data_dir)):
         say(f"there is nothing of a server in {data_dir}")
@@ -31,7 +33,9 @@ def reset(data_dir: Path, yes: bool) -> None:
     try:
         with locked(_lock(data_dir)):
             if not yes:
-                click.confirm(f"Remove all objects and keys in {data_dir.absolute()}?", abort=True)
+                click.confirm(
+                    f"Remove all objects, keys and volumes in {data_dir.absolute()}?", abort=True
+                )
             _remove(list(_ours(data_dir)))
     except (StorageError, OSError) as error:
         raise click.ClickException(f"{error}; end it with Ctrl-C first") from error
@@ -53,6 +57,7 @@ def _ours(data_dir: Path) -> Iterator[Path]:
         tls_folder(data_dir),
         service_accounts_key(data_dir),
         data_dir / "kubelet",
+        volumes_folder(data_dir),
     )
     yield from (path for path in (*named, *log_files(data_dir)) if path.exists())
 

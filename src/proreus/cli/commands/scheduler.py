@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from proreus.aio.clock import SystemClock
-from proreus.cli.alone import kubeconfig_option, run_alone
 from proreus.cli.candidacy import candidacy_options
+from proreus.cli.single_part import kubeconfig_option, run_single_part
 from proreus.cluster.components import scheduler_component
 from proreus.cluster.leader_election import Candidacy
 
@@ -18,4 +18,4 @@ from proreus.cluster.leader_election import Candidacy
 @candidacy_options
 def scheduler(kubeconfig: Path | None, candidacy: Candidacy | None) -> None:
     """Run the scheduler against any API server."""
-    run_alone(scheduler_component(SystemClock(), candidacy=candidacy), kubeconfig)
+    run_single_part(scheduler_component(SystemClock(), candidacy=candidacy), kubeconfig)

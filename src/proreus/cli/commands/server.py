@@ -44,6 +44,7 @@ async def _serve_by_workers(config: ServerConfig, workers: int) -> None:
 
 async def serve(config: ServerConfig) -> None:
     async with ending() as asked, ApiServer(config) as running:
+        await running.wait_ready()
         await say_ready(
             Announcement(
                 "proreus server",

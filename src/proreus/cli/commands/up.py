@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
@@ -40,6 +41,7 @@ from proreus.client import Client, ClientConfig, load_config
 from proreus.cluster.components import Component
 from proreus.cluster.controller_settings import ControllerSettings
 from proreus.cluster.kubelet.settings import RuntimeName
+from proreus.cluster.volumes.standard_class import make_standard_class, volumes_folder
 from proreus.net.tls.certificate_authority import CertificateAuthority
 from proreus.net.tls.certificates import authority_files
 from proreus.server.app import ApiServer
@@ -113,7 +115,11 @@ def up(
         data_dir=config.data_dir,
         nodes=nodes,
         kubelet=kubelet_settings(runtime, nodes, config.data_dir, missing_images),
-        controllers=replace(controller_settings, cluster_signing=authority),
+        controllers=replace(
+            controller_settings,
+            cluster_signing=authority,
+            volumes_folder=volumes_folder(config.data_dir.absolute()),
+        ),
         reports_activity=has_dashboard,
     )
     count = processes or processes_for(nodes, usable_cores())
@@ -150,7 +156,8 @@ async def run_cluster(
         nodes = names.count(KUBELET) if parts else sum(one.node_count() for one in elsewhere)
         async with background(*running):
             if CONTROLLERS in names:
-                await _make_first_account(load_config(config.kubeconfig))
+                await _make_first_objects(load_config(config.kubeconfig), config.data_dir)
+            await server.wait_ready()
             ready = _ready(server, nodes, runtime)
             if not has_dashboard:
                 await say_ready(ready)
@@ -172,12 +179,17 @@ def _ready(server: ApiServer, nodes: int, runtime: RuntimeName) -> Announcement:
     )
 
 
-async def _make_first_account(found: ClientConfig) -> None:
-    """Controllers make the accounts that pods need; this one is needed as soon as we are ready."""
+async def _make_first_objects(found: ClientConfig, data_dir: Path) -> None:
+    """Controllers make the accounts that pods need; this one is needed as soon as we are ready, and
+    so is the class of volumes. That is made once: a user who deletes it wants none."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    folder = volumes_folder(data_dir)
     async with Client(found) as client:
         with suppress(AlreadyExists):
             await client.core_v1.serviceaccounts("default").create(account)
+        if not folder.exists():
+            await make_standard_class(client)
+            folder.mkdir(mode=0o700)
 
 
 async def _let_parts_report(found: ClientConfig) -> None:

@@ -46,7 +46,8 @@ def worker(number: int) -> None:
 
 
 async def serve(config: ServerConfig, owner: socket.socket) -> None:
-    async with ending() as asked, ApiServer(config):
+    async with ending() as asked, ApiServer(config) as server:
+        await server.wait_ready()
         _tell(owner, encoded_report(Answering()))
         with ended_with(owner, asked):
             await asked.wait()

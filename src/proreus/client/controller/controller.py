@@ -179,7 +179,10 @@ class Controller(Generic[AnyValue]):
                     self.queue.add(key, priority=priority)
 
         return watches[0].informer.add_handler(
-            on_notification=enqueue, resync_s=resync_s, name=f"controller {self.name}"
+            on_notification=enqueue,
+            resync_s=resync_s,
+            name=f"controller {self.name}",
+            is_immediate=True,
         )
 
     async def _until_cancelled(self) -> None:

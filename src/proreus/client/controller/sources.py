@@ -5,7 +5,8 @@ Receives: Notification, from ``informer.handler``.  Hands on: keys, to ``workque
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias
 
@@ -41,18 +42,33 @@ class Watch(Generic[Object]):
     _predicate: UserCode = field(default_factory=lambda: UserCode("predicate"), init=False)
     _mapping: UserCode = field(default_factory=lambda: UserCode("keys of a watch"), init=False)
 
-    def keys_of(self, notification: Notification[Any]) -> list[str]:
-        if self.when is not None and not self._predicate.call(True, self.when, notification):
-            return []
+    def keys_of(self, notification: Notification[Any]) -> Sequence[str]:
         old, new = notification.old, notification.new
-        before = self._mapping.call([], self._keys_of_state, old) if old is not None else []
-        if new is None:
+        try:
+            if self.when is not None and not self.when(notification):
+                return ()
+            before = tuple(self.keys(old)) if old is not None else ()
+            now = tuple(self.keys(new)) if new is not None else ()
+        except (Exception, asyncio.CancelledError):
+            return self._keys_despite_failures(notification)
+        if before == now or not now:
             return before
-        now = self._mapping.call([], self._keys_of_state, new)
-        return now if before == now or not before else list(dict.fromkeys([*before, *now]))
+        return tuple(dict.fromkeys((*before, *now))) if before else now
+
+    def _keys_despite_failures(self, notification: Notification[Any]) -> Sequence[str]:
+        """Asked again one by one, each with a log of its own."""
+        if not self._predicate.call(True, self.when or _always, notification):
+            return ()
+        states = (one for one in (notification.old, notification.new) if one is not None)
+        found = [key for one in states for key in self._mapping.call([], self._keys_of_state, one)]
+        return tuple(dict.fromkeys(found))
 
     def _keys_of_state(self, state: Any) -> list[str]:
         return list(self.keys(state))
+
+
+def _always(_: Notification[Any]) -> bool:
+    return True
 
 
 def owner_keys(primary: SharedInformer) -> KeysOf:

@@ -202,12 +202,15 @@ class SharedInformer(Generic[Object]):
         on_notification: OnNotification[Object] | None = None,
         resync_s: float = 0.0,
         name: str = "",
+        is_immediate: bool = False,
     ) -> Handler:
         """Call these functions (plain or async) for every change, beginning with all objects that
         are cached. A plain function must not block: it would hold up the loop.
 
         ``resync_s`` reminds it of every object once per period (``on_update`` with both states the
-        same); 0: never. Raises InformerStopped.
+        same); 0: never. ``is_immediate``: a plain ``on_notification`` alone, which takes note and
+        does no more, as a queue of keys does, is called in the turn that applies a change. Raises
+        InformerStopped.
         """
         if self._is_stopped:
             raise InformerStopped(f"the informer of {self.name} has been stopped")
@@ -218,12 +221,13 @@ class SharedInformer(Generic[Object]):
             resync_s=resync_s,
             upstream=self._synced,
             objects=self.indexer.objects,
+            is_immediate=is_immediate,
         )
         # No await from here to the end: the snapshot and the registration are atomic, so the
         # handler misses nothing and hears nothing twice.
         for obj in self.indexer.objects():
             handler.notify(Notification(ChangeType.ADD, None, obj, is_initial=True))
-        self._handlers.append(handler)
+        self._handlers = [*self._handlers, handler]  # who is told at once may register others
         self._start(handler)
         return handler
 
@@ -231,7 +235,7 @@ class SharedInformer(Generic[Object]):
         """Tell it nothing more; what waits is dropped, a call under way ends by itself. Twice is
         fine. Raises ValueError for another informer's handler."""
         if handler in self._handlers:
-            self._handlers.remove(handler)
+            self._handlers = [one for one in self._handlers if one is not handler]
             handler.remove()
         elif not handler.is_removed:
             raise ValueError(f"{handler!r} is not a handler of the informer of {self.name}")

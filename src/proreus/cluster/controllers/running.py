@@ -50,6 +50,13 @@ from proreus.cluster.controllers.storage_protection import (
     claim_protection_controller,
     volume_protection_controller,
 )
+from proreus.cluster.controllers.volumes import (
+    ephemeral_volume_controller,
+    volume_binder_controller,
+    volume_deleter_controller,
+    volume_phases_controller,
+    volume_provisioner_controller,
+)
 from proreus.cluster.leader_election import Candidacy, run_as_leader
 
 log = logging.getLogger(__name__)
@@ -88,6 +95,11 @@ CONTROLLERS: Mapping[str, ControllerFactory] = MappingProxyType(
         "pvc-protection": claim_protection_controller,
         "pv-protection": volume_protection_controller,
         "volumeattributesclass-protection": attributes_class_protection_controller,
+        "persistentvolume-binder": volume_binder_controller,
+        "persistentvolume-phases": volume_phases_controller,
+        "volume-provisioner": volume_provisioner_controller,
+        "volume-deleter": volume_deleter_controller,
+        "ephemeral-volume": ephemeral_volume_controller,
         "garbage-collector": GarbageCollector,
         "service-cidr": service_cidr_controller,
         "storage-version-migrator": storage_migration_controller,

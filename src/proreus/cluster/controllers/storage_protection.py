@@ -16,25 +16,12 @@ from proreus.client.controller import Controller, Result, Watch
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.reconciler import ObjectReconciler
 from proreus.cluster.pod_status import is_deleting, is_finished
+from proreus.cluster.volumes.pod_claims import claims_of, may_have_claims
 
 CLAIM_FINALIZER = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER = "kubernetes.io/pv-protection"
 ATTRIBUTES_CLASS_FINALIZER = "kubernetes.io/vac-protection"
 _ATTRIBUTES_CLASSES = "volumeattributesclasses.storage.k8s.io"
-_MARKS = (b'"persistentVolumeClaim"', b'"ephemeral"')
-
-
-def claims_of(pod: KubeObject) -> list[str]:
-    """Keys of the claims that a pod mounts, ephemeral ones too."""
-    found: list[str] = []
-    if not any(mark in pod.raw for mark in _MARKS):
-        return found  # most pods, without decoding them
-    for volume in pod.spec.volumes or ():
-        if claim := volume.get("persistentVolumeClaim"):
-            found.append(f"{pod.namespace}/{claim['claimName']}")
-        elif "ephemeral" in volume:
-            found.append(f"{pod.namespace}/{pod.name}-{volume['name']}")
-    return found
 
 
 def is_used(claim: KubeObject, pods: Iterable[KubeObject]) -> bool:
@@ -110,7 +97,8 @@ class ProtectedAttributesClasses(_Protected):
 
 def claim_protection_controller(context: ControllerContext) -> Controller:
     claims = ProtectedClaims(context)
-    watches = [Watch(claims.pods, claims_of)]
+    # A pod's volumes never change, so that one of its states tells.
+    watches = [Watch(claims.pods, claims_of, when=lambda news: may_have_claims(news.object))]
     return claims.controller("pvc-protection", watches=watches, concurrency=1)
 
 

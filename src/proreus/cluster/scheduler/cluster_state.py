@@ -31,6 +31,10 @@ class ClusterState:
             self._known = [node for node in self._nodes.values() if node.is_known]
         return self._known
 
+    def node(self, name: str) -> NodeState:
+        """Raises ``KeyError``."""
+        return self._nodes[name]
+
     def put_node(self, node: KubeObject) -> None:
         self._at(node.name).update(node)
         self._known = None

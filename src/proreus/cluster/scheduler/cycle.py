@@ -25,10 +25,12 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Unschedulable:
-    """``message`` is what the FailedScheduling event says. ``refusals`` are by node."""
+    """``message`` is what the FailedScheduling event says. ``refusals`` are by node.
+    ``is_hopeless``: it fits nowhere, whatever the nodes are."""
 
     message: str
     refusals: Mapping[str, Refusal] = field(default_factory=dict, compare=False)
+    is_hopeless: bool = False
 
 
 Decision = Placed | Unschedulable
@@ -117,6 +119,12 @@ def _refuse_with_nominated(
 
 def replaced(nodes: Sequence[NodeState], imagined: NodeState) -> list[NodeState]:
     return [imagined if node.name == imagined.name else node for node in nodes]
+
+
+def hopeless(nodes: Sequence[NodeState], why: str) -> Unschedulable:
+    """No node can help this pod."""
+    text = f"0/{len(nodes)} nodes are available: {why}." if nodes else explain(0, ())
+    return Unschedulable(text, is_hopeless=bool(nodes))
 
 
 def explain(count: int, refusals: Iterable[Refusal]) -> str:

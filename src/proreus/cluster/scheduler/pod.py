@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.cluster.scheduler import resources
+from proreus.cluster.volumes.pod_claims import may_have_claims
+
+if TYPE_CHECKING:
+    from proreus.cluster.scheduler.pod_volumes import PodVolumes
 
 _PROTOCOL, _ANY_ADDRESS = "TCP", "0.0.0.0"
 # What a container without requests counts for when nodes are compared (not when filtered).
 _SUPPOSED = {resources.CPU: 100, resources.MEMORY: 200 * 1024 * 1024}
+# Of every pod in the cluster this much is kept; most have but tolerations.
+_KEPT = (
+    "affinity",
+    "nodeSelector",
+    "os",
+    "preemptionPolicy",
+    "tolerations",
+    "topologySpreadConstraints",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +44,8 @@ class HostPort:
 
 @dataclass(frozen=True, slots=True)
 class PodView:
+    """``spec``: what of it decides where the pod may run, beside the fields that are read here."""
+
     key: str
     uid: str
     namespace: str
@@ -45,6 +61,7 @@ class PodView:
     is_deleting: bool = False  # being deleted: it still holds its room
     started: str = ""  # RFC 3339, as the kubelet says; empty if it has not
     resource_version: str = ""  # of the state that was read
+    volumes: PodVolumes | None = None  # of its claims, while it is being placed
 
     @classmethod
     def read(cls, pod: KubeObject) -> PodView:
@@ -65,7 +82,7 @@ class PodView:
             requests=requests,
             nonzero_requests={**_SUPPOSED, **requests},
             host_ports=_host_ports(spec),
-            spec=spec,
+            spec=_kept(pod, spec),
             owner_uid=owner,
             is_deleting=bool(content["metadata"].get("deletionTimestamp")),
             started=status.get("startTime") or "",
@@ -92,6 +109,11 @@ class PodView:
         """Whether other pods may be refused because this one is near."""
         affinity = (self.spec.get("affinity") or {}).get("podAntiAffinity") or {}
         return bool(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
+
+
+def _kept(pod: KubeObject, spec: Json) -> JsonObject:
+    kept = {field: value for field in _KEPT if (value := spec.get(field))}
+    return {**kept, "volumes": spec.get("volumes")} if may_have_claims(pod) else kept
 
 
 def _host_ports(spec: Json) -> tuple[HostPort, ...]:

@@ -71,6 +71,12 @@ def preempt(
     return NoPreemption(f"preemption: {explain(len(nodes), helpless.values())}")
 
 
+def not_helpful(nodes: Sequence[NodeState]) -> NoPreemption:
+    """The pod cannot run, whichever pods leave."""
+    refusals = [_NOT_HELPFUL] * len(nodes)
+    return NoPreemption(f"preemption: {explain(len(nodes), refusals)}")
+
+
 def is_waiting_for_victims(pod: PodView, nominated: NodeState | None) -> bool:
     """Whether victims of an earlier preemption are still terminating: no more are evicted then."""
     return nominated is not None and any(

@@ -1,6 +1,7 @@
 """The scheduler: informers → queue → cycle → assume → binding, several bindings in flight.
 
-Receives: pods and nodes, from two informers.  Hands on: bindings, conditions and events.
+Receives: pods and nodes, from two informers, and what ``volume_lookup`` follows for pods with
+claims.  Hands on: bindings, conditions and events.
 One loop decides, one pod after the other, on the believed state of the cluster; only writing is
 concurrent. Invariant: between taking a pod and assuming it there is no await, so no two decisions
 use the same resources. At most ``_WRITES_MAX`` writes are under way; then deciding waits.
@@ -13,6 +14,7 @@ import contextlib
 import logging
 import random
 from collections.abc import Coroutine
+from dataclasses import dataclass, replace
 
 from proreus.aio.clock import Clock, deadline
 from proreus.aio.gate import Gate
@@ -32,17 +34,22 @@ from proreus.client.informer import (
 from proreus.cluster.leader_election import Candidacy, run_as_leader
 from proreus.cluster.scheduler import binding
 from proreus.cluster.scheduler.cluster_state import ClusterState
-from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
+from proreus.cluster.scheduler.cycle import Cycle, Unschedulable, hopeless
 from proreus.cluster.scheduler.disruption_budget import DisruptionBudget
 from proreus.cluster.scheduler.pod import PodView
 from proreus.cluster.scheduler.pod_outline import DEFAULT_SCHEDULER, PodOutline
+from proreus.cluster.scheduler.pod_volumes import VolumeChoice
 from proreus.cluster.scheduler.preemption import (
     NoPreemption,
     Preemption,
     is_waiting_for_victims,
+    not_helpful,
     preempt,
 )
 from proreus.cluster.scheduler.queue import SchedulingQueue
+from proreus.cluster.scheduler.volume_binding import VolumeBinding, VolumesNotBound
+from proreus.cluster.scheduler.volume_lookup import ClaimProblem, VolumeLookup
+from proreus.cluster.volumes.pod_claims import may_have_claims
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +57,16 @@ LEASE_NAME = "proreus-scheduler"
 _WRITES_MAX = 16
 _EVENTS_WAITING_MAX = 20_000
 _UNPARK_CHECK_S = 30.0  # how often the queue is checked for pods parked too long
+
+
+@dataclass(frozen=True, slots=True)
+class _Placement:
+    """``moves``: of the queue, when the pod was taken from it."""
+
+    pod: KubeObject
+    wanted: PodView
+    node: str
+    moves: int
 
 
 async def run_scheduler(
@@ -84,6 +101,8 @@ class Scheduler:
         self._state = ClusterState()
         self._queue = SchedulingQueue()
         self._budgets: Lister
+        self._volumes: VolumeLookup
+        self._volume_binding: VolumeBinding
         self._wake_up = Gate()
         self._writes = asyncio.Semaphore(_WRITES_MAX)
         # As many as a burst of pods has: each is told where it went.
@@ -101,9 +120,15 @@ class Scheduler:
         ):
             nodes, pods = informers.informer("nodes"), informers.informer("pods")
             self._budgets = informers.informer("poddisruptionbudgets.policy").lister
+            self._volumes = VolumeLookup(informers, self._volumes_changed)
+            self._volume_binding = VolumeBinding(self._client, self._clock, self._volumes)
             handlers = [
-                nodes.add_handler(on_notification=self._node_changed, name="scheduler"),
-                pods.add_handler(on_notification=self._pod_changed, name="scheduler"),
+                nodes.add_handler(
+                    on_notification=self._node_changed, name="scheduler", is_immediate=True
+                ),
+                pods.add_handler(
+                    on_notification=self._pod_changed, name="scheduler", is_immediate=True
+                ),
             ]
             informers.start()
             await informers.wait_for_cache_sync()
@@ -163,6 +188,10 @@ class Scheduler:
         else:
             self._queue.forget(new.key)
 
+    def _volumes_changed(self) -> None:
+        self._volume_binding.changed()
+        self._cluster_changed()
+
     def _cluster_changed(self) -> None:
         self._queue.cluster_changed()
         self._wake_up.open()
@@ -177,7 +206,7 @@ class Scheduler:
             except BaseException:
                 self._writes.release()
                 raise
-            write = writes.create_task(self._place(pod), name=f"place {pod.key}")
+            write = writes.create_task(self._place(pod, writes), name=f"place {pod.key}")
             write.add_done_callback(lambda _: self._writes.release())
 
     async def _next_pod(self, pods: SharedInformer) -> KubeObject:
@@ -195,6 +224,9 @@ class Scheduler:
                         await self._wake_up.wait_open()
                 continue
             pod = pods.indexer.get(key)
+            if pod is not None and not self._volumes.is_ready and may_have_claims(pod):
+                await self._volumes.begin()
+                pod = pods.indexer.get(key)
             if pod is None or not PodOutline(pod).wants_scheduling(self._name):
                 self._queue.forget(key)
             elif self._state.is_placed(pod.uid):
@@ -203,14 +235,34 @@ class Scheduler:
             else:
                 return pod
 
-    def _place(self, pod: KubeObject) -> Coroutine[None, None, None]:
+    def _place(self, pod: KubeObject, writes: asyncio.TaskGroup) -> Coroutine[None, None, None]:
         """Decide now; the write that follows from it is returned."""
         moves, wanted = self._queue.moves, PodView.read(pod)
-        decision = self._cycle.decide(wanted, self._state.nodes)
-        if isinstance(decision, Placed):
-            self._state.assume(wanted, decision.node)
-            return self._bind(pod, wanted, decision.node, moves)
-        return self._wait_after(self._refuse(pod, wanted, decision), pod.key, moves)
+        try:
+            volumes = self._volumes.of(wanted, self._state.nodes)
+        except ClaimProblem as problem:
+            decided = hopeless(self._state.nodes, str(problem))
+            return self._wait_after(self._refuse(pod, wanted, decided), pod.key, moves)
+        asked = wanted if volumes is None else replace(wanted, volumes=volumes)
+        decision = self._cycle.decide(asked, self._state.nodes)
+        if isinstance(decision, Unschedulable):
+            return self._wait_after(self._refuse(pod, asked, decision), pod.key, moves)
+        self._state.assume(wanted, decision.node)
+        placement = _Placement(pod, wanted, decision.node, moves)
+        if volumes is None or not volumes.delayed:
+            return self._bind(placement)
+        choice = volumes.choose(self._state.node(decision.node))
+        assert choice is not None, "the node was found to have volumes"
+        self._volumes.take(choice)
+        return self._bind_later(placement, choice, writes)
+
+    async def _bind_later(
+        self, placement: _Placement, choice: VolumeChoice, writes: asyncio.TaskGroup
+    ) -> None:
+        """Beside the writes that are counted: it waits for others, for up to ten minutes. There are
+        as many as pods wait for volumes."""
+        name = f"volumes of {placement.pod.key}"
+        writes.create_task(self._bind_with_volumes(placement, choice), name=name)
 
     def _refuse(
         self, pod: KubeObject, wanted: PodView, decision: Unschedulable
@@ -241,6 +293,8 @@ class Scheduler:
     def _find_preemption(
         self, wanted: PodView, decision: Unschedulable
     ) -> Preemption | NoPreemption:
+        if decision.is_hopeless:
+            return not_helpful(self._state.nodes)
         if not decision.refusals:
             return NoPreemption("")
         if is_waiting_for_victims(wanted, self._state.nomination(wanted.uid)):
@@ -278,20 +332,40 @@ class Scheduler:
         except (ApiError, TransportError) as failure:
             log.info("condition not written: pod=%s failure=%r", pod.key, failure)
 
-    async def _bind(self, pod: KubeObject, wanted: PodView, node: str, moves: int) -> None:
+    async def _bind_with_volumes(self, placement: _Placement, choice: VolumeChoice) -> None:
+        """First the claims get their volumes, for this node, then the pod gets the node."""
+        key, node = placement.pod.key, placement.node
         try:
-            await binding.bind(self._client, wanted, node)
+            await self._volume_binding.bind(choice, node)
+        except (VolumesNotBound, ApiError, TransportError) as failure:
+            log.info("volumes not bound: pod=%s node=%s failure=%s", key, node, failure)
+            said = f'running PreBind plugin "VolumeBinding": binding volumes: {failure}'
+            self._give_up(placement, said)
+            return
+        finally:
+            self._volumes.release(choice)
+        async with self._writes:
+            await self._bind(placement)
+
+    async def _bind(self, placement: _Placement) -> None:
+        pod, node = placement.pod, placement.node
+        try:
+            await binding.bind(self._client, placement.wanted, node)
         except (ApiError, TransportError) as failure:
             log.info("not bound: pod=%s node=%s failure=%r", pod.key, node, failure)
-            self._state.forget(wanted.uid)
-            self._queue.failed(pod.key, self._clock.monotonic(), moves)
-            self._cluster_changed()  # the room is free again, for this pod too
-            said = f"binding rejected: {failure}"
-            self._recorder.event(pod, WARNING, "FailedScheduling", said)
+            self._give_up(placement, f"binding rejected: {failure}")
         else:
             self._queue.forget(pod.key)
             said = f"Successfully assigned {pod.key} to {node}"
             self._recorder.event(pod, NORMAL, "Scheduled", said)
+
+    def _give_up(self, placement: _Placement, why: str) -> None:
+        """It keeps no room, and is tried again."""
+        pod = placement.pod
+        self._state.forget(pod.uid)
+        self._queue.failed(pod.key, self._clock.monotonic(), placement.moves)
+        self._cluster_changed()  # the room is free again, for this pod too
+        self._recorder.event(pod, WARNING, "FailedScheduling", why)
 
     def __repr__(self) -> str:
         return f"<Scheduler {self._name}: {self._state!r}, {self._queue!r}>"

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from proreus.net.client import tunnel
 from proreus.net.client.connection import ClientConnection
 from proreus.net.client.connectors import AddressForbidden, Route
-from proreus.net.client.place import Origin, Place, place_of
 from proreus.net.client.response_head import ResponseHeads
+from proreus.net.client.server_address import Origin, ServerAddress, server_address
 from proreus.net.client.sockets import addresses_of, connected_sockets
 from proreus.net.client.transport_error import (
     AddressNotAllowed,
@@ -40,7 +40,7 @@ class Dialer:
         self._loop = asyncio.get_running_loop()
         self._handshakes = Handshakes(self._loop, _HANDSHAKES_MAX)
         self._sessions: dict[Origin, ssl.SSLSession] = {}
-        self.proxy: Place | None = place_of(route.proxy)[0] if route.proxy else None
+        self.proxy: ServerAddress | None = server_address(route.proxy)[0] if route.proxy else None
 
     async def dial(self, origin: Origin, url: str) -> ClientConnection:
         """Raises ConnectFailed, TransportTimeout."""
@@ -122,7 +122,7 @@ class Dialer:
         return made
 
     async def _through(
-        self, connected: socket.socket, origin: Origin, proxy: Place
+        self, connected: socket.socket, origin: Origin, proxy: ServerAddress
     ) -> ClientConnection:
         """asyncio's own TLS, which runs in that of a proxy too: ours is of sockets."""
         context, is_secure = self._context(), proxy.origin.is_secure

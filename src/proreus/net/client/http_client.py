@@ -18,12 +18,12 @@ from proreus.lazy_dataclass import dataclass
 from proreus.net.client.connection import ClientConnection, IncomingAnswer
 from proreus.net.client.connectors import Route
 from proreus.net.client.dialing import Dialer
-from proreus.net.client.place import Places
 from proreus.net.client.pool import Pool
 from proreus.net.client.redirects import Redirects
 from proreus.net.client.request_encoding import RequestDefaults, RequestHeads
 from proreus.net.client.response_body import BadGzip, Unpacking
 from proreus.net.client.response_head import Pair, ResponseHead, ResponseHeads
+from proreus.net.client.server_address import ServerAddresses
 from proreus.net.client.transport import RequestHeaders
 from proreus.net.client.transport_error import ConnectionLost, NotPermitted, ProtocolError
 
@@ -157,7 +157,7 @@ class HttpClient:
         self._heads = ResponseHeads()
         self._dialer = Dialer(route, self._heads)
         self._pool = Pool(self._dialer)
-        self._places = Places()
+        self._addresses = ServerAddresses()
         proxy = self._dialer.proxy
         self._request_heads = RequestHeads(
             RequestDefaults(
@@ -302,9 +302,9 @@ class HttpClient:
         self, method: str, url: str, headers: RequestHeaders, body: bytes | None
     ) -> ByteStream:
         """An answer that has begun; its connection is to be given back."""
-        place, target = self._places.split(url)
-        head = self._request_heads.encoded(method, place, target, headers, body)
-        origin = place.origin
+        address, target = self._addresses.split(url)
+        head = self._request_heads.encoded(method, address, target, headers, body)
+        origin = address.origin
         connection = self._pool.take_idle(origin) or await self._pool.take_new(origin, url)
         try:
             if not self._may_send(method):

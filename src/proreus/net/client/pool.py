@@ -6,7 +6,7 @@ import asyncio
 
 from proreus.net.client.connection import ClientConnection
 from proreus.net.client.dialing import Dialer
-from proreus.net.client.place import Origin
+from proreus.net.client.server_address import Origin
 from proreus.net.client.transport_error import ConnectionLost
 
 # Less than servers wait (ours three minutes), so that a request seldom meets one that is closed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote, urljoin
 
-from proreus.net.client.place import place_of
+from proreus.net.client.server_address import server_address
 from proreus.net.client.transport import RequestHeaders
 from proreus.net.client.transport_error import ProtocolError
 
@@ -31,7 +31,7 @@ class Redirects:
         if self._followed > _REDIRECTS_MAX:
             raise ProtocolError(self.url, "the server redirects again and again")
         there = urljoin(self.url, quote(location, safe=_ESCAPED_ALREADY))
-        if place_of(there)[0].origin != place_of(self.url)[0].origin:
+        if server_address(there)[0].origin != server_address(self.url)[0].origin:
             self.headers = {
                 name: value
                 for name, value in self.headers.items()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from proreus.net.client.place import Place
+from proreus.net.client.server_address import ServerAddress
 from proreus.net.client.transport import RequestHeaders
 from proreus.net.http1.request_head import HEADER_LINES, METHOD
 
@@ -34,18 +34,23 @@ class RequestHeads:
         self._methods: set[str] = set()
 
     def encoded(
-        self, method: str, place: Place, target: str, headers: RequestHeaders, body: bytes | None
+        self,
+        method: str,
+        address: ServerAddress,
+        target: str,
+        headers: RequestHeaders,
+        body: bytes | None,
     ) -> bytes:
         """Raises ValueError if there is something in it that no head can have."""
-        key = (place, *headers.items())
+        key = (address, *headers.items())
         try:
-            block = self._blocks.get(key) or self._block(place, headers, key)
+            block = self._blocks.get(key) or self._block(address, headers, key)
         except TypeError:  # of values that are lists
-            block = self._block(place, headers, None)
+            block = self._block(address, headers, None)
         if method not in self._methods:
             self._check_method(method)
-        if self._defaults.is_absolute and not place.origin.is_secure:
-            target = f"http://{place.host_header}{target}"
+        if self._defaults.is_absolute and not address.origin.is_secure:
+            target = f"http://{address.host_header}{target}"
         line = f"{method} {target} HTTP/1.1\r\n".encode()
         if body is None and method in _WITHOUT_LENGTH:
             return b"%b%b\r\n" % (line, block)
@@ -57,8 +62,8 @@ class RequestHeads:
         if len(self._methods) < _REMEMBERED_MAX:
             self._methods.add(method)
 
-    def _block(self, place: Place, headers: RequestHeaders, key: object) -> bytes:
-        lines = [f"{name}: {value}\r\n" for name, value in self._pairs(place, headers)]
+    def _block(self, address: ServerAddress, headers: RequestHeaders, key: object) -> bytes:
+        lines = [f"{name}: {value}\r\n" for name, value in self._pairs(address, headers)]
         block = "".join(lines).encode()
         # A line end within a header would make another of it.
         if HEADER_LINES.fullmatch(block) is None or block.count(b"\n") != len(lines):
@@ -69,16 +74,16 @@ class RequestHeads:
             self._blocks[key] = block
         return block
 
-    def _pairs(self, place: Place, headers: RequestHeaders) -> list[tuple[str, str]]:
+    def _pairs(self, address: ServerAddress, headers: RequestHeaders) -> list[tuple[str, str]]:
         pairs: list[tuple[str, str]] = []
         missing = {
-            "host": place.host_header,
+            "host": address.host_header,
             "accept-encoding": self._defaults.accept_encoding,
             "user-agent": _USER_AGENT,
         }
-        if place.authorization:
-            missing["authorization"] = place.authorization
-        if self._defaults.proxy_authorization and not place.origin.is_secure:
+        if address.authorization:
+            missing["authorization"] = address.authorization
+        if self._defaults.proxy_authorization and not address.origin.is_secure:
             missing["proxy-authorization"] = self._defaults.proxy_authorization
         for name, values in headers.items():
             known = name.lower()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from proreus.net.client.place import Origin
 from proreus.net.client.response_head import BadResponse, ResponseHeads
+from proreus.net.client.server_address import Origin
 from proreus.net.http1.request_head import HEAD_BYTES_MAX, HEAD_END
 
 _REASON_MAX = 200

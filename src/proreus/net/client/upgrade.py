@@ -17,8 +17,8 @@ from proreus.net.client.connection import ClientConnection, IncomingAnswer
 from proreus.net.client.connectors import Route
 from proreus.net.client.dialing import Dialer
 from proreus.net.client.http_client import Headers
-from proreus.net.client.place import Origin
 from proreus.net.client.response_head import ResponseHead, ResponseHeads
+from proreus.net.client.server_address import Origin
 from proreus.net.client.transport_error import TransportError
 from proreus.net.http1.messages import Request
 from proreus.net.http1.request_body import Flow

@@ -10,7 +10,7 @@ connection is given up: after five seconds, or after as long as a call may take.
 is found by its late calls, and a watch on it moves on soon, too. etcd forbids pings more often than
 every 5 s, and without a stream.
 
-Cost of a call: about 15 µs, and its share of a read and a write.
+Cost of a call: about 12 µs, and its share of a read and a write.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Connection(asyncio.Protocol):
         self._session = Http2Session()
         self._is_flushing = False
         self._due: dict[_Answer, float] = {}  # calls in the order they began
+        self._answered: list[_Answer] = []  # by what is being read
         self._timer: Timer | None = None
         self._tick: Timer | None = None
         self._silent_ticks = 0
@@ -60,7 +61,7 @@ class Connection(asyncio.Protocol):
 
     async def call(self, block: bytes, request: bytes) -> bytes:
         """The answer to one request. Raises RpcFailed."""
-        answer = _Answer(self._loop)
+        answer = _Answer(self._loop, self._answered)
         stream = answer.stream = self._session.begin(block, answer, request, ends=True)
         self._due[answer] = self._clock.monotonic() + self._timeout_s
         if self._timer is None:
@@ -116,14 +117,23 @@ class Connection(asyncio.Protocol):
         try:
             session.receive(data)
         except ProtocolBroken as wrong:
+            self._hand_out()
             self._fail(RpcFailed(Code.UNAVAILABLE, f"the peer broke the protocol: {wrong}"))
             return
+        self._hand_out()
         if session.is_ready and not self.ready.done():
             self.ready.set_result(None)
         if session.output:
             self._flush_soon()  # with what those who are answered now will ask
         if session.ending:
             self._close_if_idle()
+
+    def _hand_out(self) -> None:
+        """Answers come behind messages of streams: who watches etcd hears of a write before its
+        writer goes on, and many others wait for what it hears."""
+        for answer in self._answered:
+            answer.hand_out()
+        self._answered.clear()
 
     def connection_lost(self, failure: Exception | None) -> None:
         why = str(failure) if failure is not None else "closed by the peer"
@@ -211,29 +221,32 @@ def _silent() -> RpcFailed:
 class _Answer:
     """Of one call."""
 
-    __slots__ = ("_message", "backlog", "future", "is_ended", "stream")
+    __slots__ = ("_answered", "_message", "backlog", "future", "is_ended", "stream")
 
     stream: Stream
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, answered: list[_Answer]) -> None:
         self.future: asyncio.Future[bytes] = loop.create_future()
         self.backlog = 0  # it is taken as it comes
         self.is_ended = False
         self._message: bytes | None = None
+        self._answered = answered
 
     def received(self, message: bytes) -> None:
         self._message = message
 
+    def hand_out(self) -> None:
+        if self._message is not None and not self.future.done():
+            self.future.set_result(self._message)
+
     def ended(self, failure: RpcFailed | None) -> None:
         self.is_ended = True
-        if self.future.done():
-            return  # its caller has been cancelled, and is about to see it
-        if failure is None and self._message is None:
-            failure = RpcFailed(Code.INTERNAL, "a status without an answer")
-        if failure is not None:
-            self.future.set_exception(failure)
-        elif self._message is not None:
-            self.future.set_result(self._message)
+        if failure is None and self._message is not None:
+            self._answered.append(self)
+        elif not self.future.done():  # else its caller has been cancelled, and is about to see it
+            self.future.set_exception(
+                failure or RpcFailed(Code.INTERNAL, "a status without an answer")
+            )
 
 
 class MessageStream:

@@ -62,11 +62,16 @@ def _string(value: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class AnswerHead:
-    """The head of an answer or its trailers; None: it has no such header."""
+    """The head of an answer or its trailers; None: it has no such header.
+
+    ``begins_answer``: what follows is the peer's answer; ``is_success``: it was, and is over.
+    """
 
     http_status: int | None
     grpc_status: int | None
     grpc_message: str
+    begins_answer: bool
+    is_success: bool
 
 
 class AnswerHeads:
@@ -78,19 +83,20 @@ class AnswerHeads:
 
     def read(self, block: bytes) -> AnswerHead:
         """Raises ProtocolBroken."""
-        # Until the peer has read our settings it may remember headers, and a block depends on them.
-        is_bare = not self._decoder.header_table.dynamic_entries
-        if is_bare and (known := self._known.get(block)) is not None:
+        known = self._known.get(block)
+        if known is not None:
             return known
+        is_bare = not self._decoder.header_table.dynamic_entries
         try:
             head = _head(self._decoder.decode(block, raw=True))
         except (HPACKError, ValueError) as wrong:
             raise ProtocolBroken(
                 ErrorCode.PROTOCOL_ERROR, f"a head that cannot be read: {wrong!r}"
             ) from wrong
-        if is_bare and not self._decoder.header_table.dynamic_entries:
-            if len(self._known) >= _KNOWN_MAX:
-                self._known.clear()
+        # Until the peer has read our settings it may remember headers, and blocks depend on them.
+        if self._decoder.header_table.dynamic_entries or len(self._known) >= _KNOWN_MAX:
+            self._known.clear()
+        elif is_bare:
             self._known[block] = head
         return head
 
@@ -105,4 +111,5 @@ def _head(headers: Iterable[tuple[bytes, bytes]]) -> AnswerHead:
             grpc_status = int(value)
         elif name == b"grpc-message":
             message = unquote(value.decode("ascii", "replace"))
-    return AnswerHead(http_status, grpc_status, message)
+    begins_answer = http_status is not None and http_status < 300
+    return AnswerHead(http_status, grpc_status, message, begins_answer, grpc_status == 0)

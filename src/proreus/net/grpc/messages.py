@@ -27,10 +27,6 @@ class Assembly:
 
     def add(self, data: bytes) -> list[bytes]:
         """Messages that are whole now. Raises RpcFailed."""
-        if not self._has and len(data) >= PREFIX_BYTES:
-            is_compressed, length = _PREFIX.unpack_from(data)
-            if length == len(data) - PREFIX_BYTES and not is_compressed:
-                return [data[PREFIX_BYTES:]]  # as nearly all come: one, and whole
         self._pieces.append(data)
         self._has += len(data)
         if self._has < self._needs:

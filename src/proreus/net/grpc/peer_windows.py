@@ -25,11 +25,19 @@ class PeerWindows:
         self._output = output
         self._window = self._initial = frames.WINDOW_BYTES
         self._frame_bytes = frames.FRAME_BYTES_MAX
-        self._blocked: dict[int, Sending] = {}  # by number: the first one has waited longest
+        self.blocked: dict[int, Sending] = {}  # by number: the first one has waited longest
 
     def begin(self, stream: Sending) -> None:
+        size = len(stream.unsent)
         stream.window = self._initial
-        self.send(stream)
+        if size > self._initial or size > self._window or size > self._frame_bytes:
+            self.send(stream)
+            return
+        flags = frames.END_STREAM if stream.ends else 0
+        self._output += (frames.frame_head(frames.DATA, flags, stream.number, size), stream.unsent)
+        self._window -= size
+        stream.window -= size
+        stream.unsent = b""
 
     def send(self, stream: Sending) -> None:
         """As much as the windows allow; the rest is sent when they grow."""
@@ -46,24 +54,24 @@ class PeerWindows:
         stream.window -= at
         stream.unsent = unsent[at:]
         if at < size:
-            self._blocked[stream.number] = stream
+            self.blocked[stream.number] = stream
         else:
-            self._blocked.pop(stream.number, None)
+            self.blocked.pop(stream.number, None)
 
     def forget(self, stream: Sending) -> None:
-        self._blocked.pop(stream.number, None)
+        self.blocked.pop(stream.number, None)
 
     def grow(self, more: int) -> None:
         """The window of all streams together."""
         self._window = _sum(self._window, more)
-        for stream in [*self._blocked.values()]:
+        for stream in [*self.blocked.values()]:
             if self._window <= 0:
                 break
             self.send(stream)
 
     def grow_one(self, stream: Sending, more: int) -> None:
         stream.window = _sum(stream.window, more)
-        if stream.number in self._blocked:
+        if stream.number in self.blocked:
             self.send(stream)
 
     def change_initial(self, size: int, streams: Iterable[Sending]) -> None:
@@ -73,7 +81,7 @@ class PeerWindows:
         for stream in streams:
             stream.window += size - self._initial
         self._initial = size
-        for stream in [*self._blocked.values()]:
+        for stream in [*self.blocked.values()]:
             self.send(stream)
 
     def change_frame_size(self, size: int) -> None:

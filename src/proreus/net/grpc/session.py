@@ -11,11 +11,12 @@ are not held up by it. What we send waits, in order, for the windows of the peer
 from __future__ import annotations
 
 from collections import deque
+from struct import Struct
 from typing import Protocol
 
 from proreus.net.grpc.failures import Code, RpcFailed, code_of
 from proreus.net.grpc.header_blocks import AnswerHead, AnswerHeads
-from proreus.net.grpc.messages import Assembly, prefixed
+from proreus.net.grpc.messages import PREFIX_BYTES, Assembly, prefixed
 from proreus.net.grpc.peer_windows import PeerWindows
 from proreus.net.http2 import frames
 from proreus.net.http2.frames import END_STREAM, HEAD_BYTES, ErrorCode, ProtocolBroken
@@ -25,6 +26,10 @@ CONNECTION_WINDOW = 16 * 1024 * 1024
 BACKLOG_MAX = 4 * 1024 * 1024
 _BLOCK_BYTES_MAX = 64 * 1024
 _UNLIMITED = 2**31
+# A frame's head: its size and kind as one number, flags, stream; and a message's prefix behind it.
+_HEAD, _MESSAGE_HEAD = Struct(">LBL"), Struct(">LBLBL")
+_MESSAGE_HEAD_BYTES, _KIND_AT = _MESSAGE_HEAD.size, 3
+_SIZE_AND_KIND_MAX = frames.FRAME_BYTES_MAX << 8 | 0xFF
 # Of these a head that is its payload, as all heads of etcd are, has END_HEADERS alone.
 _PLAIN_HEAD = frames.END_HEADERS | frames.PADDED | frames.WITH_PRIORITY
 
@@ -59,7 +64,7 @@ class Stream:
         self.unsent = prefixed(message)
         self.ends = ends
         self.window = 0
-        self.assembly = Assembly()
+        self.assembly: Assembly | None = None  # of a message that is not whole
         self.unacked = 0
 
 
@@ -133,28 +138,59 @@ class Http2Session:
         if self._rest:
             data = self._rest + data
         at, end = 0, len(data)
-        unpack = frames.HEAD.unpack_from
-        while end - at >= HEAD_BYTES:
-            high, low, kind, flags, number = unpack(data, at)
-            ends_at = at + HEAD_BYTES + (high << 8 | low)
-            if ends_at - at - HEAD_BYTES > frames.FRAME_BYTES_MAX:
-                raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame that is too large")
-            if ends_at > end:
+        unpack, streams = _MESSAGE_HEAD.unpack_from, self._streams
+        while (begins_at := at + _MESSAGE_HEAD_BYTES) <= end:
+            if data[at + _KIND_AT]:  # no data
+                ends_at = self._frame(data, at)
+            else:
+                size_and_kind, flags, number, is_compressed, length = unpack(data, at)
+                ends_at = begins_at + length
+                if (
+                    size_and_kind == length + PREFIX_BYTES << 8
+                    and ends_at <= end
+                    and not (flags or is_compressed)
+                    and (stream := streams.get(number)) is not None
+                    and stream.assembly is None
+                    and self._begun_block is None
+                    and size_and_kind <= _SIZE_AND_KIND_MAX
+                ):
+                    # As nearly all comes: a frame that is one message.
+                    stream.receiver.received(data[begins_at:ends_at])
+                    self._count(stream, length + PREFIX_BYTES)
+                else:
+                    ends_at = self._frame(data, at)
+            if not ends_at:
                 break
-            self._take(kind, flags, number & frames.NUMBER_MAX, data[at + HEAD_BYTES : ends_at])
+            at = ends_at
+        while ends_at := self._frame(data, at):
             at = ends_at
         self._rest = data[at:]
 
-    def _take(self, kind: int, flags: int, number: int, payload: bytes) -> None:
+    def _frame(self, data: bytes, at: int) -> int:
+        """Take any frame that begins there, and say where it ends; 0: it is not whole."""
+        begins_at = at + HEAD_BYTES
+        if begins_at > len(data):
+            return 0
+        size_and_kind, flags, number = _HEAD.unpack_from(data, at)
+        ends_at: int = begins_at + (size_and_kind >> 8)
+        if size_and_kind > _SIZE_AND_KIND_MAX:
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame that is too large")
+        if ends_at > len(data):
+            return 0
+        kind, number = size_and_kind & 0xFF, number & frames.NUMBER_MAX
         if self._begun_block is not None and kind != frames.CONTINUATION:
             raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame inside of a head")
+        if kind != frames.HEADERS:
+            self._take(kind, flags, number, data[begins_at:ends_at])
+        elif flags & _PLAIN_HEAD == frames.END_HEADERS:
+            self._head(flags, number, data[begins_at:ends_at])
+        else:
+            self._headers(flags, number, data[begins_at:ends_at])
+        return ends_at
+
+    def _take(self, kind: int, flags: int, number: int, payload: bytes) -> None:
         if kind == frames.DATA:
             self._data(flags, number, payload)
-        elif kind == frames.HEADERS:
-            if flags & _PLAIN_HEAD == frames.END_HEADERS:
-                self._head(flags, number, payload)
-            else:
-                self._headers(flags, number, payload)
         elif kind == frames.WINDOW_UPDATE:
             self._window_update(number, payload)
         elif kind == frames.SETTINGS:
@@ -172,33 +208,38 @@ class Http2Session:
         # Others are to be ignored (RFC 9113, section 5.5).
 
     def _data(self, flags: int, number: int, payload: bytes) -> None:
-        size = len(payload)
+        stream = self._found(number)
+        if stream is None:  # cancelled; what it cost is acknowledged
+            self._count(None, len(payload))
+            return
+        assembly = stream.assembly or Assembly()
+        try:
+            messages = assembly.add(frames.unpadded(payload, flags))
+        except RpcFailed as failure:
+            self._count(None, len(payload))
+            self._close(stream)
+            stream.receiver.ended(failure)
+            return
+        stream.assembly = None if assembly.is_between else assembly
+        for message in messages:
+            stream.receiver.received(message)
+        self._count(stream, len(payload))
+        if flags & END_STREAM:
+            self._end(stream, RpcFailed(Code.INTERNAL, "the answer ended without a status"))
+
+    def _count(self, stream: Stream | None, size: int) -> None:
+        """So much data has come."""
         self._unacked += size
         if self._unacked >= CONNECTION_WINDOW // 2:
             self.output.append(frames.window_update(0, self._unacked))
             self._unacked = 0
-        stream = self._found(number)
-        if stream is None:
-            return  # cancelled; what it cost is acknowledged above
-        stream.unacked += size
-        if stream.unacked > STREAM_WINDOW:
-            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "more data than was granted")
-        try:
-            if flags & frames.PADDED:
-                payload = frames.unpadded(payload, flags)
-            messages = stream.assembly.add(payload)
-        except RpcFailed as failure:
-            self._close(stream)
-            stream.receiver.ended(failure)
-            return
-        for message in messages:
-            stream.receiver.received(message)
-        if flags & END_STREAM:
-            self._end(stream, RpcFailed(Code.INTERNAL, "the answer ended without a status"))
-        else:
-            self._grant(stream)
+        if stream is not None:
+            stream.unacked += size
+            if stream.unacked >= STREAM_WINDOW // 2:
+                self._grant(stream)
 
     def _headers(self, flags: int, number: int, payload: bytes) -> None:
+        """A head that has more in its frame, or more frames."""
         payload = frames.unpadded(payload, flags)
         if flags & frames.WITH_PRIORITY:
             payload = payload[5:]
@@ -225,8 +266,9 @@ class Http2Session:
         if stream is None:
             return
         if flags & END_STREAM:
-            self._end(stream, _failure(head, stream))
-        elif head.http_status is None or head.http_status >= 300:
+            is_success = head.is_success and stream.assembly is None
+            self._end(stream, None if is_success else _failure(head))
+        elif not head.begins_answer:
             self._close(stream)
             stream.receiver.ended(_http_failure(head))
 
@@ -288,14 +330,13 @@ class Http2Session:
         return stream
 
     def _start(self, stream: Stream) -> None:
-        stream.number = self._next
-        self._next += 2
-        if self._next > frames.NUMBER_MAX:
+        number, block = self._next, stream.block
+        stream.number, self._next = number, number + 2
+        if number + 2 > frames.NUMBER_MAX:
             self.ending = "all numbers of streams have been used"
-        self._streams[stream.number] = stream
-        self.output.append(
-            frames.frame(frames.HEADERS, frames.END_HEADERS, stream.number, stream.block)
-        )
+        self._streams[number] = stream
+        head = _HEAD.pack(len(block) << 8 | frames.HEADERS, frames.END_HEADERS, number)
+        self.output += (head, block)
         self._windows.begin(stream)
 
     def _start_waiting(self) -> None:
@@ -310,6 +351,8 @@ class Http2Session:
             stream.receiver.ended(RpcFailed(why.code, why.details, is_unsent=True))
 
     def _grant(self, stream: Stream) -> None:
+        if stream.unacked > STREAM_WINDOW:
+            raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "more data than was granted")
         if stream.unacked >= STREAM_WINDOW // 2 and stream.receiver.backlog < BACKLOG_MAX:
             self.output.append(frames.window_update(stream.number, stream.unacked))
             stream.unacked = 0
@@ -321,7 +364,8 @@ class Http2Session:
 
     def _close(self, stream: Stream, *, is_told: bool = True) -> None:
         del self._streams[stream.number]
-        self._windows.forget(stream)
+        if self._windows.blocked:
+            self._windows.forget(stream)
         if is_told:
             self.output.append(frames.rst_stream(stream.number, ErrorCode.CANCEL))
         if self._waiting:
@@ -332,14 +376,12 @@ class Http2Session:
         return f"<Http2Session {state}, {len(self)} streams>"
 
 
-def _failure(head: AnswerHead, stream: Stream) -> RpcFailed | None:
+def _failure(head: AnswerHead) -> RpcFailed:
     if head.grpc_status is None:
         return _http_failure(head)
     if head.grpc_status:
         return RpcFailed(code_of(head.grpc_status), head.grpc_message)
-    if not stream.assembly.is_between:
-        return RpcFailed(Code.INTERNAL, "the answer ended inside of a message")
-    return None
+    return RpcFailed(Code.INTERNAL, "the answer ended inside of a message")
 
 
 def _http_failure(head: AnswerHead) -> RpcFailed:

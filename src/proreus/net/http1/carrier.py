@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from proreus.aio.clock import deadline
-from proreus.net.http1.messages import Chunks, Request, Response, Streamed
+from proreus.net.http1.messages import Chunks, Pieces, Request, Response, Streamed
 
 if TYPE_CHECKING:
     from proreus.net.http1.messages import ChunkedStream
@@ -32,6 +32,8 @@ _TURN_S = 0.0005  # how long slices follow each other in one turn, if no other a
 # As long as a request may take; a client that has not read its answer by then never will.
 READ_PATIENCE_S = 60.0
 _FAILED = Response(500, (("Content-Type", "text/plain; charset=utf-8"),), b"500", close=True)
+
+_WITHOUT_BODY = frozenset({204, 304})
 
 Headers = Iterable[tuple[str, str]]
 
@@ -143,22 +145,18 @@ class Carrier(ABC):
     async def send(self, request: Request, answer: Response, *, last: bool) -> None:
         """``last``: no other request follows on the connection. Raises ConnectionError."""
         body = answer.body
-        if isinstance(body, Chunks) and request.method != "HEAD":
-            await self._send_chunks(request, answer, body, last=last)
-            return
-        if isinstance(body, Chunks) or answer.status in (204, 304):
-            self.send_whole(request, answer, None, None, last=last)
-            return
-        size = len(body) if isinstance(body, bytes) else body.size
-        if request.method == "HEAD":
-            self.send_whole(request, answer, None, size, last=last)
-        elif isinstance(body, bytes) and size <= SLICE_BYTES:
-            self.send_whole(request, answer, body, size, last=last)
+        if request.method == "HEAD" or answer.status in _WITHOUT_BODY:
+            self.send_whole(request, answer, None, _content_length(answer), last=last)
+        elif isinstance(body, bytes) and len(body) <= SLICE_BYTES:
+            self.send_whole(request, answer, body, len(body), last=last)
             if self.require_transport().get_write_buffer_size() > SLICE_BYTES:
                 await self.drain()
+        elif isinstance(body, Chunks):
+            await self._send_chunks(request, answer, body, last=last)
         else:
+            size, pieces = body if isinstance(body, Pieces) else (len(body), _slices(body))
             self.send_head(request, answer, size, last=last)
-            await self._send_pieces(_slices(body) if isinstance(body, bytes) else body.pieces, size)
+            await self._send_pieces(pieces, size)
             self.send_end()
 
     async def _send_pieces(self, pieces: Iterator[bytes | memoryview], size: int) -> None:
@@ -190,6 +188,14 @@ class Carrier(ABC):
             self.require_transport().abort()
             raise ConnectionResetError("the answer could not be completed") from error
         self.send_end()
+
+
+def _content_length(answer: Response) -> int | None:
+    """What is said of a body that is not sent."""
+    body = answer.body
+    if isinstance(body, Chunks) or answer.status in _WITHOUT_BODY:
+        return None
+    return len(body) if isinstance(body, bytes) else body.size
 
 
 def _slices(body: bytes) -> Iterator[memoryview]:

@@ -68,12 +68,13 @@ class HttpConnection(Carrier, asyncio.Protocol):
         super().__init__(server, loop)
         self.waiting: deque[tuple[Head, RequestBody] | _NoRequest] = deque()
         self.idle_since = server.clock.monotonic()
-        self._task: asyncio.Task[None] | None = None  # while there are requests to answer
+        self._task: asyncio.Task[None] | None = None  # from the first request on
+        self._rest: asyncio.Future[None] | None = None  # while it waits for the next one
         self._is_chunked = False  # the answer that is being sent
 
     @property
     def is_busy(self) -> bool:
-        return self._task is not None
+        return self._task is not None and self._rest is None
 
     # From the transport
 
@@ -100,10 +101,14 @@ class HttpConnection(Carrier, asyncio.Protocol):
         self.waiting.append((head, body))
         if self._task is None:
             self._task = self.loop.create_task(self._serve())
+        elif (rest := self._rest) is not None:
+            self._rest = None
+            if not rest.done():  # else its task is being cancelled
+                rest.set_result(None)
 
     def broken(self) -> None:
         """What comes is no HTTP: the last answer says so."""
-        if self._task is None:
+        if not self.is_busy:
             self._refuse()
         else:
             self.waiting.append(_NO_REQUEST)
@@ -114,9 +119,16 @@ class HttpConnection(Carrier, asyncio.Protocol):
     # Serving
 
     async def _serve(self) -> None:
-        """Everything that waits, in order; its task ends when nothing does."""
+        """Requests in order, as long as the connection lasts. A task for each would cost twice
+        what waiting for the next one does."""
         try:
-            while self.waiting and self.transport is not None:
+            while self.transport is not None:
+                if not self.waiting:
+                    self.idle_since = self.server.clock.monotonic()
+                    self._rest = rest = self.loop.create_future()
+                    self.server.request_done()
+                    await rest  # no deadline: the server drops connections that are idle for long
+                    continue
                 request = self.waiting.popleft()
                 if isinstance(request, _NoRequest):
                     self._refuse()
@@ -128,11 +140,11 @@ class HttpConnection(Carrier, asyncio.Protocol):
         except ConnectionError:
             self.close()  # the client is gone
         except asyncio.CancelledError:
-            if self.transport is not None:
-                self.transport.abort()
+            if self.transport is not None and self._rest is None:
+                self.transport.abort()  # in the middle of a request; one that is idle is closed
             raise
         finally:
-            self._task = None
+            self._task = self._rest = None
             self.idle_since = self.server.clock.monotonic()
             self.server.request_done()
 
@@ -144,8 +156,8 @@ class HttpConnection(Carrier, asyncio.Protocol):
         if isinstance(answer, Streamed):
             keep_alive = keep_alive and answer.keep_alive
         else:
-            is_endless = isinstance(answer.body, Chunks) and head.version < (1, 1)
-            keep_alive = keep_alive and not answer.close and not is_endless
+            if answer.close or (head.version < (1, 1) and isinstance(answer.body, Chunks)):
+                keep_alive = False  # of a body without a length only the end of all tells the end
             await self.send(request, answer, last=not keep_alive)
         if not body.is_eof():
             return await self._skip(body) and keep_alive
@@ -163,9 +175,11 @@ class HttpConnection(Carrier, asyncio.Protocol):
         last: bool,
     ) -> None:
         head = self._head(request, answer, last=last)
-        if size is not None:
-            head = b"%bContent-Length: %d\r\n" % (head, size)
-        self.require_transport().write(b"%b\r\n%b" % (head, body or b""))
+        if size is None:
+            data = b"%b\r\n%b" % (head, body or b"")
+        else:
+            data = b"%bContent-Length: %d\r\n\r\n%b" % (head, size, body or b"")
+        self.require_transport().write(data)
 
     def send_head(
         self, request: Request, answer: Response, size: int | None, *, last: bool

@@ -313,6 +313,7 @@ def chunk_of(data: bytes) -> bytes:
 
 def head_of(status: int, headers: Iterable[tuple[str, str]], date: bytes) -> bytes:
     """A head without its last empty line."""
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    lines = "\r\n".join(map(": ".join, headers))
     line = _STATUS_LINES.get(status) or f"HTTP/1.1 {status} Unknown\r\n".encode()
-    return line + lines.encode("latin-1", "replace") + date
+    end = b"\r\n" if lines else b""
+    return b"%b%b%b%b" % (line, lines.encode("latin-1", "replace"), end, date)

@@ -59,9 +59,10 @@ class Heads:
         if line is None:
             return None
         headers = self._known.get(data[line.end() :])
-        if headers is None or line[3] == b"0":
+        method, target, minor = line.groups()
+        if headers is None or minor == b"0":
             return None
-        return Head(line[1].decode(), line[2].decode(), headers)
+        return Head(method.decode(), target.decode(), headers)
 
     def read(self, data: bytes, end: int) -> Head:
         """The head in ``data`` up to ``end``. Raises BadHead."""

@@ -71,6 +71,10 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
+def offer_protocols(tls: ssl.SSLContext, *, has_http2: bool) -> None:
+    tls.set_alpn_protocols(["h2", "http/1.1"] if has_http2 else ["http/1.1"])
+
+
 @dataclass(slots=True)
 class HttpServer:
     """Serves ``handler`` on one address; ``run`` holds it open.
@@ -161,7 +165,7 @@ class HttpServer:
             self._listener.tls = tls
 
     def _offer_protocols(self, tls: ssl.SSLContext) -> None:
-        tls.set_alpn_protocols(["h2", "http/1.1"] if self.http2 else ["http/1.1"])
+        offer_protocols(tls, has_http2=self.http2 is not None)
 
     async def _drop_idle(self) -> None:
         """One look around now and then instead of a timer per connection."""

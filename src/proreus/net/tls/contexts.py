@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 
 from proreus.net.tls.key_pairs import PairFiles, UnusableFiles
@@ -30,6 +31,21 @@ def server_context(
         context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
     return context
+
+
+def showing_own_at(
+    given: ssl.SSLContext, own: ssl.SSLContext, is_own: Callable[[str], bool]
+) -> ssl.SSLContext:
+    """``given``, but clients that name no host and connect to an address that ``is_own`` see what
+    ``own`` shows."""
+
+    def choose(connection: ssl.SSLSocket, name: str | None, _: ssl.SSLContext) -> None:
+        if name is None and is_own(connection.getsockname()[0]):
+            connection.context = own
+
+    # Typeshed knows of objects alone; a connection of ``TlsListener`` is a socket.
+    given.sni_callback = choose  # type: ignore[assignment]
+    return given
 
 
 def trusting_context(pair: PairFiles | None) -> ssl.SSLContext:

@@ -86,9 +86,12 @@ class TlsTransport(asyncio.Transport):
     ) -> None:
         super().__init__()
         self._loop = loop
-        self._protocol: asyncio.BaseProtocol = protocol
+        self._protocol = protocol
         self._socket = connected
-        self._encrypt = connected.write
+        # What the methods of ``connected`` call: they would check each time whether it is open,
+        # four calls for a request and its answer.
+        self._decrypt: Callable[[int], bytes] = connected._sslobj.read  # type: ignore[attr-defined]
+        self._encrypt: Callable[[Buffer], int] = connected._sslobj.write  # type: ignore[attr-defined]
         self._fd = connected.fileno()
         self._is_tcp = connected.family in (socket.AF_INET, socket.AF_INET6)
         self._forget = forget
@@ -132,7 +135,7 @@ class TlsTransport(asyncio.Transport):
         self._phase = _OPEN
         self._is_reading = True
         self._loop.add_reader(self._fd, self._read_ready)
-        cast(asyncio.Protocol, self._protocol).connection_made(self)
+        self._protocol.connection_made(self)
 
     def _handshake_ready(self) -> None:
         self._loop.remove_reader(self._fd)
@@ -144,13 +147,15 @@ class TlsTransport(asyncio.Transport):
     def _read_ready(self) -> None:
         for _ in range(_RECORDS_PER_TURN):
             try:
-                record = self._socket.recv(_RECORD_BYTES)
+                record = self._decrypt(_RECORD_BYTES)
             except _BLOCKED:
                 return
+            except ssl.SSLEOFError:
+                record = b""  # the other side is gone without closing TLS
             except OSError as error:
                 self._lose(error)
                 return
-            protocol = cast(asyncio.Protocol, self._protocol)  # a new one may have taken over
+            protocol = self._protocol  # a new one may have taken over
             if not record:
                 protocol.eof_received()
                 self.close()
@@ -176,7 +181,8 @@ class TlsTransport(asyncio.Transport):
     # Writing
 
     def write(self, data: Buffer) -> None:
-        if data and (unsent := self.try_send(pieces_of(data))) is not None:
+        pieces = (data,) if len(data) <= _PIECE_BYTES else pieces_of(data)
+        if data and (unsent := self.try_send(pieces)) is not None:
             self.queue(unsent)
 
     def try_send(self, pieces: Sequence[Buffer]) -> Unsent | None:
@@ -187,13 +193,18 @@ class TlsTransport(asyncio.Transport):
         """
         if self._queue or self._phase is not _OPEN:
             return Unsent(self, pieces)
-        for number, piece in enumerate(pieces):
-            try:
-                self._send(piece)
-            except _BLOCKED:
-                return Unsent(self, pieces[number:])
-            except Exception as error:  # whatever it is, nothing may follow what was not sent
-                return Unsent(self, (), error)
+        sent = 0
+        try:
+            for piece in pieces:
+                if len(piece) <= _RECORD_BYTES:
+                    self._encrypt(piece)
+                else:
+                    self._send_records(piece)
+                sent += 1
+        except _BLOCKED:
+            return Unsent(self, pieces[sent:])
+        except Exception as error:  # whatever it is, nothing may follow what was not sent
+            return Unsent(self, (), error)
         return None
 
     def queue(self, unsent: Unsent) -> None:
@@ -211,10 +222,10 @@ class TlsTransport(asyncio.Transport):
             self._is_protocol_paused = True
             self._protocol.pause_writing()
 
-    def _send(self, piece: Buffer) -> None:
+    def _send_records(self, piece: Buffer) -> None:
         """OpenSSL sends each record by itself. Those of one piece travel the kernel together: that
         saves a quarter of the CPU of 64 kB."""
-        if len(piece) <= _RECORD_BYTES or _TCP_CORK is None or not self._is_tcp:
+        if _TCP_CORK is None or not self._is_tcp:
             self._encrypt(piece)
             return
         set_option = self._socket.setsockopt
@@ -229,7 +240,7 @@ class TlsTransport(asyncio.Transport):
         queue = self._queue
         while queue:
             try:
-                self._send(queue[0])
+                self._send_records(queue[0])
             except _BLOCKED:
                 return
             except OSError as error:
@@ -337,11 +348,11 @@ class TlsTransport(asyncio.Transport):
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return self._about.get(name, default)
 
-    def get_protocol(self) -> asyncio.BaseProtocol:
+    def get_protocol(self) -> asyncio.Protocol:
         return self._protocol
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
-        self._protocol = protocol
+        self._protocol = cast(asyncio.Protocol, protocol)  # no other kind takes bytes
 
 
 def _peer_certificate(connected: ssl.SSLSocket) -> dict[str, Any] | None:

@@ -47,21 +47,32 @@ from proreus.server.registry.collections import Collections
 _CREATES, _UPDATES = frozenset({CREATE}), frozenset({UPDATE})
 _WRITES = _CREATES | _UPDATES
 _CHANGES = _WRITES | {DELETE}
+_PODS, _NODES = frozenset({GroupResource("", "pods")}), frozenset({GroupResource("", "nodes")})
+_CLAIMS, _INGRESSES = frozenset({STORAGE_CLASS.resource}), frozenset({INGRESS_CLASS.resource})
+_PRIORITY_CLASSES = frozenset({GroupResource("scheduling.k8s.io", "priorityclasses")})
+_TRUST_BUNDLES = frozenset({GroupResource("certificates.k8s.io", "clustertrustbundles")})
+_SIGNING_REQUESTS = frozenset({REQUESTS})
+# Subresources; "" is the object itself.
+_ITSELF = frozenset({""})
+_SIZES = _ITSELF | {"resize"}
+_CONTAINERS = _ITSELF | {"ephemeralcontainers"}
+_BINDINGS = _ITSELF | {"binding"}
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Without a half it does nothing in it. What it is for: ``resources`` and ``operations``;
-    None: all."""
+    """Without a half it does nothing in it. What it is for: ``resources``, ``operations`` and
+    ``subresources``; None: all."""
 
     name: str
     mutate: Admit | None = None
     validate: Admit | None = None
     resources: frozenset[GroupResource] | None = None
     operations: frozenset[str] | None = None
+    subresources: frozenset[str] | None = None
 
     def half(self, admit: Admit) -> PluginHalf:
-        return PluginHalf(self.name, admit, self.resources, self.operations)
+        return PluginHalf(self.name, admit, self.resources, self.operations, self.subresources)
 
 
 def standard_admission(
@@ -116,38 +127,39 @@ def _plugins(
     topology = PodTopologyLabels(named("", "v1", "nodes"))
     decisions = CertificateDecisions(authorization)
     attest = ClusterTrustBundleAttest(authorization)
-    trust_bundles = frozenset({GroupResource("certificates.k8s.io", "clustertrustbundles")})
     quota = ResourceQuota(named("", "v1", "resourcequotas"))
-    pods, nodes = frozenset({GroupResource("", "pods")}), frozenset({GroupResource("", "nodes")})
-    claims, ingresses = frozenset({STORAGE_CLASS.resource}), frozenset({INGRESS_CLASS.resource})
-    priority_classes = frozenset({GroupResource("scheduling.k8s.io", "priorityclasses")})
-    signing_requests = frozenset({REQUESTS})
     set_limits, check_limits = limits.set_defaults, limits.check_bounds
     set_account, check_account = accounts.set_account, accounts.check_account
     set_priority, check_default = priority.set_priority, priority.check_default
     restrict_subject = restrict_certificate_subject
     yield Plugin("NamespaceLifecycle", lifecycle.admit, operations=_CHANGES)
-    yield Plugin("LimitRanger", set_limits, check_limits, pods | claims, _WRITES)
-    yield Plugin("ServiceAccount", set_account, check_account, pods, _WRITES)
+    yield Plugin("LimitRanger", set_limits, check_limits, _PODS | _CLAIMS, _WRITES, _SIZES)
+    yield Plugin("ServiceAccount", set_account, check_account, _PODS, _WRITES, _CONTAINERS)
     yield Plugin("NodeRestriction", access.node_restriction, operations=_CHANGES)
-    yield Plugin("TaintNodesByCondition", taint_new_node, None, nodes, _CREATES)
-    yield Plugin("PodSecurity", None, security.check, SECURED, _WRITES)
-    yield Plugin("Priority", set_priority, check_default, pods | priority_classes, _WRITES)
-    yield Plugin("DefaultTolerationSeconds", add_default_tolerations, None, pods, _WRITES)
-    yield Plugin("DefaultStorageClass", storage_class.set_class, None, claims, _CREATES)
-    yield Plugin("StorageObjectInUseProtection", protect_storage, None, PROTECTED, _CREATES)
-    yield Plugin("PersistentVolumeClaimResize", None, resize.check_growth, claims, _UPDATES)
-    yield Plugin("RuntimeClass", runtime.set_overhead, None, pods, _CREATES)
-    yield Plugin("CertificateApproval", None, decisions.check_approval, signing_requests, _UPDATES)
-    yield Plugin("CertificateSigning", None, decisions.check_signing, signing_requests, _UPDATES)
-    yield Plugin("ClusterTrustBundleAttest", None, attest.admit, trust_bundles, _WRITES)
+    yield Plugin("TaintNodesByCondition", taint_new_node, None, _NODES, _CREATES, _ITSELF)
+    yield Plugin("PodSecurity", None, security.check, SECURED, _WRITES, _CONTAINERS | _SIZES)
     yield Plugin(
-        "CertificateSubjectRestriction", None, restrict_subject, signing_requests, _CREATES
+        "Priority", set_priority, check_default, _PODS | _PRIORITY_CLASSES, _WRITES, _ITSELF
     )
-    yield Plugin("DefaultIngressClass", ingress_class.set_class, None, ingresses, _CREATES)
-    yield Plugin("PodTopologyLabels", topology.set_labels, None, pods, _CREATES)
+    yield Plugin("DefaultTolerationSeconds", add_default_tolerations, None, _PODS, _WRITES, _ITSELF)
+    yield Plugin("DefaultStorageClass", storage_class.set_class, None, _CLAIMS, _CREATES, _ITSELF)
+    yield Plugin(
+        "StorageObjectInUseProtection", protect_storage, None, PROTECTED, _CREATES, _ITSELF
+    )
+    yield Plugin(
+        "PersistentVolumeClaimResize", None, resize.check_growth, _CLAIMS, _UPDATES, _ITSELF
+    )
+    yield Plugin("RuntimeClass", runtime.set_overhead, None, _PODS, _CREATES, _ITSELF)
+    yield Plugin("CertificateApproval", None, decisions.check_approval, _SIGNING_REQUESTS, _UPDATES)
+    yield Plugin("CertificateSigning", None, decisions.check_signing, _SIGNING_REQUESTS, _UPDATES)
+    yield Plugin("ClusterTrustBundleAttest", None, attest.admit, _TRUST_BUNDLES, _WRITES)
+    yield Plugin(
+        "CertificateSubjectRestriction", None, restrict_subject, _SIGNING_REQUESTS, _CREATES
+    )
+    yield Plugin("DefaultIngressClass", ingress_class.set_class, None, _INGRESSES, _CREATES)
+    yield Plugin("PodTopologyLabels", topology.set_labels, None, _PODS, _CREATES, _BINDINGS)
     yield Plugin("MutatingAdmissionPolicy", policies.mutate)
     yield Plugin("MutatingAdmissionWebhook", webhooks.mutating.admit)
     yield Plugin("ValidatingAdmissionPolicy", validate=policies.validate)
     yield Plugin("ValidatingAdmissionWebhook", validate=webhooks.validating.admit)
-    yield Plugin("ResourceQuota", None, quota.admit, None, _WRITES)
+    yield Plugin("ResourceQuota", None, quota.admit, None, _WRITES, _SIZES)

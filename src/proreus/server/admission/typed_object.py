@@ -24,7 +24,7 @@ def typed_object(made: Any, kind: GroupVersionKind, node: TypeNode | None) -> Js
         raise InternalError.of(go_text.mistyped(made, f"{kind.version}.{kind.kind}"))
     if node is not None:
         try:
-            made = check(node, made, encoded).value
+            made = check(node, json.decode(encoded), encoded).value
         except DecodeError as error:
             raise InternalError.of(str(error)) from error
     return {**made, "kind": kind.kind, "apiVersion": kind.api_version}

@@ -9,7 +9,7 @@ answered; ``repair`` does so after a crash.
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import field
 from ipaddress import IPv4Address, ip_address
 
@@ -25,15 +25,14 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.allocation.claim_records import NETWORKING, AddressRecords, PortRecords
 from proreus.server.allocation.claims import Claims, Taken
 from proreus.server.allocation.metrics import DYNAMIC, STATIC, AddressMetrics
+from proreus.server.allocation.node_ports import NODE_PORTS, NodePorts
 from proreus.server.allocation.service_ranges import ServiceRanges
-from proreus.server.kinds.core.service.defaults import needs_health_port, needs_node_ports
 from proreus.server.registry.admission import Attributes, GiveBack
 from proreus.server.registry.collections import Collections
 from proreus.server.storage.interface import StorageError
 from proreus.server.storage.resource_stores import ResourceStores
 
 _log = structlog.get_logger(__name__)
-_PORTS = range(30000, 32768)
 
 
 @dataclass(slots=True)
@@ -109,10 +108,16 @@ class ServiceAddresses:
 
     async def _give(self, attributes: Attributes, allocation: _Allocation) -> None:
         spec = (attributes.obj or {}).get("spec") or {}
-        before = (attributes.old or {}).get("spec") or {}
-        errors = await self._give_address(allocation, spec, before)
+        before = attributes.old.get("spec") or {} if attributes.old is not None else None
+        errors = await self._give_address(allocation, spec, before or {})
         if not errors:
-            errors = [error async for error in self._give_ports(allocation, spec, before)]
+            ports = NodePorts(
+                lambda port: allocation.take(self._ports, port),
+                lambda: allocation.take_any(self._ports, _free_ports()),
+                set(),
+            )
+            error = await ports.give(spec, before)
+            errors = [error] if error else []
         if errors:
             raise Invalid.of(attributes.resource.group_kind, attributes.name, errors)
 
@@ -150,37 +155,6 @@ class ServiceAddresses:
             self.metrics.note_given(given, STATIC)
         return []
 
-    async def _give_ports(
-        self, allocation: _Allocation, spec: JsonObject, before: JsonObject
-    ) -> AsyncIterator[FieldError]:
-        if not needs_node_ports(spec):
-            return
-        kept = {port.get("nodePort") for port in before.get("ports") or ()}
-        given_twice: set[tuple[int, str]] = set()
-        for index, port in enumerate(spec.get("ports") or ()):
-            given = port.get("nodePort") or 0
-            at = f"spec.ports[{index}].nodePort"
-            if given and (given, port.get("protocol") or "TCP") in given_twice:
-                yield field_error.invalid(at, given, "provided port is already allocated")
-                continue
-            given_twice.add((given, port.get("protocol") or "TCP"))
-            if not given:
-                port["nodePort"] = int(await allocation.take_any(self._ports, _free_ports()))
-            elif given not in kept:
-                if given not in _PORTS:
-                    why = (
-                        "provided port is not in the valid range. "
-                        f"The range of valid ports is {_PORTS[0]}-{_PORTS[-1]}"
-                    )
-                    yield field_error.invalid(at, given, why)
-                    continue
-                try:
-                    await allocation.take(self._ports, str(given))
-                except Taken:
-                    yield field_error.invalid(at, given, "provided port is already allocated")
-        if needs_health_port(spec) and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = int(await allocation.take_any(self._ports, _free_ports()))
-
 
 @dataclass(frozen=True, slots=True)
 class _Given:
@@ -217,4 +191,4 @@ def _has_port(service: JsonObject, value: str) -> bool:
 
 
 def _free_ports() -> Iterator[str]:
-    return map(str, random.sample(_PORTS, len(_PORTS)))
+    return map(str, random.sample(NODE_PORTS, len(NODE_PORTS)))

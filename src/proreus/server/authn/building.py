@@ -9,11 +9,11 @@ from pathlib import Path
 from proreus.aio.clock import Clock
 from proreus.aio.tasks import background
 from proreus.lazy_dataclass import dataclass
-from proreus.server.authn.authorities import Authorities
 from proreus.server.authn.bootstrap_tokens import BootstrapTokens
 from proreus.server.authn.bound_objects import BoundObjects
 from proreus.server.authn.certificates import ClientCertificates
 from proreus.server.authn.chain import Authentication, Authenticators
+from proreus.server.authn.client_authorities import ClientAuthorities
 from proreus.server.authn.extension_servers import trust_data
 from proreus.server.authn.front_proxy import FrontProxy
 from proreus.server.authn.issuers import Issuers, anonymous_of, configured_issuers
@@ -49,11 +49,11 @@ class AuthenticationInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltAuthentication:
-    """``authorities``: the PEM of those that TLS asks clients' certificates of."""
+    """``authorities``: those that TLS asks clients' certificates of."""
 
     authentication: Authentication
     service_accounts: ServiceAccountTokens
-    authorities: str
+    authorities: ClientAuthorities
     may_resume: bool  # whether TLS need not tell whose certificate one is
     trust: Mapping[str, str]  # to be published for servers of further APIs
     issuers: Issuers | None = None
@@ -80,14 +80,8 @@ def build_authentication(
     metrics = AuthenticationMetrics(inputs.registry)
     users = {**inputs.users, **_file_users(options)}
     accounts = _service_accounts(options, inputs)
-    clients, proxies = Authorities(), Authorities()
-    if inputs.authority:
-        clients = Authorities.parse(inputs.authority)
-    if options.client_ca_file is not None:
-        clients += Authorities.read(options.client_ca_file, "client-ca-file")
-    if proxy_options is not None:
-        path = proxy_options.client_ca_file
-        proxies = Authorities.read(path, "requestheader-client-ca-file")
+    proxy_file = proxy_options.client_ca_file if proxy_options is not None else None
+    authorities = ClientAuthorities(inputs.authority, options.client_ca_file, proxy_file)
     issuers = configured_issuers(options, metrics, clock, inputs.offload.expressions)
     checks = _token_checks(options, inputs, users, accounts)
     if issuers is not None:
@@ -99,9 +93,11 @@ def build_authentication(
     authentication = Authentication(
         Authenticators(
             tokens=checks,
-            certificates=ClientCertificates(clients.digests if proxy_options else None),
+            certificates=ClientCertificates(authorities.client_digests if proxy_options else None),
             lasting=users,
-            front_proxy=FrontProxy(proxy_options, proxies.digests) if proxy_options else None,
+            front_proxy=FrontProxy(proxy_options, authorities.proxy_digests)
+            if proxy_options
+            else None,
         ),
         audiences=options.service_accounts.audiences,
         anonymous=anonymous_of(options, issuers),
@@ -111,9 +107,14 @@ def build_authentication(
     return BuiltAuthentication(
         authentication=authentication,
         service_accounts=accounts,
-        authorities=(clients + proxies).pem,
+        authorities=authorities,
         may_resume=proxy_options is None,
-        trust=trust_data(clients, proxies, proxy_options, inputs.front_proxy_authority),
+        trust=trust_data(
+            authorities.present.clients,
+            authorities.present.proxies,
+            proxy_options,
+            inputs.front_proxy_authority,
+        ),
         issuers=issuers,
         webhook=webhook,
     )

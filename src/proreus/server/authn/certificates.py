@@ -7,7 +7,7 @@ object: were it a credential here, any author of a Node could use it against an 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from proreus.net.tls.certificates import KUBELET_CLIENT, subject_of
@@ -25,7 +25,7 @@ class ClientCertificates:
     Connections outlive certificates, so that the end of one is looked at again for every request.
     """
 
-    def __init__(self, authorities: frozenset[str] | None = None) -> None:
+    def __init__(self, authorities: Callable[[], frozenset[str]] | None = None) -> None:
         self._authorities = authorities
         self._users: dict[str, User] = {}  # by the digests of certificates that were read
 
@@ -34,11 +34,11 @@ class ClientCertificates:
         if certificate.get("expires", now) < now:
             return Rejected("x509: certificate has expired or is not yet valid")
         digest = certificate.get("sha256", "")
+        if self._authorities is not None and not is_issued_by(certificate, self._authorities()):
+            return Rejected(UNKNOWN_AUTHORITY)
         known = self._users.get(digest)
         if known is not None:
             return known
-        if self._authorities is not None and not is_issued_by(certificate, self._authorities):
-            return Rejected(UNKNOWN_AUTHORITY)
         found = _user(certificate)
         if digest and isinstance(found, User):
             if len(self._users) >= _USERS_MAX:

@@ -5,7 +5,7 @@ They are believed only on connections whose client certificate is of the proxy's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from proreus.lazy_dataclass import dataclass
@@ -24,11 +24,11 @@ class FrontProxy:
     """``authorities``: digests of those that sign certificates of proxies."""
 
     options: RequestHeaderOptions
-    authorities: frozenset[str]
+    authorities: Callable[[], frozenset[str]]
 
     def check(self, certificate: Mapping[str, Any], headers: Headers) -> User | Rejected | None:
         """None if the proxy names nobody."""
-        if not is_issued_by(certificate, self.authorities):
+        if not is_issued_by(certificate, self.authorities()):
             return Rejected(UNKNOWN_AUTHORITY)
         name, _ = subject_of(certificate)
         if self.options.allowed_names and name not in self.options.allowed_names:

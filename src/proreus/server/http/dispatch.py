@@ -7,6 +7,7 @@ API server serves (``server/aggregation``), or nothing.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
 
 from proreus.api.status import MethodNotAllowed, NotAcceptable
 from proreus.api.wire.path import ApiPath, Path
@@ -15,7 +16,7 @@ from proreus.server.aggregation.remote import Remote
 from proreus.server.http.documents import Documents
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers import event_stream, subresources
-from proreus.server.http.handlers.aggregated import hand_through
+from proreus.server.http.handlers.aggregated import proxy_request
 from proreus.server.http.handlers.answers import compressed, is_large
 from proreus.server.http.handlers.component_statuses import get_status, list_statuses
 from proreus.server.http.handlers.create import create
@@ -29,7 +30,8 @@ from proreus.server.http.handlers.proxy import proxy
 from proreus.server.http.handlers.reviews import create_review
 from proreus.server.http.handlers.tokens import create_token
 from proreus.server.http.handlers.update import update
-from proreus.server.http.negotiation import check_routed, patch_type
+from proreus.server.http.negotiation import PLAINLY_JSON, check_routed, patch_type
+from proreus.server.http.request_info import RequestInfo
 from proreus.server.http.router import PageNotFound, ResourceRoute, Router
 from proreus.server.http.services import Services
 from proreus.server.resource import Unstored
@@ -67,35 +69,68 @@ _UNSTORED: Mapping[Unstored, Mapping[str, VerbHandler]] = {
     Unstored.BINDING: {"create": subresources.create_binding},
     Unstored.COMPONENT_STATUS: {"list": list_statuses, "get": get_status},
 }
+_KNOWN_MAX = 4096
+
+
+class _Destination(NamedTuple):
+    """Where requests of one kind lead: the route of one of them, and what answers them all; None
+    answers what is not allowed."""
+
+    route: ResourceRoute
+    handler: VerbHandler | None
 
 
 class Dispatch:
+    """What was found for a request is remembered for those like it, until the catalog changes."""
+
     def __init__(self, services: Services, documents: Documents) -> None:
         self._services = services
         self._documents = documents
+        self._catalog = services.catalog
         self._router = Router(services.catalog)
         self._remotes = services.remotes
+        self._known: dict[RequestInfo, _Destination] = {}
+        self._generation = services.catalog.generation
 
     async def __call__(self, exchange: Exchange) -> Answer:
-        target = exchange.target
-        if self._remotes and (remote := self._remote(target)) is not None:
-            return await hand_through(self._services, exchange, remote)
-        if not isinstance(target, ApiPath):
-            return await self._documents.answer(exchange, target.parts)
-        route = self._router.route(exchange.method, target)
-        if isinstance(route, PageNotFound):
-            return exchange.text(404, "404 page not found\n")
+        if self._remotes and (remote := self._remote(exchange.info.target)) is not None:
+            return await proxy_request(self._services, exchange, remote)
+        if self._generation != self._catalog.generation:
+            self._generation = self._catalog.generation
+            self._known.clear()
+        destination = self._known.get(exchange.info)
+        if destination is None:
+            target = exchange.target
+            if not isinstance(target, ApiPath):
+                return await self._documents.answer(exchange, target.parts)
+            destination = self._find(exchange.info, target)
+            if destination is None:
+                return exchange.text(404, "404 page not found\n")
+        route, handler = destination
+        route, resource = route.to(exchange.name), route.resource
         accept = exchange.headers.get("Accept", "")
         if exchange.verb == "watch" and event_stream.is_asked(accept):
             accept = event_stream.adopt(exchange)
-        if accept and not route.resource.custom:
+        if accept not in PLAINLY_JSON and not resource.custom:
             _check_media(exchange, route, accept)
-        if route.resource.deprecation_warning:
-            exchange.warn(route.resource.deprecation_warning)
-        answer = await _handler(route)(self._services, exchange, route)
+        if resource.deprecation_warning:
+            exchange.warn(resource.deprecation_warning)
+        if handler is None:
+            raise MethodNotAllowed.of(resource.group_resource, route.verb)
+        answer = await handler(self._services, exchange, route)
         if isinstance(answer, Response) and is_large(answer.body):
             return await compressed(self._services, exchange, answer)
         return answer
+
+    def _find(self, info: RequestInfo, target: ApiPath) -> _Destination | None:
+        """None outside everything the API serves. Raises NotFound or MethodNotAllowed."""
+        route = self._router.route(info.method, target)
+        if isinstance(route, PageNotFound):
+            return None
+        if len(self._known) >= _KNOWN_MAX:
+            self._known.clear()
+        found = self._known[info] = _Destination(route, _handler(route))
+        return found
 
     def _remote(self, target: Path) -> Remote | None:
         """The group version's server, if it is another one; also for the version's documents."""
@@ -122,16 +157,10 @@ def _check_media(exchange: Exchange, route: ResourceRoute, accept: str) -> None:
         raise
 
 
-def _handler(route: ResourceRoute) -> VerbHandler:
-    """Raises MethodNotAllowed."""
+def _handler(route: ResourceRoute) -> VerbHandler | None:
     sub, resource = route.subresource, route.resource
-    found: VerbHandler | None
     if sub is not None and sub.name not in _SAME_KIND:
-        found = _SUBRESOURCES.get(sub.name, {}).get(route.verb)
-    elif resource.unstored is not None:
-        found = _UNSTORED[resource.unstored].get(route.verb)
-    else:
-        found = _VERBS.get(route.verb)
-    if found is None:
-        raise MethodNotAllowed.of(resource.group_resource, route.verb)
-    return found
+        return _SUBRESOURCES.get(sub.name, {}).get(route.verb)
+    if resource.unstored is not None:
+        return _UNSTORED[resource.unstored].get(route.verb)
+    return _VERBS.get(route.verb)

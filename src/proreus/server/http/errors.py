@@ -63,8 +63,8 @@ def to_api_error(exchange: Exchange, error: Exception) -> ApiError:
             return ResourceVersionTooLarge.of(error.wanted, error.current, retry_after_s=0)
         case StorageBroken():
             return InternalError.of("the storage failed: the server must be restarted")
-        case Unavailable() if isinstance(exchange.target, ApiPath):
-            asked = GroupResource(exchange.target.group, exchange.target.resource)
+        case Unavailable() if isinstance(exchange.info.target, ApiPath):
+            asked = GroupResource(exchange.info.target.group, exchange.info.target.resource)
             return ServerTimeout.of(asked, exchange.verb, _RETRY_UNAVAILABLE_S)
         case InvalidKey():
             return BadRequest(f"the request names what cannot exist: {error}")

@@ -7,19 +7,17 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from proreus.api.wire.path import ApiPath, Path, split, unescape
+from proreus.api.wire.path import Path, unescape
 from proreus.api.wire.query import Query, first, parse_query
 from proreus.net.http1.messages import Request, Response
 from proreus.server.audit.event import AuditEvent
+from proreus.server.http.request_info import info_of
 from proreus.server.http.seats import NO_SEAT, Seat
 from proreus.server.registry.user import ANONYMOUS, User
 
 if TYPE_CHECKING:
     from proreus.server.http.stages.deadline import Deadline
 
-_READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
-_STREAMS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 _JSON = ("Content-Type", "application/json")
 _NO_CACHE = ("Cache-Control", "no-cache, private")
 _WARNING_BUDGET = 4096
@@ -32,7 +30,10 @@ Header = tuple[str, str]
 
 
 class Exchange:
-    """Created per request; raises BadPathEscape for a path that cannot be read."""
+    """Created per request; raises BadPathEscape for a path that cannot be read.
+
+    ``info`` is shared by all requests that are alike but for the ``name`` of their object.
+    """
 
     __slots__ = (
         "_query",
@@ -42,15 +43,16 @@ class Exchange:
         "deadline",
         "flow_headers",
         "headers",
+        "info",
         "is_event_stream",
         "is_long_running",
         "is_read",
         "method",
+        "name",
         "passed_at",
         "path",
         "request",
         "seat",
-        "target",
         "user",
         "verb",
         "warnings",
@@ -59,10 +61,14 @@ class Exchange:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.method = request.method
-        self.is_read = request.method in _READ_METHODS
         self.headers: Mapping[str, str] = request.headers
         self.path = unescape(request.raw_path_only)
-        self.target: Path = split(self.path)
+        self._query: Query | None = None
+        asks_watch = "watch" in request.raw_query and self._asks_watch()
+        info, self.name = info_of(request.method, self.path, asks_watch=asks_watch)
+        self.info = info
+        self.verb, self.is_read = info.verb, info.is_read
+        self.is_long_running = info.is_long_running
         self.user: User = ANONYMOUS
         self.seat: Seat = NO_SEAT
         self.flow_headers: tuple[Header, ...] = ()  # which schema and level it falls under
@@ -72,13 +78,12 @@ class Exchange:
         self.passed_at = 0.0  # when it left the last stage, by a monotonic clock
         self.audit: AuditEvent | None = None  # None: the request is not recorded
         self.deadline: Deadline | None = None
-        self._query: Query | None = None
         self.is_event_stream = False  # a watch that is answered as Server-Sent Events
-        self.verb = self._verb()
-        # Not bound by the deadline, nor by the limits on requests in progress.
-        self.is_long_running = self.verb == "watch" or (
-            isinstance(self.target, ApiPath) and self.target.subresource in _STREAMS
-        )
+
+    @property
+    def target(self) -> Path:
+        """What the path names."""
+        return self.info.target_of(self.name)
 
     @property
     def query(self) -> Query:
@@ -124,23 +129,7 @@ class Exchange:
         sniff = ("X-Content-Type-Options", "nosniff")
         return Response(status, self.head(sniff, *extra, content=content), text.encode())
 
-    def _verb(self) -> str:
-        """What authorization is asked about (server.md §1.1)."""
-        if not isinstance(self.target, ApiPath):
-            return self.method.lower()
-        if self.target.watch:
-            return "watch"
-        if self.method in ("GET", "HEAD"):
-            if self.target.name:
-                return "get"
-            return "watch" if self._asks_watch() else "list"
-        if self.method == "DELETE":
-            return "delete" if self.target.name else "deletecollection"
-        return _VERBS.get(self.method, "")
-
     def _asks_watch(self) -> bool:
-        if "watch" not in self.request.raw_query:
-            return False
         values = self.query.get("watch")
         return bool(values) and first(self.query, "watch").lower() not in ("0", "false")
 

@@ -36,6 +36,10 @@ class Health:
             return self._one(exchange, parts[0], name) if name in checks else None
         return self._all(exchange, parts[0], checks)
 
+    def failing(self, endpoint: str) -> list[str]:
+        """Checks that fail now, by name."""
+        return [name for name, check in self.checks[endpoint].items() if check()]
+
     def metrics(self) -> bytes:
         """Metrics of every check, made now: its endpoint may not have been requested yet."""
         for endpoint, checks in self.checks.items():

@@ -16,6 +16,7 @@ from proreus.api.wire.path import ApiPath
 from proreus.lazy_dataclass import dataclass
 from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.request_info import RequestInfo
 from proreus.server.http.seats import Limits
 from proreus.server.http.stage_times import StageTimes
 from proreus.server.prometheus import (
@@ -73,7 +74,7 @@ class _Series:
 
     labels: LabelValues
     code: int
-    count: int = 0
+    streams: int = 0  # whose time and size say nothing
     seconds: BucketCounts = field(default_factory=lambda: BucketCounts(REQUEST_BUCKETS_S))
     sizes: BucketCounts = field(default_factory=lambda: BucketCounts(_RESPONSE_BUCKETS_B))
 
@@ -81,9 +82,10 @@ class _Series:
 class RequestMetrics(Collector):
     def __init__(self, registry: CollectorRegistry, limits: Limits, clock: Clock) -> None:
         self.times = StageTimes(registry, clock)
-        self._series: dict[tuple[str, ...], dict[int, _Series]] = {}
-        self._kept = 0
+        self._series: dict[tuple[LabelValues, int], _Series] = {}
         self._others: dict[int, _Series] = {}
+        # What was found for requests of a kind: what they ask for, their code, and how they write.
+        self._found: dict[tuple[RequestInfo, int, str], _Series] = {}
         self._long_running: dict[LabelValues, int] = {}
         self._bodies: dict[LabelValues, BucketCounts] = {}
         self._limits = limits
@@ -92,38 +94,27 @@ class RequestMetrics(Collector):
     def observe(self, exchange: Exchange, code: int, seconds: float, size: int) -> BucketCounts:
         """``size`` of an answer, -1 if it is not known yet: then the caller adds it to what is
         returned. Only those of reads are counted, as in Kubernetes."""
-        target = exchange.target
-        key: tuple[str, ...]
-        if isinstance(target, ApiPath):
-            group, version, resource, namespace, name, subresource, *_ = target
-            # Whether there is a name and a namespace makes the scope; which ones they are, nothing.
-            key = (exchange.method, exchange.verb, group, version, resource, subresource,
-                   "n" if name else "s" if namespace else "", _kind_of_write(exchange))  # fmt: skip
-        else:
-            key = (exchange.method,)
-        by_code = self._series.get(key)
-        found = by_code.get(code) if by_code is not None else None
+        method, written = exchange.method, ""
+        if method == "PATCH" or exchange.request.raw_query:
+            written = _kind_of_write(exchange)
+        found = self._found.get((exchange.info, code, written))
         if found is None:
-            found = self._begin(key, exchange, code)
-        found.count += 1
-        if not exchange.is_long_running:
-            counts = found.seconds
-            if seconds <= counts.first:
-                counts.lowest += 1
-                counts.total += seconds
-            else:
-                counts.add(seconds)
-            if size >= 0 and exchange.method == "GET":
-                counts = found.sizes
-                if size <= counts.first:
-                    counts.lowest += 1
-                    counts.total += size
-                else:
-                    counts.add(size)
+            found = self._find(exchange, code, written)
+        if exchange.is_long_running:
+            found.streams += 1
+            return found.sizes
+        counts = found.seconds
+        if seconds <= counts.first:
+            counts.lowest += 1
+            counts.total += seconds
+        else:
+            counts.add(seconds)
+        if method == "GET" and size >= 0:
+            found.sizes.add(size)
         return found.sizes
 
     def observe_body(self, exchange: Exchange, size: int) -> None:
-        target = exchange.target
+        target = exchange.info.target
         if not isinstance(target, ApiPath):
             return
         verb = "delete_collection" if exchange.verb == "deletecollection" else exchange.verb
@@ -135,16 +126,17 @@ class RequestMetrics(Collector):
             found = self._bodies.setdefault(labels, BucketCounts(_BODY_BUCKETS_B))
         found.add(size)
 
-    def _begin(self, key: tuple[str, ...], exchange: Exchange, code: int) -> _Series:
-        room = _REFUSED_KEYS_MAX if code in _REFUSED else _KEYS_MAX
-        if self._kept >= room or max(map(len, key)) > _LABEL_CHARS_MAX:
-            other = self._others.get(code)
-            if other is None:
-                other = self._others[code] = _Series(("other", *[""] * 7), code)
-            return other
-        self._kept += 1
-        found = _Series((*_labels(exchange), _dry_run(exchange)), code)
-        self._series.setdefault(key, {})[code] = found
+    def _find(self, exchange: Exchange, code: int, written: str) -> _Series:
+        labels = (*_labels(exchange), _dry_run(exchange))
+        found = self._series.get((labels, code))
+        if found is None:
+            room = _REFUSED_KEYS_MAX if code in _REFUSED else _KEYS_MAX
+            if len(self._series) >= room or max(map(len, labels)) > _LABEL_CHARS_MAX:
+                return self._others.setdefault(code, _Series(("other", *[""] * 7), code))
+            found = self._series[labels, code] = _Series(labels, code)
+        if len(self._found) >= _KEYS_MAX:
+            self._found.clear()
+        self._found[exchange.info, code, written] = found
         return found
 
     @contextmanager
@@ -192,20 +184,16 @@ class RequestMetrics(Collector):
         )
 
     def _all(self) -> Iterator[_Series]:
-        for by_code in self._series.values():
-            yield from by_code.values()
+        yield from self._series.values()
         yield from self._others.values()
 
     def _totals(self) -> Metric:
         family = CounterMetricFamily(
             "apiserver_request", _TOTAL_TEXT, labels=(*_REQUEST_LABELS, "code")
         )
-        counts: dict[LabelValues, int] = {}
         for series in self._all():
-            labels = (*series.labels, str(series.code))
-            counts[labels] = counts.get(labels, 0) + series.count
-        for labels, count in counts.items():
-            family.add_metric(labels, count)
+            count = series.streams + len(series.seconds)
+            family.add_metric((*series.labels, str(series.code)), count)
         return family
 
     def _durations(self) -> Iterator[Metric]:
@@ -242,11 +230,11 @@ def _summed(
 
 
 def _labels(exchange: Exchange) -> LabelValues:
-    target = exchange.target
+    target = exchange.info.target
     method = exchange.method if exchange.method in _METHODS else "other"
     if not isinstance(target, ApiPath):
         return (method, "", "", "", "", "", "")
-    is_one = target.name or exchange.verb == "create"
+    is_one = exchange.name or exchange.verb == "create"
     scope = "resource" if is_one else "namespace" if target.namespace else "cluster"
     return (
         _reported_verb(exchange, target, method),

@@ -63,6 +63,7 @@ class Choice:
 
 
 PLAIN = Choice()
+PLAINLY_JSON = frozenset({"", "*/*", "application/json"})  # what nearly all clients accept
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ AS_IT_IS = Offer(has_forms=False)
 
 def negotiate(accept: str, offer: Offer = _ANY) -> Choice:
     """Raises NotAcceptable."""
-    if accept in ("", "*/*", "application/json"):
+    if accept in PLAINLY_JSON:
         return PLAIN
     found = _negotiated(accept, offer)
     if found is None:
@@ -129,7 +130,7 @@ def check_routed(
     accept: str, *, is_collection: bool = False, offered: tuple[Media, ...] = SERVED
 ) -> None:
     """The router's own check of Accept. Raises NotAcceptable."""
-    if accept in ("", "*/*", "application/json") or _is_routed(accept, offered):
+    if accept in PLAINLY_JSON or _is_routed(accept, offered):
         return
     kinds = ", ".join(offered) + (f", {_STREAMS}" if is_collection else "")
     raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {kinds}", details={})

@@ -20,7 +20,7 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.metrics import RequestMetrics
 from proreus.server.http.seats import Limits
 from proreus.server.http.stages.audit import audit, record_unauthenticated
-from proreus.server.http.stages.audit_id import AuditIds, set_audit_id
+from proreus.server.http.stages.audit_id import audit_ids, set_audit_id
 from proreus.server.http.stages.authentication import authenticate
 from proreus.server.http.stages.authorization import authorize
 from proreus.server.http.stages.deadline import Deadlines, limit_time
@@ -58,7 +58,7 @@ class Pipeline:
         times = metrics.times
         stages: Sequence[Stage] = (
             *around,
-            partial(set_audit_id, AuditIds()),
+            partial(set_audit_id, audit_ids()),
             partial(measure, metrics, clock),
             answer_errors,
             partial(limit_time, deadlines, clock),

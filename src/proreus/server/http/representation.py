@@ -17,6 +17,7 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.negotiation import (
     PLAIN,
+    PLAINLY_JSON,
     Choice,
     Form,
     Media,
@@ -88,7 +89,7 @@ class Representations:
         """Raises NotAcceptable."""
         choice = choose(exchange, _CUSTOM if resource.custom else _BUILT_IN)
         if choice is PLAIN:
-            return self.plain(resource)
+            return self._plain.get(resource) or self.plain(resource)
         include = _included(exchange, choice)
         if isinstance(include, BadRequest):
             return Representation(choice, self._whole(resource), include)
@@ -163,7 +164,8 @@ class Representations:
 
 def choose(exchange: Exchange, offer: Offer = _BUILT_IN) -> Choice:
     """What the request wants to see."""
-    choice = negotiate(exchange.headers.get("Accept", ""), offer)
+    accept = exchange.headers.get("Accept", "")
+    choice = PLAIN if accept in PLAINLY_JSON else negotiate(accept, offer)
     if choice.pretty or not is_pretty(exchange):
         return choice
     return Choice(choice.media, choice.form, choice.version, pretty=True)
@@ -173,7 +175,7 @@ def is_pretty(exchange: Exchange) -> bool:
     """Indented for people: requested, or the client is one that people use by hand."""
     if "pretty" in exchange.request.raw_query and (asked := first(exchange.query, "pretty")):
         return asked in _TRUE
-    return exchange.user_agent().startswith(_PRETTY_AGENTS)
+    return exchange.headers.get("User-Agent", "").startswith(_PRETTY_AGENTS)
 
 
 def encoded(choice: Choice, body: bytes) -> bytes:

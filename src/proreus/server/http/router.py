@@ -30,6 +30,13 @@ class ResourceRoute(NamedTuple):
     subresource: Subresource | None = None
     is_legacy_watch: bool = False
 
+    def to(self, name: str) -> ResourceRoute:
+        """To another object, if it leads to one."""
+        resource, verb, namespace, own_name, subresource, is_legacy_watch = self
+        if own_name == name or not own_name:
+            return self
+        return ResourceRoute(resource, verb, namespace, name, subresource, is_legacy_watch)
+
 
 # What a path leads to.
 RouteResult = ResourceRoute | PageNotFound

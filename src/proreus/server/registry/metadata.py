@@ -15,12 +15,8 @@ from proreus.api.status import BadRequest
 from proreus.api.values.timestamp import format_time, parse_time
 from proreus.api.wire import json
 
-_SYSTEM_FIELDS = (
-    "creationTimestamp",
-    "uid",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
+_SYSTEM_FIELDS = frozenset(
+    {"creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"}
 )
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _GENERATED_SUFFIX = 5
@@ -53,8 +49,8 @@ def check_namespace(obj: JsonObject, namespace: str) -> None:
 def wipe_system_fields(obj: JsonObject) -> None:
     """On create a client cannot choose these."""
     metadata = ensure(obj)
-    for name in _SYSTEM_FIELDS:
-        metadata.pop(name, None)
+    for name in _SYSTEM_FIELDS.intersection(metadata):
+        del metadata[name]
 
 
 def fill_system_fields(obj: JsonObject, now: float) -> None:

@@ -41,10 +41,7 @@ def _violations(
                 "metadata.generation", generation, "must be greater than or equal to 0"
             )
         )
-    found += label_violations(metadata.get("labels") or {}, "metadata.labels")
-    found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
-    found += _owner_violations(metadata.get("ownerReferences") or (), non_owners)
-    found += _finalizer_violations(metadata.get("finalizers") or (), resource)
+    _add_content_violations(found, metadata, resource, non_owners)
     return found
 
 
@@ -75,16 +72,30 @@ def _update_violations(
         found.append(
             field_error.invalid("metadata.generation", generation, "must not be decremented")
         )
-    found += label_violations(metadata.get("labels") or {}, "metadata.labels")
-    found += annotation_violations(metadata.get("annotations") or {}, "metadata.annotations")
-    found += _owner_violations(metadata.get("ownerReferences") or (), non_owners)
-    found += _finalizer_violations(metadata.get("finalizers") or (), resource)
+    _add_content_violations(found, metadata, resource, non_owners)
     return found
 
 
+def _add_content_violations(
+    found: Faults, metadata: Mapping[str, Any], resource: Resource, non_owners: NonOwners
+) -> None:
+    """Of what a create and an update must keep to alike. Most objects have but some of these."""
+    if labels := metadata.get("labels"):
+        found += label_violations(labels, "metadata.labels")
+    if annotations := metadata.get("annotations"):
+        found += annotation_violations(annotations, "metadata.annotations")
+    if owners := metadata.get("ownerReferences"):
+        found += _owner_violations(owners, non_owners)
+    if finalizers := metadata.get("finalizers"):
+        found += _finalizer_violations(finalizers, resource)
+
+
 def label_violations(labels: Mapping[str, str], field: str) -> list[FieldError]:
-    if all(map(_is_good_label, labels.items())):
-        return []
+    try:
+        if all(map(_is_good_label, labels, labels.values())):
+            return []
+    except _LongLabel:
+        pass
     found = Faults()
     for key in sorted(labels):
         found += [field_error.invalid(field, key, why) for why in names.qualified_name(key)]
@@ -93,14 +104,14 @@ def label_violations(labels: Mapping[str, str], field: str) -> list[FieldError]:
     return found
 
 
-def _is_good_label(label: tuple[str, str]) -> bool:
-    """Labels repeat from object to object; what is too long for one is not remembered."""
-    key, value = label
-    return len(key) <= _LABEL_KEY_MAX and len(value) <= _LABEL_VALUE_MAX and _good(key, value)
+class _LongLabel(Exception):
+    """Too long for a label, and to be remembered."""
 
 
-@lru_cache(maxsize=8192)
-def _good(key: str, value: str) -> bool:
+@lru_cache(maxsize=8192)  # labels repeat from object to object
+def _is_good_label(key: str, value: str) -> bool:
+    if len(key) > _LABEL_KEY_MAX or len(value) > _LABEL_VALUE_MAX:
+        raise _LongLabel
     return not names.qualified_name(key) and not names.label_value(value)
 
 

@@ -14,7 +14,7 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.resource import PartialUpdate, Resource
 from proreus.server.resource.restore import restore, restore_content, restore_metadata
-from proreus.server.resource.rules import PrepareUpdate, ValidateUpdate
+from proreus.server.resource.rules import Default, PrepareUpdate, ValidateUpdate
 
 UpdateWarnings = Callable[[JsonObject, JsonObject], list[str]]
 
@@ -25,6 +25,7 @@ def _no_warnings(_: JsonObject, __: JsonObject) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateStrategy:
+    default: Default
     reset: PrepareUpdate
     prepare: PrepareUpdate
     validate: ValidateUpdate
@@ -66,6 +67,7 @@ def _main(resource: Resource) -> UpdateStrategy:
         return [] if rules.warns_of_changes and is_same else rules.warnings(new)
 
     return UpdateStrategy(
+        default=rules.default,
         reset=reset,
         prepare=prepare,
         validate=rules.check_update,
@@ -85,9 +87,11 @@ def _status(resource: Resource) -> UpdateStrategy:
             new["kind"] = old["kind"]
 
     return UpdateStrategy(
+        default=resource.rules.default_status or resource.rules.default,
         reset=reset,
         prepare=resource.rules.prepare_status,
         validate=resource.rules.validate_status,
+        warnings=lambda new, _: resource.rules.warnings_on_status(new),
         may_end_deletion=_ends(resource),
     )
 
@@ -100,7 +104,11 @@ def _partial(resource: Resource, part: PartialUpdate) -> UpdateStrategy:
             metadata.ensure(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     return UpdateStrategy(
-        reset=part.reset, prepare=prepare, validate=part.validate, may_end_deletion=_ends(resource)
+        default=resource.rules.default,
+        reset=part.reset,
+        prepare=prepare,
+        validate=part.validate,
+        may_end_deletion=_ends(resource),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proreus.api.group_version import GroupVersion
+from proreus.api.group_version import GroupVersion, GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.apply import entries_after, ownership_update
 from proreus.api.patch.json_patch import same
@@ -44,6 +44,17 @@ def track(write: Write, live: JsonObject | None, stored: JsonObject) -> NeedsCon
     return None
 
 
+def track_part(write: Write, live: JsonObject, new: JsonObject, kind: GroupVersionKind) -> None:
+    """``track`` for what a subresource shows of an object in a kind of its own: a Scale."""
+    node = write.collection.node_of(kind)
+    update = ownership_update(
+        node, kind.api_version, write.subresource, write.now, endpoint_of(write)
+    )
+    fields = entries_after(live, new, update, write.field_manager)
+    assert isinstance(fields, list), "nothing converts a Scale"
+    metadata.ensure(new)["managedFields"] = fields
+
+
 def endpoint_of(write: Write) -> Endpoint:
     """What the endpoint resets, so that its writers do not own it."""
     found = write.collection.endpoints.get(write.subresource)
@@ -54,6 +65,8 @@ def endpoint_of(write: Write) -> Endpoint:
 
 def _endpoint(write: Write) -> Endpoint:
     collection = write.collection
+    if write.subresource == "scale":
+        return Endpoint()  # of the Scale, which is what owners are tracked of
     if write.subresource == "status":
         reset = tuple((field,) for field in ("spec",))
     elif collection.resource.has_status:

@@ -56,6 +56,7 @@ class Rules:
     """What is particular about a kind. The defaults describe a plain object such as ConfigMap."""
 
     default: Default = _nothing
+    default_status: Default | None = None  # of a status write, which changes nothing else
     prepare_create: PrepareCreate = _nothing
     prepare_update: PrepareUpdate = _nothing
     prepare_status: PrepareUpdate = _nothing  # what a status write must not change
@@ -64,7 +65,9 @@ class Rules:
     immutable: tuple[str, ...] = ()  # paths of what an update may not change
     validate_status: ValidateUpdate = _no_errors
     warnings: Warnings = _no_warnings
+    warnings_as_given: Warnings = _no_warnings  # of a new object, before it is prepared
     warnings_on_create: Warnings = _no_warnings  # before the others, and on create only
+    warnings_on_status: Warnings = _no_warnings  # of a write of the status
     warns_of_changes: bool = False  # an update warns only if it raises the generation
     keeps_status: bool = False  # a create may bring its status along (nodes)
 

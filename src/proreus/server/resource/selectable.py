@@ -58,6 +58,8 @@ def dig(obj: Any, path: tuple[str, ...]) -> Any:
 
 
 def as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -25,40 +25,40 @@ class WrongField(NamedTuple):
     owner: TypeNode
     node: TypeNode
     keys: list[str]  # of structs, down to the place
-    is_element: bool
+    depth: int  # of lists and maps in that field
 
     def type_name(self) -> str:
         """Go's name of the type that is wanted here."""
         if not self.keys:
             return go_types.go_type(self.node)
-        return go_types.field_type(self.owner, self.keys[-1], self.node, is_element=self.is_element)
+        return go_types.field_type(self.owner, self.keys[-1], self.node, depth=self.depth)
 
 
 def place_of(root: TypeNode, found: Mismatch) -> WrongField:
-    owner, node, keys, is_element = root, root, list[str](), False
+    owner, node, keys, depth = root, root, list[str](), 0
     for step in found.path[::-1]:
         if node.shape is Shape.OBJECT and isinstance(step, str):
-            owner, is_element = node, False
+            owner, depth = node, 0
             keys.append(step)
             node = node.field_of(step) or node
         else:
-            node, is_element = element_of(node), True
-    return WrongField(owner, node, keys, is_element)
+            node, depth = element_of(node), depth + 1
+    return WrongField(owner, node, keys, depth)
 
 
 def mismatch_text(root: TypeNode, found: Mismatch, raw: bytes) -> str:
     """``json: cannot unmarshal number 1.5 into Go struct field X.spec.y of type int32``."""
     place = place_of(root, found)
+    shape, wanted = place.node.shape, place.type_name()
+    if found.nested is not None:
+        shape, wanted, _ = found.nested
     rendered = go_types.json_type(found.value)
-    if rendered == "number" and place.node.shape in (Shape.INTEGER, Shape.INT_OR_STRING):
+    if rendered == "number" and shape in (Shape.INTEGER, Shape.INT_OR_STRING):
         rendered = f"number {_literal(found.value, found.path[::-1], raw)}"
     if not place.keys:
-        return f"json: cannot unmarshal {rendered} into Go value of type {place.type_name()}"
+        return f"json: cannot unmarshal {rendered} into Go value of type {wanted}"
     where = f"{go_types.struct_name(place.owner)}.{'.'.join(place.keys)}"
-    return (
-        f"json: cannot unmarshal {rendered} into Go struct field {where} of type "
-        f"{place.type_name()}"
-    )
+    return f"json: cannot unmarshal {rendered} into Go struct field {where} of type {wanted}"
 
 
 class _Literal(str):

@@ -33,10 +33,9 @@ _SHAPES = {
     f"{_META}FieldsV1": Shape.ANY,
     f"{_META}Patch": Shape.ANY,
     f"{_CRD}JSON": Shape.ANY,
-    f"{_CRD}JSONSchemaPropsOrArray": Shape.ANY,
-    f"{_CRD}JSONSchemaPropsOrBool": Shape.ANY,
-    f"{_CRD}JSONSchemaPropsOrStringArray": Shape.ANY,
 }
+# A schema or something else; their element is the schema.
+_UNIONS = frozenset(f"{_CRD}JSONSchemaPropsOr{other}" for other in ("Array", "Bool", "StringArray"))
 _SCALARS = {
     "string": Shape.STRING,
     "integer": Shape.INTEGER,
@@ -108,6 +107,9 @@ class Definitions:
         """``name`` is the definition's name, "" for a part of one."""
         if name in _SHAPES:
             return TypeNode(_SHAPES[name], name, nullable=True)
+        if name in _UNIONS:
+            schemas = f"{_CRD}JSONSchemaProps"
+            return TypeNode(Shape.ANY, name, nullable=True, element=lambda: self.named(schemas))
         kind = schema.get("type")
         if kind == "array":
             return self._list(schema)

@@ -278,6 +278,7 @@ events.v1.Event regarding
 }
 # Required by name, yet left out when empty.
 OPTIONAL_THOUGH_REQUIRED = _table("""
+CapacityRequestPolicyRange min
 CustomResourceDefinitionSpec versions
 IPAddressSpec parentRef
 ReplicationControllerSpec selector

@@ -18,6 +18,8 @@ _ENCODED = {Shape.TIME: "string", Shape.MICRO_TIME: "string", Shape.INT_OR_STRIN
 
 
 def restore_text(root: TypeNode, found: Mismatch) -> str:
+    if found.nested is not None:
+        return found.nested.text
     place = place_of(root, found)
     kind, shape = _GO_KINDS.get(found.value.__class__, "map"), place.node.shape
     match shape:

@@ -75,16 +75,15 @@ class ChangeLog:
     def skip_to(self, revision: int) -> None:
         """Something was committed whose changes are not known here: watches read the store."""
         self.revision = revision
-        self._drop_until(revision)
+        self._forget_all()
         for position in self._positions:
             position.wake.set()
 
     def set_back(self, revision: int) -> None:
         """The store is again as it was at ``revision``: what came later never was. Watches that
         have read it go on from there."""
-        self.revision = self._complete_after = revision
-        self._changes.clear()
-        self._bytes = 0
+        self.revision = revision
+        self._forget_all()
         for position in self._positions:
             position.after = min(position.after, revision)
 
@@ -113,8 +112,13 @@ class ChangeLog:
             position.progress_due = False
             position.wake.clear()
             if all(other.after >= reached for other in self._positions):
-                self._drop_until(reached)
+                self._forget_all()
         return ChangeBatch(mine, reached) if mine or is_due else None
+
+    def _forget_all(self) -> None:
+        self._complete_after = self.revision
+        self._changes.clear()
+        self._bytes = 0
 
     def _trim(self) -> None:
         """Drop the oldest, read or not, down to half the bound."""

@@ -14,7 +14,6 @@ slices of some thousand objects between which others get their turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import chain
 from typing import assert_never
 
@@ -22,7 +21,7 @@ from proreus.api.status import Expired, ResourceVersionTooLarge
 from proreus.lazy_dataclass import dataclass
 from proreus.server.watch_cache.from_storage import FromStorage
 from proreus.server.watch_cache.object import CachedObject
-from proreus.server.watch_cache.past import Past
+from proreus.server.watch_cache.past_state import PastState
 from proreus.server.watch_cache.query import (
     AnyState,
     Exact,
@@ -126,7 +125,7 @@ class Lists:
         history = self._state.history
         if revision < history.complete_after:
             return await self._stored.list(query)
-        past = Past(self._state.snapshot, history, revision)
+        past = PastState(self._state.snapshot, history, revision)
         low, high = key_range(query.selection)
         low = max(low, query.start)
         page = await self._page(past.runs(low, high), query)
@@ -139,8 +138,7 @@ class Lists:
         low, high = key_range(query.selection)
         low = max(low, query.start)
         count = self._state.snapshot.count
-        found = _listing(page, revision, query, lambda: count(low, high))
-        return replace(found, written_after=written_after)
+        return _listing(page, revision, query, lambda: count(low, high), written_after)
 
     async def _page(self, runs: Runs, query: ListQuery) -> _Page:
         """``runs`` are read before the first await. Without selectors there is none."""
@@ -194,11 +192,18 @@ def _first(runs: Runs, limit: int) -> _Page:
     return _Page(objects, fetched, is_more=False)
 
 
-def _listing(page: _Page, revision: int, query: ListQuery, count: Callable[[], int]) -> ListResult:
+def _listing(
+    page: _Page,
+    revision: int,
+    query: ListQuery,
+    count: Callable[[], int],
+    written_after: int = 0,
+) -> ListResult:
     """``count`` counts the keys from the page's start on."""
     if not page.is_more:
-        return ListResult(page.objects, revision)
+        return ListResult(page.objects, revision, written_after=written_after)
     # Selectors decide what of the rest matches, and counting alone does not evaluate them.
     is_countable = matcher_in_range(query.selection) is None
     remaining = count() - len(page.objects) if is_countable else None
-    return ListResult(page.objects, revision, f"{page.objects[-1].key}\0", remaining)
+    next_start = f"{page.objects[-1].key}\0"
+    return ListResult(page.objects, revision, next_start, remaining, written_after)

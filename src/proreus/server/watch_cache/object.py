@@ -179,9 +179,8 @@ class ObjectReader:
             # A kind reads the same fields of every object, so this happens once.
             self._own = tuple(own)
             self._places = {f: at for at, f in enumerate((_NAME, _NAMESPACE, *self._own))}
-        known = self._texts.setdefault
-        values = [known(value, value) for value in own.values()]
-        return FieldValues(self._places, (name, namespace, *values))
+        known = map(self._texts.setdefault, own.values(), own.values())
+        return FieldValues(self._places, (name, namespace, *known))
 
     def _known_labels(self, labels: Mapping[str, str]) -> Mapping[str, str]:
         if not labels:

@@ -6,9 +6,9 @@ what can go wrong, ``planning`` where it is tried, ``normal`` what counts as the
 
 from proreus.testing.explore.decorator import Explored, explore, run_exploration
 from proreus.testing.explore.outcome import Report, Unusable
+from proreus.testing.explore.report import Finding
 from proreus.testing.explore.settings import Settings
 from proreus.testing.explore.state import State, StateChange
-from proreus.testing.explore.story import Finding
 from proreus.testing.explore.world import NotSettled, World
 
 __all__ = [

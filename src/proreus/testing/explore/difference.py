@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from proreus.api.wire import json
-from proreus.testing.explore.normal import NormalObjects
+from proreus.testing.explore.normalization import NormalObjects
 
 _VALUE_MAX = 120
 

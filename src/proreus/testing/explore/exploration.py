@@ -15,11 +15,11 @@ from contextlib import asynccontextmanager
 
 from proreus.aio.tasks import background
 from proreus.client import Client
+from proreus.server.checkpoints import Checkpoints
 from proreus.server.config import ServerConfig
-from proreus.server.insides import Insides
 from proreus.testing.explore.faults import Plan
 from proreus.testing.explore.history import RunHistory
-from proreus.testing.explore.normal import chance_in
+from proreus.testing.explore.normalization import chance_in
 from proreus.testing.explore.outcome import (
     Learned,
     PlanRun,
@@ -30,12 +30,12 @@ from proreus.testing.explore.outcome import (
     finding_in,
 )
 from proreus.testing.explore.planning import among, plans_for
+from proreus.testing.explore.report import Finding
 from proreus.testing.explore.rewinding import Rewinding
 from proreus.testing.explore.settings import Settings
 from proreus.testing.explore.shrinking import shrunk
 from proreus.testing.explore.state import violations
 from proreus.testing.explore.stored_objects import StoredObjects
-from proreus.testing.explore.story import Finding
 from proreus.testing.explore.virtual_loop import LoopClock, ServerClock
 from proreus.testing.explore.world import Test, World
 from proreus.testing.server import RunningServer, running_server
@@ -59,8 +59,8 @@ class Exploration:
         self._settings = settings
         self._reader = StoredObjects(server.api.catalog)
         parts = server.api.parts
-        insides = Insides(parts.caches, parts.http, parts.instruments.memory)
-        self._rewinding = Rewinding(insides, clocks)
+        checkpoints = Checkpoints(parts.caches, parts.http, parts.instruments.memory)
+        self._rewinding = Rewinding(checkpoints, clocks)
 
     async def mark(self) -> None:
         """The present state is where every run begins."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from proreus.api.json_types import JsonObject
 from proreus.testing.explore.difference import differences
 from proreus.testing.explore.faults import Plan
-from proreus.testing.explore.normal import Chance, normal
+from proreus.testing.explore.normalization import Chance, normalized
 from proreus.testing.explore.planning import combined
+from proreus.testing.explore.report import Finding
 from proreus.testing.explore.settings import Settings
 from proreus.testing.explore.state import Key
-from proreus.testing.explore.story import Finding
 from proreus.testing.explore.trace import Trace
 
 
@@ -57,7 +57,9 @@ class Report:
 def finding_in(plan: Plan, run: PlanRun, learned: Learned) -> Finding | None:
     """Compare a run with what is expected."""
     expected = learned.expected
-    diff = differences(normal(expected.end, learned.chance), normal(run.end, learned.chance))
+    diff = differences(
+        normalized(expected.end, learned.chance), normalized(run.end, learned.chance)
+    )
     diff += [f"- {kind} {key} is missing" for kind, key in set(run.gone) - set(expected.gone)]
     diff += [f"+ {kind} {key} is still there" for kind, key in set(expected.gone) - set(run.gone)]
     broken = list(run.broken)

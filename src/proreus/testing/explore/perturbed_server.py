@@ -26,7 +26,7 @@ from proreus.testing.explore.faults import (
     Stale,
     WriteFailure,
 )
-from proreus.testing.explore.normal import TOUCHED
+from proreus.testing.explore.normalization import TOUCHED
 from proreus.testing.explore.planning import SIDE_ISSUES
 from proreus.testing.explore.points import AskedFor, WritePoint, asked
 from proreus.testing.explore.process_program import PROGRAM, ProcessUnderTest

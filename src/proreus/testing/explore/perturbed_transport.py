@@ -18,7 +18,7 @@ from proreus.net.client.transport import AnswerStream, RequestHeaders, Transport
 from proreus.net.client.transport_error import ConnectionLost
 from proreus.net.client.websocket import ClientWebSocket
 from proreus.testing.explore.faults import Crash, Fail, LeaderChange, Stale, WriteFailure
-from proreus.testing.explore.normal import TOUCHED
+from proreus.testing.explore.normalization import TOUCHED
 from proreus.testing.explore.perturbed_watch import PerturbedWatch
 from proreus.testing.explore.points import AskedFor, WritePoint, asked
 from proreus.testing.explore.seam import Incarnation, Seam

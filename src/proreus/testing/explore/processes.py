@@ -19,7 +19,7 @@ from proreus.aio.tasks import background
 from proreus.server.config import ServerConfig
 from proreus.testing.explore.faults import Delay, Fail, Fault, Hide, Plan, Repeat
 from proreus.testing.explore.history import RunHistory
-from proreus.testing.explore.normal import chance_in
+from proreus.testing.explore.normalization import chance_in
 from proreus.testing.explore.outcome import (
     Learned,
     PlanRun,

@@ -13,11 +13,11 @@ from proreus.aio.clock import SystemClock
 from proreus.api.status import Forbidden
 from proreus.net.http1.messages import Answer
 from proreus.server.app import ApiServer
+from proreus.server.checkpoints import Checkpoints
 from proreus.server.config import ServerConfig
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.instruments import Instruments
 from proreus.server.http.stages.stage import Next
-from proreus.server.insides import Insides
 from proreus.server.storage.interface import StoredValue
 from proreus.server.storage.memory import MemoryStorage, StoreCheckpoint
 from proreus.server.storage.revision_index import RevisionIndex
@@ -42,7 +42,7 @@ class Replay:
         self.api = api
         self.revision = record.revision
         self._memory = memory
-        self._insides = Insides(api.parts.caches, api.parts.http, memory)
+        self._checkpoints = Checkpoints(api.parts.caches, api.parts.http, memory)
 
     async def go_to(self, revision: int) -> None:
         """The nearest revision that the record has."""
@@ -52,7 +52,7 @@ class Replay:
         if write is not None and revision == self.revision + 1:
             await self._write(write)
         else:
-            await self._insides.restore(_checkpoint(record, revision))
+            await self._checkpoints.restore(_checkpoint(record, revision))
         self.revision = revision
 
     async def _write(self, write: WrittenValue) -> None:

@@ -88,6 +88,8 @@ def test_kubernetes_departs_from_the_standard(operation: dict[str, Any], result:
         {"op": "merge", "path": "/x"},
         {"op": "ADD", "path": "/x", "value": 1},
         {},
+        {"op": "replace", "value": {}},
+        {"op": "replace", "path": None, "value": {}},
     ],
 )
 def test_an_operation_that_fails_rejects_the_patch(operation: dict[str, Any]) -> None:

@@ -16,6 +16,9 @@ from proreus.api.values import timestamp
         ("2024-01-01T02:00:00+02:00", "2024-01-01T00:00:00Z"),
         ("2024-02-29T23:59:59.999Z", "2024-02-29T23:59:59Z"),
         ("0900-01-01T00:00:00Z", "0900-01-01T00:00:00Z"),
+        ("2024-01-02T5:00:00Z", "2024-01-02T05:00:00Z"),
+        ("2024-01-02T00:00:00+24:00", "2024-01-01T00:00:00Z"),
+        ("9999-12-31T23:59:59-01:00", "9999-12-31T23:59:59Z"),
     ],
 )
 def test_a_time_is_written_in_utc_to_the_second(given: str, written: str) -> None:
@@ -37,6 +40,11 @@ def test_a_micro_time_keeps_six_digits() -> None:
         ("2023-02-29T00:00:00Z", ": day out of range"),
         ("2024-01-01T24:00:00Z", ": hour out of range"),
         ("2024-01-01T00:00:00Zx", ': extra text: "x"'),
+        ("2023-02-30T00:00:00Zx", ': extra text: "x"'),
+        ("2023-02-30T24:00:00Z", ": hour out of range"),
+        ("2024-01-01T00:00:00+25:00", ": time zone offset hour out of range"),
+        ("2024-01-01T00:00:00+01:61", ": time zone offset minute out of range"),
+        ("é", r'cannot parse "\xc3\xa9" as "2006"'),
     ],
 )
 def test_a_bad_time_names_its_first_fault(text: str, problem: str) -> None:

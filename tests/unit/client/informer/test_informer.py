@@ -9,7 +9,7 @@ import pytest
 from proreus.api.object import KubeObject
 from proreus.api.status import Expired
 from proreus.api.wire.framing import WatchEvent
-from proreus.client.informer import InformerStopped, ReflectorConfig
+from proreus.client.informer import InformerStopped, Notification, ReflectorConfig
 from proreus.net.client.transport_error import ConnectionLost
 from tests.unit.client.informer.harness import Diary, informer_of, running, versions
 from tests.unit.client.informer.scripted import (
@@ -184,6 +184,50 @@ async def test_a_blocked_handler_holds_up_neither_the_others_nor_the_cache() -> 
         assert len(bench.informer.indexer) == 3
         assert repr(stuck) == "<Handler stuck not synced, 2 pending>"
         release.set()
+
+
+async def test_an_immediate_handler_is_called_before_all_others() -> None:
+    order: list[str] = []
+    bench = informer_of(page(pod("a", 3), version=7), Stream(added("b", 8)))
+    bench.informer.add_handler(lambda obj: order.append(f"other {obj.name}"))
+    noted = bench.informer.add_handler(
+        on_notification=lambda change: order.append(f"noted {change.object.name}"),
+        is_immediate=True,
+    )
+    async with running(bench):
+        for name in ("a", "b"):
+            assert order.index(f"noted {name}") < order.index(f"other {name}")
+        assert (noted.has_synced, noted.pending, len(order)) == (True, 0, 4)
+
+
+async def test_an_immediate_handler_that_raises_costs_only_itself() -> None:
+    diary = Diary()
+
+    def fails(_: Notification) -> None:
+        raise RuntimeError("no")
+
+    bench = informer_of(page(pod("a", 3), version=7), Stream(added("b", 8)))
+    failing = bench.informer.add_handler(on_notification=fails, is_immediate=True)
+    bench.informer.add_handler(on_notification=diary)
+    async with running(bench):
+        assert diary.read() == ["add a 3 initial", "add b 8"]
+        assert failing.failure_count == 2
+
+
+async def test_an_immediate_handler_is_resynced_until_it_is_removed() -> None:
+    stream, diary = Stream(), Diary()
+    bench = informer_of(page(pod("a", 3), version=7), stream)
+    handler = bench.informer.add_handler(on_notification=diary, resync_s=60, is_immediate=True)
+    async with running(bench):
+        for _ in range(2):
+            diary.read()
+            await bench.clock.advance(60)
+            assert len(diary.read()) == 1
+        bench.informer.remove_handler(handler)
+        stream.send(added("b", 8))
+        await bench.settle()
+
+        assert diary.read() == []
 
 
 async def test_a_handler_inside_its_last_initial_call_has_not_synced() -> None:

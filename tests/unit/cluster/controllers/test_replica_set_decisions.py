@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from proreus.api.object import KubeObject
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.values.timestamp import format_time
@@ -13,6 +15,7 @@ from proreus.cluster.controllers.pod_owners import until_next_available_s
 from proreus.cluster.controllers.pod_template import content_hash
 from proreus.cluster.controllers.replica_set.decisions import (
     ReplicaFailure,
+    pause_s,
     plan,
     status_of,
 )
@@ -151,3 +154,21 @@ def test_a_hash_does_not_depend_on_the_order_of_fields() -> None:
     one, other = {"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"d": 3, "c": 2}], "a": 1}
     assert content_hash(one) == content_hash(other)
     assert content_hash(one) != content_hash(one, 1)
+
+
+def test_a_replica_set_is_looked_at_for_a_tenth_of_the_time() -> None:
+    assert pause_s(500, 0.02) == pytest.approx(9 * 0.02)
+
+
+def test_a_large_replica_set_rests_even_if_a_reconcile_took_no_time() -> None:
+    assert pause_s(1000, 0.0) == pytest.approx(0.1)
+    assert pause_s(0, 0.0) == 0.0
+
+
+def test_a_slow_server_delays_a_small_replica_set_by_no_more_than_a_millisecond_per_pod() -> None:
+    assert pause_s(5, 10.0) == pytest.approx(0.005)
+    assert pause_s(100, 10.0) == pytest.approx(0.1)
+
+
+def test_a_slow_server_delays_no_replica_set_by_more_than_half_a_second() -> None:
+    assert pause_s(1000, 10.0) == pause_s(5000, 10.0) == 0.5

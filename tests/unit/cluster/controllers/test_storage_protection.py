@@ -7,11 +7,8 @@ from typing import Any
 import pytest
 
 from proreus.api.object import KubeObject
-from proreus.cluster.controllers.storage_protection import (
-    attributes_classes_of,
-    claims_of,
-    is_used,
-)
+from proreus.cluster.controllers.storage_protection import attributes_classes_of, is_used
+from proreus.cluster.volumes.pod_claims import claims_of
 
 CLAIM = KubeObject.from_dict({"metadata": {"name": "data", "namespace": "default"}})
 MOUNT = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from email.utils import formatdate
 
 import pytest
+import trustme
 
 from proreus.aio.clock import SystemClock
 from proreus.net.http1.messages import Answer, BodyTooLarge, Pieces, Request, Response, Streamed
@@ -209,6 +211,31 @@ async def test_a_client_that_leaves_ends_its_handler() -> None:
         writer.close()
 
         await asyncio.wait_for(ended.wait(), 60)
+
+
+async def test_a_connection_that_waits_is_closed_properly_when_the_server_ends() -> None:
+    """A client that is cut off cannot tell it from an answer that was lost."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority = trustme.CA()
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+
+    def asked(port: int) -> ssl.SSLSocket:
+        plain = socket.create_connection(("127.0.0.1", port), timeout=60)
+        client = trusting.wrap_socket(
+            plain, server_hostname="127.0.0.1", suppress_ragged_eofs=False
+        )
+        client.sendall(b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n")
+        while b"GET /a " not in client.recv(4096):
+            pass
+        return client
+
+    async with HttpServer(echo, SystemClock(), tls=tls).run() as server:
+        client = await asyncio.to_thread(asked, server.port)
+
+    with client:
+        assert await asyncio.to_thread(client.recv, 1) == b""  # else: SSLEOFError
 
 
 async def test_a_body_that_comes_after_its_head_is_awaited() -> None:

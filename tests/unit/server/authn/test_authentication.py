@@ -44,9 +44,9 @@ def made(
     return Authentication(
         Authenticators(
             tokens=[for_audiences(("here",), StaticTokens(users).check)],
-            certificates=ClientCertificates(frozenset({"users-ca"})),
+            certificates=ClientCertificates(lambda: frozenset({"users-ca"})),
             lasting=users,
-            front_proxy=FrontProxy(PROXY, frozenset({"proxies-ca"})),
+            front_proxy=FrontProxy(PROXY, lambda: frozenset({"proxies-ca"})),
         ),
         audiences=("here",),
         anonymous=anonymous or Anonymous(),

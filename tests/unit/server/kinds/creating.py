@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 from proreus.api.group_version import GroupVersion
@@ -36,7 +37,8 @@ def decoded(obj: Json) -> Json:
     gvk = GroupVersion.parse(obj["apiVersion"]).kind(obj["kind"])
     node = Definitions.load().node(gvk)
     assert node is not None, gvk
-    return check(node, copy.deepcopy(obj)).value
+    # As a body comes: no part of it is another one's, too.
+    return check(node, json.loads(json.dumps(obj))).value
 
 
 def created(api_version: str, kind: str, **fields: Any) -> Json:

@@ -109,8 +109,30 @@ def test_how_far_a_claim_is_resized_is_validated() -> None:
         ({"constraints": [{"requests": ["b"], "matchAttribute": "x"}], "config": [{}]},
          ['spec.devices.constraints[0].requests[0]: Invalid value: "b": must be the name of a '
           "request in the claim or the name of a request and a subrequest separated by '/'",
-          'spec.devices.constraints[0].matchAttribute: Invalid value: "x": must include a domain',
-          "spec.devices.config[0].opaque: Required value"]),
+          "spec.devices.config[0].opaque: Required value",
+          'spec.devices.constraints[0].matchAttribute: Invalid value: "x": a fully qualified name '
+          "must be a domain and a name separated by a slash"]),
+        ({"requests": [{"name": "a", "exactly": {"deviceClassName": "c"}},
+                       {"name": "a", "exactly": {"deviceClassName": ""}}]},
+         ["spec.devices.requests[1].exactly.deviceClassName: Required value",
+          'spec.devices.requests[1]: Duplicate value: {"name":"a","exactly":{"deviceClassName":"",'
+          '"allocationMode":"ExactCount","count":1}}']),
+        ({"requests": [{"name": "A"}] * 33},
+         ["spec.devices.requests: Too many: 33: must have at most 32 items"]),
+        ({"requests": [{"name": "a", "exactly": {"deviceClassName": "c", "tolerations": [
+            {"operator": "Odd", "effect": "Odd"}, {"operator": "Exists", "value": "v"}]}}]},
+         ['spec.devices.requests[0].exactly.tolerations[1].value: Invalid value: "v": must be '
+          "empty for operator `Exists`",
+          'spec.devices.requests[0].exactly.tolerations[0].operator: Unsupported value: "Odd": '
+          'supported values: "Equal", "Exists"',
+          'spec.devices.requests[0].exactly.tolerations[0].effect: Unsupported value: "Odd": '
+          'supported values: "NoExecute", "NoSchedule", "None"']),
+        ({"config": [{"opaque": {"driver": "d", "parameters": [1]}},
+                     {"opaque": {"driver": "d", "parameters": {"a": "x" * 10240}}}]},
+         ['spec.devices.config[0].opaque.parameters: Invalid value: "<value omitted>": must be a '
+          "valid JSON object",
+          "spec.devices.config[1].opaque.parameters: Too long: may not be more than 10240 "
+          "bytes"]),
     ],
 )  # fmt: skip
 def test_a_claim_of_devices_is_validated(devices: dict[str, Any], problems: list[str]) -> None:
@@ -165,6 +187,9 @@ def test_what_may_not_be_meant_is_warned_of(
 @pytest.mark.parametrize(
     ("endpoint", "problems"),
     [
+        ({"hints": {"forZones": [{"name": "a"}] * 2, "forNodes": [{"name": "n"}] * 2}},
+         ['endpoints[0].hints.forZones[1].name: Duplicate value: "a"',
+          'endpoints[0].hints.forNodes[1].name: Duplicate value: "n"']),
         ({"hints": {"forZones": [{"name": "a b"}] * 9}},
          ["endpoints[0].hints.forZones: Too many: 9: must have at most 8 items"]),
         ({"hints": {"forNodes": [{"name": ""}]}},

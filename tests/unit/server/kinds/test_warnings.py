@@ -135,3 +135,50 @@ def test_a_claim_warns_of_its_old_class_and_of_half_bytes() -> None:
         "instead",
         f"spec.resources.requests[storage]: {FRACTION}",
     ]
+
+
+OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
+NEW_ZONE = 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "body", "warnings"),
+    [
+        ("v1", "Node", {"spec": {"externalID": "x", "configSource": {"configMap": {}}}},
+         ["spec.configSource: the feature is removed",
+          "spec.externalID: this field is deprecated, and is unused by Kubernetes"]),
+        ("v1", "Node", {"spec": {}}, []),
+        ("v1", "ServiceAccount",
+         {"metadata": {"annotations": {"kubernetes.io/enforce-mountable-secrets": "false"}}},
+         ["metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; "
+          "prefer separate namespaces to isolate access to mounted secrets"]),
+        ("v1", "ServiceAccount", {"metadata": {"annotations": {"other": "x"}}}, []),
+        ("storage.k8s.io/v1", "StorageClass",
+         {"provisioner": "p", "allowedTopologies": [
+             {"matchLabelExpressions": [{"key": "new", "values": ["a"]}]},
+             {"matchLabelExpressions": [{"key": OLD_ZONE, "values": ["a"]}]}]},
+         [f"allowedTopologies[1].matchLabelExpressions[0].key: {NEW_ZONE}"]),
+        ("storage.k8s.io/v1", "CSIStorageCapacity",
+         {"storageClassName": "s", "nodeTopology": {
+             "matchLabels": {OLD_ZONE: "a", "new": "b"},
+             "matchExpressions": [{"key": OLD_ZONE, "operator": "Exists"}]}},
+         [f"nodeTopology.matchExpressions[0].key: {OLD_ZONE} is {NEW_ZONE}",
+          f"nodeTopology.matchLabels.{OLD_ZONE}: {NEW_ZONE}"]),
+    ],
+)  # fmt: skip
+def test_kinds_that_have_old_fields_say_so(
+    version: str, kind: str, body: dict[str, Any], warnings: list[str]
+) -> None:
+    assert said(created(version, kind, **body)) == warnings
+
+
+def test_a_pod_that_reports_an_address_in_another_form_is_warned_about() -> None:
+    found = pod()
+    status = {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "FD00::1"}], "hostIPs": [{"ip": "10.0.0.2"}]}
+
+    warnings = rules_of(found).warnings_on_status({**found, "status": status})
+
+    assert warnings == [
+        'status.podIPs[1].ip: IPv6 address "FD00::1" should be in RFC 5952 canonical format '
+        '("fd00::1")'
+    ]

@@ -14,10 +14,12 @@ from proreus.server.registry.admission_step import AdmissionStep, PluginHalf
 PODS = frozenset({GroupResource("", "pods")})
 
 
-def write(plural: str) -> Attributes:
+def write(plural: str, subresource: str = "") -> Attributes:
     resource = SimpleNamespace(group="", plural=plural)
     # What a step reads of a write; the plugins of these tests read nothing else.
-    return cast(Attributes, SimpleNamespace(operation=CREATE, resource=resource))
+    return cast(
+        Attributes, SimpleNamespace(operation=CREATE, resource=resource, subresource=subresource)
+    )
 
 
 class Asked:
@@ -50,6 +52,34 @@ async def test_a_half_is_asked_about_its_own_resources_only() -> None:
 
     assert every.plurals == ["pods", "nodes", "pods"]
     assert of_pods.plurals == ["pods", "pods"]
+
+
+async def test_a_half_is_asked_about_its_own_subresources_only() -> None:
+    of_pods = Asked()
+    itself = frozenset({""})
+    halves = [PluginHalf("OfPods", of_pods.admit, PODS, subresources=itself)]
+    step = AdmissionStep("admit", halves, lambda: 0.0)
+
+    for subresource in ("", "status"):
+        await step.run(write("pods", subresource))
+
+    assert of_pods.plurals == ["pods"]
+    assert counted(step) == {("OfPods", "false"): 2}
+
+
+@pytest.mark.parametrize("writes", [1, 16, 40])
+async def test_how_long_each_half_takes_is_added_up_exactly(writes: int) -> None:
+    ticks = iter(range(1000))
+    halves = [PluginHalf("First", Asked().admit), PluginHalf("Second", Asked().admit)]
+    step = AdmissionStep("admit", halves, lambda: 2.0 * next(ticks))
+
+    for _ in range(writes):
+        await step.run(write("pods"))
+
+    taken = [counts.total for half in step.half_times() for _, _, counts in half.counted()]
+    assert taken == [2.0 * writes, 2.0 * writes]
+    assert [counts.total for _, _, counts in step.step_times.counted()] == [4.0 * writes]
+    assert counted(step) == {("First", "false"): writes, ("Second", "false"): writes}
 
 
 async def test_metrics_count_writes_that_a_half_has_nothing_to_do_with() -> None:

@@ -270,3 +270,14 @@ async def test_ephemeral_containers_stay(ask: Asking) -> None:
 
     assert removed.status == 422
     assert "may not be removed" in removed.body["message"]
+
+
+async def test_names_of_budgets_and_old_events_may_have_any_letters(ask: Asking) -> None:
+    named = {"metadata": {"name": "Odd_Name", "namespace": "default"}}
+    about = {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "a"}}
+
+    budget = await ask("POST", BUDGETS, named)
+    event = await ask("POST", "/api/v1/namespaces/default/events", {**named, **about})
+    account = await ask("POST", "/api/v1/namespaces/default/serviceaccounts", named)
+
+    assert [budget.status, event.status, account.status] == [201, 201, 422]

@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 
 from proreus.net.http1.messages import chunk_of
+from proreus.server.watch_cache.fan_out import rest_s
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 from proreus.server.watch_cache.selecting import Matches
@@ -131,3 +132,16 @@ def test_a_burst_is_encoded_once_for_all_watchers() -> None:
     assert burst.encoded(chunk_of) is burst.encoded(chunk_of)
     assert Burst((b"one\n",)).encoded(chunk_of) == b"4\r\none\n\r\n"
     assert repr(burst) == "<Burst of 2 frames, 10 B>"
+
+
+def test_after_a_long_write_to_many_watchers_their_next_frames_go_out_together() -> None:
+    assert rest_s(0.002, watchers=500, groups=1) == 0.004
+    assert rest_s(0.1, watchers=500, groups=1) == 0.008
+
+
+def test_watchers_that_each_see_changes_of_their_own_are_not_kept_waiting() -> None:
+    assert rest_s(0.002, watchers=500, groups=500) == 0
+
+
+def test_few_watchers_get_each_change_at_once() -> None:
+    assert rest_s(0.0001, watchers=5, groups=1) == 0

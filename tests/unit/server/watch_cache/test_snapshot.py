@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from proreus.server.storage.interface import StoredValue
 from proreus.server.watch_cache.history import History, Transition
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
-from proreus.server.watch_cache.past import Past
+from proreus.server.watch_cache.past_state import PastState
 from proreus.server.watch_cache.snapshot import Snapshot
 from tests.watching import NODE, PREFIX, read_attributes, stored_object
 
@@ -96,7 +96,7 @@ def test_any_kept_revision_can_be_read_again(
         states.append(model | ({key: new} if new is not None else {}))
 
     then = max(0, len(states) - 1 - age)
-    past = Past(snapshot, history, then)
+    past = PastState(snapshot, history, then)
 
     inside = sorted(k for k in states[then] if low <= k and (not high or k < high))
     found = list(chain.from_iterable(past.runs(low, high)))

@@ -1,12 +1,12 @@
-"""Invariants are asked at every revision, and a story says what happened."""
+"""Invariants are asked at every revision, and a report says what happened."""
 
 from __future__ import annotations
 
 from proreus.api.object import KubeObject
 from proreus.testing.explore.faults import Crash, Plan
 from proreus.testing.explore.points import WritePoint
+from proreus.testing.explore.report import Finding
 from proreus.testing.explore.state import State, StateChange, violations
-from proreus.testing.explore.story import Finding
 from proreus.testing.explore.trace import Struck, Trace, Wrote
 
 
@@ -59,9 +59,9 @@ def test_a_story_has_the_plan_the_timeline_the_diff_and_how_to_run_it_again() ->
     trace = Trace([Struck(1.0, str(plan)), Wrote(1.0, "program", write, 201)])
     finding = Finding(plan, ("never two",), ("- Pod default/a is missing",), trace)
 
-    story = str(finding)
+    report = str(finding)
 
-    assert story.splitlines() == [
+    assert report.splitlines() == [
         "What went wrong: crash after create pods default/a",
         "",
         "What happened around it:",

@@ -138,7 +138,9 @@ class Autoscalers(ObjectReconciler):
         try:
             return (await api.list(label_selector=selector)).items
         except (ApiError, UnknownResource) as problem:
-            conditions = (
-                f"failed to get {resource} utilization: unable to get metrics for resource "
-            )
-            raise MetricUnavailable(f"{conditions}{resource}: {problem}") from problem
+            why = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+            if isinstance(problem, ApiError):
+                why = problem.message
+            said = f"failed to get {resource} utilization: unable to get metrics for resource "
+            said += f"{resource}: unable to fetch metrics from resource metrics API: {why}"
+            raise MetricUnavailable(said) from problem

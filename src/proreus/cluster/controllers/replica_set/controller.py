@@ -4,7 +4,9 @@ A ReplicationController is an older spelling of a ReplicaSet: its selector is a 
 (``selector_of``) and its status has fewer fields (``status_of``). Both kinds run this code.
 Receives: keys of ReplicaSets, from their events and those of their pods.  Hands on: pods.
 Cost: each reconcile reads all pods of a ReplicaSet (``pod_summaries`` makes it cheap), and each
-change of a pod causes one. So a pause follows each, longer the more pods there are.
+change of a pod causes one. So a pause follows each, longer the more pods there are, and longer
+still where writing the status takes long: a server that is busy with the pods themselves is not
+told ten times a second how far they are.
 """
 
 from __future__ import annotations
@@ -28,10 +30,14 @@ from proreus.cluster.controllers.pod_owners import (
     until_next_available_s,
 )
 from proreus.cluster.controllers.pod_template import pod_from_template
-from proreus.cluster.controllers.replica_set.decisions import Plan, ReplicaFailure, plan, status_of
+from proreus.cluster.controllers.replica_set.decisions import (
+    Plan,
+    ReplicaFailure,
+    pause_s,
+    plan,
+    status_of,
+)
 from proreus.cluster.controllers.replica_set.pod_summaries import PodSummaries, PodSummary
-
-_PAUSE_PER_POD_S = 0.0001  # 1,000 pods: ten reconciles a second
 
 
 def replica_set_controller(context: ControllerContext) -> Controller:
@@ -66,10 +72,8 @@ class ReplicaSets(PodOwnerReconciler):
         pause_left_s = self._pause_left_s(replica_set)
         if pause_left_s > 0:
             return Result(pause_left_s)
+        began = self.clock.monotonic()
         known = self._summaries.refresh(replica_set.key, candidates(self.pods, replica_set))
-        pause_s = len(known) * _PAUSE_PER_POD_S
-        generation = replica_set.metadata.generation or 0
-        self._pauses[replica_set.key] = _Pause(generation, self.clock.monotonic() + pause_s)
         pods = await self._claim_summaries(replica_set, known)
         active = [summary for summary in pods if summary.is_active]
         todo = plan(replica_set, active, partial(self._related, replica_set), self.clock.now())
@@ -79,6 +83,9 @@ class ReplicaSets(PodOwnerReconciler):
             failure = _replica_failure(todo, failures)
             status = status_of(replica_set, pods, failure, self.clock.now())
             await self.write_status(replica_set, status)
+            now = self.clock.monotonic()
+            until = now + pause_s(len(pods), now - began)
+            self._pauses[replica_set.key] = _Pause(replica_set.metadata.generation or 0, until)
         if failures:
             raise failures[0]
         objects = (summary.pod for summary in pods)

@@ -17,6 +17,7 @@ from proreus.cluster.scheduler.filters import (
     taints,
     topology_spread,
     unschedulable,
+    volume_binding,
 )
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
@@ -31,6 +32,9 @@ _UNRESOLVABLE = (
     "node(s) didn't match Pod's node affinity/selector",
     "node(s) didn't match pod affinity rules",
     "node(s) didn't match pod topology spread constraints (missing required label)",
+    "node(s) didn't match PersistentVolume's node affinity",
+    "node(s) didn't find available persistent volumes to bind",
+    "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 )
 
 _FILTERS: tuple[Callable[[PodView], NodeFilter | None], ...] = (
@@ -41,10 +45,11 @@ _FILTERS: tuple[Callable[[PodView], NodeFilter | None], ...] = (
     ports.node_filter,
     resources_fit.node_filter,
 )
-# These depend on where other pods are.
+# These depend on where other pods are, or on what their volumes are.
 _CLUSTER_FILTERS: tuple[Callable[[PodView, Sequence[NodeState]], NodeFilter | None], ...] = (
     topology_spread.node_filter,
     pod_affinity.node_filter,
+    volume_binding.node_filter,
 )
 
 

@@ -10,7 +10,6 @@ import base64
 import binascii
 import ssl
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
@@ -18,13 +17,13 @@ from proreus.api.json_types import Json
 from proreus.api.values import names
 from proreus.server.custom.conversion.review import KNOWN_VERSIONS
 from proreus.server.custom.definition import conditions
+from proreus.server.kinds.parts.webhook_urls import webhook_url_errors
 
 _AT = "spec.conversion"
 _CLIENT = f"{_AT}.webhookClientConfig"
 _REVIEWS = f"{_AT}.conversionReviewVersions"
 _STRATEGIES = ("None", "Webhook")
 _NOT_SET = "should not be set when strategy is not set to Webhook"
-_FORM = "; desired format: https://host[/path]"
 _PORTS = range(1, 65536)
 
 
@@ -60,34 +59,15 @@ def _client_violations(config: Json | None, *, takes_any_bundle: bool) -> list[F
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         return [field_error.required(_CLIENT, "exactly one of url or service is required")]
-    found = _url_violations(url) if service is None else _service_violations(service)
+    found = (
+        webhook_url_errors(f"{_CLIENT}.url", str(url))
+        if service is None
+        else _service_violations(service)
+    )
     bundle = config.get("caBundle")
     if bundle and not takes_any_bundle and not _has_certificates(bundle):
         text = "unable to load root certificates: unable to parse bytes as PEM block"
         found.append(field_error.invalid(f"{_CLIENT}.caBundle", bundle, text))
-    return found
-
-
-def _url_violations(url: Any) -> list[FieldError]:
-    at = f"{_CLIENT}.url"
-    try:
-        parts: SplitResult = urlsplit(url)
-    except ValueError as error:
-        return [field_error.required(at, f"url must be a valid URL: {error}{_FORM}")]
-    found: list[FieldError] = []
-    if parts.scheme != "https":
-        text = f"'https' is the only allowed URL scheme{_FORM}"
-        found.append(field_error.invalid(at, parts.scheme, text))
-    user, _, host = parts.netloc.rpartition("@")
-    if not host:
-        found.append(field_error.invalid(at, host, f"host must be specified{_FORM}"))
-    for value, text in (
-        (user, "user information is not permitted in the URL"),
-        (parts.fragment, "fragments are not permitted in the URL"),
-        (parts.query, "query parameters are not permitted in the URL"),
-    ):
-        if value:
-            found.append(field_error.invalid(at, value, text))
     return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from proreus.api.json_types import JsonObject
 from proreus.api.status import BadRequest, NotFound
 from proreus.server.authz.authorizer import Action
-from proreus.server.http.debug.asked import asked_about, asked_collection
 from proreus.server.http.debug.calendar_time import calendar_time
+from proreus.server.http.debug.page_query import page_query, queried_collection
 from proreus.server.http.debug.writer import written_by
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.services import Services
@@ -25,10 +25,10 @@ async def show_history(services: Services, exchange: Exchange) -> JsonObject:
 
 async def show_versions(services: Services, exchange: Exchange) -> JsonObject:
     """Raises BadRequest, NotFound, and Denied if the user may not get the object itself."""
-    asked = asked_about(exchange)
-    collection = asked_collection(services, asked)
+    query = page_query(exchange)
+    collection = queried_collection(services, query)
     resource, storage = collection.resource, services.collections.stores.storage
-    if not asked.name:
+    if not query.name:
         raise BadRequest("name: must be given")
     action = Action(
         user=exchange.user,
@@ -36,15 +36,15 @@ async def show_versions(services: Services, exchange: Exchange) -> JsonObject:
         group=resource.group,
         version=resource.version,
         resource=resource.plural,
-        namespace=asked.namespace,
-        name=asked.name,
+        namespace=query.namespace,
+        name=query.name,
     )
     await services.authorization.check(action)
-    key = resource.prefix + collection.key(asked.namespace, asked.name)
+    key = resource.prefix + collection.key(query.namespace, query.name)
     begins = storage.compacted_revision
-    found = await storage.versions(key, limit=asked.limit)
+    found = await storage.versions(key, limit=query.limit)
     if not found:
-        raise NotFound.of(resource.group_resource, asked.name)
+        raise NotFound.of(resource.group_resource, query.name)
     versions: list[JsonObject] = []
     before: JsonObject | None = None
     for number, version in enumerate(found):

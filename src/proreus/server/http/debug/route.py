@@ -6,8 +6,8 @@ from itertools import islice
 
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import splice
-from proreus.server.http.debug.asked import AskedAbout, asked_about, asked_collection
 from proreus.server.http.debug.calendar_time import calendar_time
+from proreus.server.http.debug.page_query import PageQuery, page_query, queried_collection
 from proreus.server.http.debug.writer import written_by
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.services import Services
@@ -19,18 +19,18 @@ from proreus.server.watch_cache.view import ADDED, DELETED, MODIFIED
 
 async def show_route(services: Services, exchange: Exchange) -> JsonObject:
     """Newest first. Raises BadRequest."""
-    asked = asked_about(exchange)
-    cache = asked_collection(services, asked).cache
-    changes = (one for one in cache.recent_changes() if _is_asked(asked, one.transition))
+    query = page_query(exchange)
+    cache = queried_collection(services, query).cache
+    changes = (one for one in cache.recent_changes() if _matches(query, one.transition))
     # Objects are read only to tell who wrote them: no more than are shown.
-    return {"changes": [_change(services, one) for one in islice(changes, asked.limit)]}
+    return {"changes": [_change(services, one) for one in islice(changes, query.limit)]}
 
 
-def _is_asked(asked: AskedAbout, transition: Transition) -> bool:
+def _matches(query: PageQuery, transition: Transition) -> bool:
     obj = transition.new or transition.old
     assert obj is not None
-    return (not asked.namespace or obj.namespace == asked.namespace) and (
-        not asked.name or obj.name == asked.name
+    return (not query.namespace or obj.namespace == query.namespace) and (
+        not query.name or obj.name == query.name
     )
 
 

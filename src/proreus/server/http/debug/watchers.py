@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from proreus.api.json_types import JsonObject
-from proreus.server.http.debug.asked import asked_about
+from proreus.server.http.debug.page_query import page_query
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.open_watches import OpenWatch
 from proreus.server.http.services import Services
 
 
 async def show_watchers(services: Services, exchange: Exchange) -> JsonObject:
-    asked = asked_about(exchange)
+    query = page_query(exchange)
     now_s = services.clock.monotonic()
-    found = [watch for watch in services.open_watches if asked.includes(watch.collection)]
+    found = [watch for watch in services.open_watches if query.includes(watch.collection)]
     return {
         "revision": services.collections.caches.revision,
         "watchers": [_watcher(watch, now_s) for watch in found],

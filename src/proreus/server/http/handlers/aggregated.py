@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from proreus.aio.clock import deadline
 from proreus.api.wire.channels import BEARER_PROTOCOL
 from proreus.api.wire.path import ApiPath
-from proreus.net.client.hand_through import (
+from proreus.net.client.proxying import (
     OF_CONNECTION,
     WITHOUT_BODY,
     connection_options,
@@ -52,7 +52,7 @@ _SHORT_BYTES = 256 * 1024
 _REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
 
 
-async def hand_through(services: Services, exchange: Exchange, remote: Remote) -> Answer:
+async def proxy_request(services: Services, exchange: Exchange, remote: Remote) -> Answer:
     if not remote.service.is_available:
         return exchange.text(503, "service unavailable\n")
     try:
@@ -74,7 +74,7 @@ async def _answered(
     body = await read_body(exchange)
     if exchange.is_long_running:
         exchange.seat.leave()  # the other server decides how many of them it takes
-    patience_s = _HEAD_S if isinstance(exchange.target, ApiPath) else _DISCOVERY_S
+    patience_s = _HEAD_S if isinstance(exchange.info.target, ApiPath) else _DISCOVERY_S
     asked = remote.backend.stream(
         exchange.method, _target(exchange), headers, body or None, patience_s
     )
@@ -94,7 +94,7 @@ def _is_redirected(status: int, location: str, exchange: Exchange) -> bool:
     """A document that was asked for with an old hash may be found at the same path."""
     if not 300 <= status < 400 or not location:
         return False
-    is_document = not isinstance(exchange.target, ApiPath)
+    is_document = not isinstance(exchange.info.target, ApiPath)
     return not (is_document and location.startswith(f"{exchange.request.raw_path_only}?"))
 
 

@@ -33,7 +33,7 @@ async def object_answer(
     if exchange.audit is not None:
         exchange.audit.set_response_object(body)
     if representation.choice is PLAIN:
-        return exchange.json(status, body)
+        return Response(status, exchange.head(), body)
     return await _answer(services, exchange, representation, status, body)
 
 
@@ -92,6 +92,8 @@ def refuse_form(representation: Representation, resource: Resource, *, is_list: 
     if representation.refusal is not None:
         raise representation.refusal
     form = representation.choice.form
+    if form is Form.WHOLE:
+        return
     if resource.custom and not is_list and form is Form.METADATA_LIST:
         raise PlainError("content is not a list")
     if resource.custom and is_list and form is Form.METADATA:

@@ -36,29 +36,38 @@ async def read_object(
 ) -> EncodedObject | None:
     """Without a version the newest state; with one the cache is good enough, and ``seat`` is given
     back until it has got so far."""
-    found = await _read(collection, key, version, seat)
+    found: EncodedObject | None
+    if version:
+        found = await _read_cached(collection, key, version, seat)
+    else:
+        # The newest is in storage, and in the cache too if storage says that it is.
+        found = at_hand = collection.cache.peek(key)
+        if at_hand is None or not collection.store.is_newest(key, at_hand.revision):
+            found = await _read_stored(collection, key, is_cached=at_hand is not None)
     versions = collection.resource.versions
     if found is None or versions is None:
         return found
     return await versions.served(found)
 
 
-async def _read(collection: Collection, key: str, version: str, seat: Seat) -> EncodedObject | None:
-    """The newest is in storage, and in the cache too if storage says that it is."""
-    if version:
-        try:
-            at_least = parse_resource_version(version)
-        except RevisionError as error:
-            raise PlainError(str(error)) from error
-        if collection.cache.is_before(at_least):
-            async with seat.given_back():
-                await collection.cache.wait_for(at_least)
-        return await collection.cache.get(key, at_least=at_least)
-    at_hand = collection.cache.peek(key)
-    if at_hand is not None and collection.store.is_newest(key, at_hand.revision):
-        return at_hand
+async def _read_cached(
+    collection: Collection, key: str, version: str, seat: Seat
+) -> EncodedObject | None:
+    try:
+        at_least = parse_resource_version(version)
+    except RevisionError as error:
+        raise PlainError(str(error)) from error
+    if collection.cache.is_before(at_least):
+        async with seat.given_back():
+            await collection.cache.wait_for(at_least)
+    return await collection.cache.get(key, at_least=at_least)
+
+
+async def _read_stored(
+    collection: Collection, key: str, *, is_cached: bool
+) -> EncodedObject | None:
     with translate_errors(collection.resource.group_resource, key.rpartition("/")[2], "get"):
-        if at_hand is not None:
+        if is_cached:
             confirmed = await collection.cache.confirmed(key)
             if confirmed is not None:
                 return confirmed

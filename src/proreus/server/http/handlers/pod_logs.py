@@ -33,7 +33,8 @@ async def get_log(services: Services, exchange: Exchange, route: ResourceRoute) 
     container = choose_container(pod, options.container)
     node = pod["spec"].get("nodeName")
     if not node:
-        return Response(204, exchange.head(content=_CONTENT))  # where nothing runs nothing is said
+        head = exchange.head(content=_CONTENT)
+        return Response(204, tuple(header for header in head if header is not _CONTENT))
     kubelet = await services.kubelets.of_node(node)
     url = kubelet.url(
         "containerLogs", route.namespace, route.name, container, query=options.encode()

@@ -41,7 +41,7 @@ async def put_scale(services: Services, exchange: Exchange, route: ResourceRoute
 
 async def patch_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     write, document = await read_patch_request(services, exchange, route)
-    wanted = rescaling(write, PatchedObject(document, SCALE))
+    wanted = rescaling(write, PatchedObject(document, SCALE), is_apply=document.is_apply)
     return await _rescale(services, exchange, route, wanted)
 
 

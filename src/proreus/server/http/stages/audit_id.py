@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from uuid import uuid4
 
 from proreus.net.http1.messages import Answer
@@ -11,23 +11,19 @@ from proreus.server.http.exchange import Exchange
 from proreus.server.http.stages.stage import Next
 
 
-def set_audit_id(ids: AuditIds, proceed: Next) -> Next:
+def set_audit_id(ids: Iterator[str], proceed: Next) -> Next:
     def stage(exchange: Exchange) -> Awaitable[Answer]:
-        exchange.audit_id = exchange.headers.get("Audit-Id") or ids.next()
+        exchange.audit_id = exchange.headers.get("Audit-Id") or next(ids)
         return proceed(exchange)
 
     return stage
 
 
-class AuditIds:
+def audit_ids() -> Iterator[str]:
     """UUIDs of one server, random but for their last digits, which count.
 
     They only tell requests apart, so they need not be unguessable.
     """
-
-    def __init__(self) -> None:
-        self._start, _, last = str(uuid4()).rpartition("-")
-        self._numbers = itertools.count(int(last, 16))
-
-    def next(self) -> str:
-        return f"{self._start}-{next(self._numbers) & 0xFFFFFFFFFFFF:012x}"
+    start, _, last = str(uuid4()).rpartition("-")
+    # The first of the last twelve digits begins at 0, so that there are never more of them.
+    return map(f"{start}-{{:012x}}".format, itertools.count(int(last[1:], 16)))

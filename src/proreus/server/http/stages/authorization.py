@@ -81,10 +81,10 @@ def failure(exchange: Exchange, why: str) -> Answer:
 
 
 def requested_action(exchange: Exchange) -> Action:
-    target = exchange.target
+    target = exchange.info.target
     if not isinstance(target, ApiPath):
         return Action(user=exchange.user, verb=exchange.verb, path=exchange.path)
-    name, fields, labels = target.name, "", ""
+    name, fields, labels = exchange.name, "", ""
     if not name and "Selector" in exchange.request.raw_query:
         name = _selected_name(exchange)
         if exchange.verb in _BY_SELECTOR and not target.watch:

@@ -8,6 +8,7 @@ anything does not wake up for it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 
 from proreus.aio.clock import Clock, deadline
 from proreus.aio.gate import Gate
@@ -24,9 +25,10 @@ _CHECK_S = 1.0
 
 
 def limit_time(deadlines: Deadlines, clock: Clock, proceed: Next) -> Next:
-    async def stage(exchange: Exchange) -> Answer:
-        if exchange.is_long_running:
-            return await proceed(exchange)
+    def stage(exchange: Exchange) -> Awaitable[Answer]:
+        return proceed(exchange) if exchange.is_long_running else limited(exchange)
+
+    async def limited(exchange: Exchange) -> Answer:
         limit_s = _TIMEOUT_S if exchange.is_read else _WRITE_TIMEOUT_S
         entry = exchange.deadline = deadlines.begin(limit_s)
         try:
@@ -80,21 +82,23 @@ class Deadlines:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._entries: dict[int, Deadline] = {}
+        self._entries: set[Deadline] = set()
         self._begun = Gate()
+        self._is_asleep = False
 
     def begin(self, limit_s: float) -> Deadline:
         """From here on the current task has ``limit_s``; always ``end`` it."""
         task = asyncio.current_task(self._loop)
         assert task is not None, "a request is handled in a task"
         entry = Deadline(task, self._clock.monotonic() + limit_s)
-        self._entries[id(entry)] = entry
-        if not self._begun.is_open:
+        self._entries.add(entry)
+        if self._is_asleep:
+            self._is_asleep = False
             self._begun.open()
         return entry
 
     def end(self, entry: Deadline) -> None:
-        self._entries.pop(id(entry), None)
+        self._entries.discard(entry)
 
     def is_cause(self, entry: Deadline) -> bool:
         """Whether the cancellation was ours alone; then it is taken back: a timeout is answered."""
@@ -104,11 +108,12 @@ class Deadlines:
         self._loop = asyncio.get_running_loop()
         while True:
             if not self._entries:
+                self._is_asleep = True
                 self._begun.shut()
                 await self._begun.wait_open()
             await self._clock.sleep(_CHECK_S)
             now = self._clock.monotonic()
-            for entry in [e for e in self._entries.values() if e.ends <= now]:
+            for entry in [e for e in self._entries if e.ends <= now]:
                 self.end(entry)
                 entry.is_over = True
                 entry.task.cancel()

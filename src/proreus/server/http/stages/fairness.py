@@ -13,7 +13,6 @@ from proreus.api.wire.path import ApiPath
 from proreus.api.wire.query import first
 from proreus.net.http1.messages import Answer
 from proreus.server.fairness.fairness import Fairness
-from proreus.server.fairness.flow_schemas import Requested
 from proreus.server.fairness.queues import TooBusy
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.seats import Limits, Seat
@@ -35,7 +34,7 @@ def take_seat(
         if exchange.is_long_running and exchange.verb != "watch":
             exchange.seat = seat = Seat(exchange.user.name, None, limits)
         else:
-            flow = fairness.flow(exchange.user, requested(exchange))
+            flow = fairness.flow(exchange.user, exchange.info.requested)
             exchange.flow_headers = flow.headers
             width = 1
             if exchange.verb in _LISTS:
@@ -59,19 +58,9 @@ def take_seat(
     return stage
 
 
-def requested(exchange: Exchange) -> Requested:
-    target = exchange.target
-    if not isinstance(target, ApiPath):
-        return Requested(exchange.verb, path=exchange.path)
-    resource = target.resource
-    if target.subresource:
-        resource = f"{resource}/{target.subresource}"
-    return Requested(exchange.verb, target.group, resource, target.namespace)
-
-
 def _width(exchange: Exchange, count: CountObjects) -> int:
     """Seats of a request that reads many objects: one for each hundred, ten at most."""
-    target = exchange.target
+    target = exchange.info.target
     if not isinstance(target, ApiPath):
         return 1
     query = exchange.query

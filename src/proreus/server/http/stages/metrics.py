@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import structlog
 
 from proreus.aio.clock import Clock
-from proreus.net.http1.messages import Answer, Chunks, Response
+from proreus.net.http1.messages import Answer, Chunks, Pieces, Response
 from proreus.server.histogram import BucketCounts
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.metrics import RequestMetrics
@@ -18,22 +18,25 @@ _SLOW_S = 1.0
 
 
 def measure(metrics: RequestMetrics, clock: Clock, proceed: Next) -> Next:
+    now = clock.monotonic
+
     async def stage(exchange: Exchange) -> Answer:
-        exchange.passed_at = begun = clock.monotonic()
+        exchange.passed_at = begun = now()
         if exchange.is_long_running:
             with metrics.running(exchange):
                 answer = await proceed(exchange)
         else:
             answer = await proceed(exchange)
-        took_s = clock.monotonic() - begun
+        took_s = now() - begun
         body = answer.body if isinstance(answer, Response) else b""
-        if isinstance(body, Chunks):
+        if isinstance(body, bytes):
+            metrics.observe(exchange, answer.status, took_s, len(body))
+        elif isinstance(body, Pieces):
+            metrics.observe(exchange, answer.status, took_s, body.size)
+        else:
             sizes = metrics.observe(exchange, answer.status, took_s, -1)
             assert isinstance(answer, Response), "only it has chunks"
             answer = answer._replace(body=Chunks(_counted(body.pieces, sizes)))
-        else:
-            size = len(body) if isinstance(body, bytes) else body.size
-            metrics.observe(exchange, answer.status, took_s, size)
         if exchange.body_bytes >= 0 and not exchange.is_long_running:
             metrics.observe_body(exchange, exchange.body_bytes)
         if took_s > _SLOW_S and not exchange.is_long_running:

@@ -23,6 +23,8 @@ def _default(obj: JsonObject) -> None:
     workloads.default_rolling_update(spec, maxUnavailable=1, maxSurge=0)
     spec.setdefault("revisionHistoryLimit", 10)
     default_pod_template(spec.setdefault("template", {}))
+    # Whoever writes the whole object writes this, and so owns it; the count itself comes later.
+    obj["metadata"].setdefault("annotations", {}).setdefault(_GENERATION, "0")
 
 
 def _prepare_create(obj: JsonObject) -> None:

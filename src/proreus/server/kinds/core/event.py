@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import JsonObject
+from proreus.api.values import names
 from proreus.server.kinds.parts.events import (
     FIELD_PATHS,
     INVOLVED,
@@ -25,6 +26,7 @@ RESOURCES = (
     Resource(
         names=Names.of("", "v1", "Event", "events", "ev"),
         namespaced=True,
+        name_rule=names.path_segment,  # Kubernetes checks no more of them
         persistence=Persistence(ttl_s=3600.0, cached=False),
         lifecycle=Lifecycle(create_on_update=True, may_own=False, garbage_collected=False),
         selectable=SelectableFields(

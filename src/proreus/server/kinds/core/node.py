@@ -82,6 +82,12 @@ def _check_networks(found: Findings, networks: list[str]) -> None:
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """Every rule of a new node, too."""
+    found = _validate(new)
+    return Findings([*found, *(fault for fault in _changes(new, old) if fault not in found)])
+
+
+def _changes(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
     spec, before = new["spec"], old["spec"]
     _check_sizes(found, new.get("status") or {})
@@ -105,6 +111,15 @@ def _check_kept_networks(found: Findings, networks: list[str], before: list[str]
     )
     for _ in range(changed):
         found.forbid("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    spec, found = obj["spec"], list[str]()
+    if spec.get("configSource") is not None:
+        found.append("spec.configSource: the feature is removed")
+    if spec.get("externalID"):
+        found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+    return found
 
 
 _ROLE_PREFIX = "node-role.kubernetes.io/"
@@ -149,9 +164,7 @@ def _address(status: Json, kind: str) -> str:
 
 
 def _kernel(about: Json) -> str:
-    version, machine = about.get("kernelVersion"), about.get("architecture")
-    if not version:
-        return _UNKNOWN
+    version, machine = about.get("kernelVersion") or _UNKNOWN, about.get("architecture")
     return f"{version} ({machine})" if machine else str(version)
 
 
@@ -176,7 +189,8 @@ RESOURCES = (
             default=_default,
             validate=_validate,
             validate_update=_validate_update,
-            validate_status=lambda new, _: _validate(new),
+            validate_status=_changes,
+            warnings=_warnings,
             keeps_status=True,
         ),
         printer=_PRINTER,

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from proreus.api.group_version import GroupVersionKind
+from proreus.api.json_types import JsonObject
 from proreus.server.kinds.parts.cells import NAME_AND_AGE
-from proreus.server.resource import Lifecycle, Names, Resource, Subresource
+from proreus.server.resource import Lifecycle, Names, Resource, Rules, Subresource
 from proreus.server.resource.subresource import CREATE_ONLY
+
+_ENFORCED = "kubernetes.io/enforce-mountable-secrets"
+_DEPRECATED = (
+    "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+)
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    annotations = obj["metadata"].get("annotations") or {}
+    return [f"metadata.annotations[{_ENFORCED}]: {_DEPRECATED}"] if _ENFORCED in annotations else []
+
 
 RESOURCES = (
     Resource(
@@ -19,6 +31,7 @@ RESOURCES = (
             ),
         ),
         lifecycle=Lifecycle(returns_deleted=True),
+        rules=Rules(warnings_on_create=_warnings),
         printer=NAME_AND_AGE,
     ),
 )

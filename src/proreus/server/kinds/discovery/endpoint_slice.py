@@ -8,7 +8,7 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.parts.addresses import address_warnings, check_non_special_ip
 from proreus.server.kinds.parts.cells import UNSET, age, name_of, shortened
-from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.findings import Findings, items, repeats
 from proreus.server.kinds.parts.pod_template.containers import PROTOCOLS
 from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules
 from proreus.server.resource.printer import Cells, Printer
@@ -92,8 +92,11 @@ def _check_hints(found: Findings, at: str, hints: Json) -> None:
         found.at_most(f"{at}.{key}", entries, _HINTS_MAX)
         if len(entries) > _HINTS_MAX:
             return
-        for where, entry in items(entries, f"{at}.{key}"):
-            found.name(f"{where}.name", entry.get("name") or "", rule)
+        given = [entry.get("name") or "" for entry in entries]
+        for where, name, is_repeated in repeats(given, f"{at}.{key}"):
+            if is_repeated:
+                found.duplicate(f"{where}.name", name)
+            found.name(f"{where}.name", name, rule)
 
 
 def _check_domain(found: Findings, at: str, text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import JsonObject
 from proreus.server.kinds.parts.events import (
@@ -11,7 +13,7 @@ from proreus.server.kinds.parts.events import (
     check_event,
     read_fields,
 )
-from proreus.server.kinds.parts.findings import Findings
+from proreus.server.kinds.parts.findings import IMMUTABLE, Findings
 from proreus.server.resource import Lifecycle, Names, Persistence, Resource, Rules, SelectableFields
 from proreus.server.resource.conversion import Conversion
 
@@ -28,6 +30,9 @@ _NEWER = {
     "count": "deprecatedCount",
     "reportingComponent": "reportingController",
 }
+_REFERENCE = {"kind": "Kind", "namespace": "Namespace", "name": "Name", "uid": "UID",
+              "apiVersion": "APIVersion", "resourceVersion": "ResourceVersion",
+              "fieldPath": "FieldPath"}  # fmt: skip
 _CORE = {newer: core for core, newer in _NEWER.items()}
 
 
@@ -86,8 +91,27 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
         _check_series(found, new.get("series"))
     for key in _FIXED:
         at = key if key == "involvedObject" else _NEWER.get(key, key)
-        found.immutable(at, new.get(key), old.get(key))
+        if new.get(key) != old.get(key):
+            found.invalid(at, _as_go(key, new.get(key)), IMMUTABLE)
     return found
+
+
+def _as_go(key: str, value: Any) -> Any:
+    """As Kubernetes prints its internal form, and what is not set."""
+    match key:
+        case "involvedObject" | "related":
+            fields = _REFERENCE
+        case "source":
+            fields = {"component": "Component", "host": "Host"}
+        case "count":
+            return value or 0
+        case "reason" | "message" | "type" | "action" | "reportingComponent" | "reportingInstance":
+            return value or ""
+        case _:
+            return value
+    if value is None and key == "related":
+        return None
+    return {name: (value or {}).get(field) or "" for field, name in fields.items()}
 
 
 # This group spells the same fields differently and refuses the core spelling.

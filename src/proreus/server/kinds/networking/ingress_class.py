@@ -52,6 +52,9 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return [*found, *_validate(new)]
 
 
+_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
+
+
 def _fill(obj: Json, now: float) -> Cells:
     spec = obj.get("spec") or {}
     parameters = spec.get("parameters")
@@ -59,7 +62,9 @@ def _fill(obj: Json, now: float) -> Cells:
     if parameters:
         kind = GroupKind(parameters.get("apiGroup") or "", parameters.get("kind", ""))
         text = f"{kind}/{parameters.get('name', '')}"
-    return [name_of(obj), spec.get("controller", ""), text, age(obj, now)]
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    name = f"{name_of(obj)} (default)" if annotations.get(_DEFAULT) == "true" else name_of(obj)
+    return [name, spec.get("controller", ""), text, age(obj, now)]
 
 
 RESOURCES = (

@@ -6,7 +6,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupResource
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
-from proreus.server.kinds.parts.cells import NONE, age, name_of
+from proreus.server.kinds.parts.cells import NONE, name_of
 from proreus.server.kinds.parts.findings import Findings
 from proreus.server.resource import Cells, Names, Printer, Resource, Rules
 
@@ -36,14 +36,14 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
-def _fill(obj: Json, now: float) -> Cells:
+def _fill(obj: Json, _: float) -> Cells:
     parent = (obj.get("spec") or {}).get("parentRef")
     text = NONE
     if parent:
         resource = GroupResource(parent.get("group") or "", parent.get("resource") or "")
         where = f"{parent['namespace']}/" if parent.get("namespace") else ""
         text = f"{resource}/{where}{parent.get('name', '')}"
-    return [name_of(obj), text, age(obj, now)]
+    return [name_of(obj), text]
 
 
 RESOURCES = (
@@ -52,6 +52,6 @@ RESOURCES = (
         namespaced=False,
         name_rule=names.path_segment,
         rules=Rules(validate=_validate, validate_update=_validate_update),
-        printer=Printer.of(_fill, "Name", "ParentRef", "Age"),
+        printer=Printer.of(_fill, "Name", "ParentRef"),
     ),
 )

@@ -17,6 +17,7 @@ from proreus.server.resource import Cells, Printer
 from proreus.server.resource.selectable import as_text, dig
 
 INVOLVED = ("apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid")
+_INVOLVED_PATHS = tuple(f"involvedObject.{name}" for name in INVOLVED)
 FIELD_PATHS = ("involvedObject", "reportingComponent", "source", "reason", "type")
 _TEXT_MAX, _MESSAGE_MAX = 128, 1024
 
@@ -24,9 +25,13 @@ _TEXT_MAX, _MESSAGE_MAX = 128, 1024
 def read_fields(obj: Mapping[str, Any]) -> dict[str, str]:
     involved, component = obj.get("involvedObject") or {}, obj.get("reportingComponent") or ""
     source = dig(obj, ("source", "component")) or component
-    fields = {f"involvedObject.{name}": as_text(involved.get(name)) for name in INVOLVED}
-    fields |= {"reason": as_text(obj.get("reason")), "type": as_text(obj.get("type"))}
-    return fields | {"reportingComponent": component, "source": source}
+    return {
+        **dict(zip(_INVOLVED_PATHS, map(as_text, map(involved.get, INVOLVED)), strict=True)),
+        "reason": as_text(obj.get("reason")),
+        "type": as_text(obj.get("type")),
+        "reportingComponent": component,
+        "source": source,
+    }
 
 
 def _fill(obj: Json, now: float) -> Cells:

@@ -66,12 +66,14 @@ def on_thread_if_many(expressions: int, work: Callable[[], list[FieldError]]) ->
 
 
 def check_device_selectors(found: Findings, at: str, selectors: list[Json] | None) -> None:
+    if selectors and len(selectors) > _SELECTORS_MAX:
+        found.at_most(at, selectors, _SELECTORS_MAX)
+        return
     for where, selector in items(selectors, at):
         if (cel := selector.get("cel")) is None:
             found.require(f"{where}.cel", None)
         else:
             _check_device_selector(found, f"{where}.cel.expression", cel.get("expression") or "")
-    found.at_most(at, selectors, _SELECTORS_MAX)
 
 
 def _check_device_selector(found: Findings, at: str, text: str) -> None:

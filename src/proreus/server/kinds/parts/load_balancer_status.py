@@ -17,7 +17,7 @@ def ingress_points(obj: Json) -> list[JsonObject]:
 def validate_load_balancer_status(new: JsonObject, _: JsonObject) -> list[FieldError]:
     found, at, points = Findings(), "status.loadBalancer.ingress", ingress_points(new)
     if points and new["spec"].get("type", "LoadBalancer") != "LoadBalancer":
-        found.forbid(at, ONLY_LOAD_BALANCERS)
+        found.forbid(at, "may only be used when `spec.type` is 'LoadBalancer'")
         return found
     for where, entry in items(points, at):
         if entry.get("ip"):
@@ -25,7 +25,8 @@ def validate_load_balancer_status(new: JsonObject, _: JsonObject) -> list[FieldE
         mode = entry.get("ipMode")
         if mode is not None and not entry.get("ip"):
             found.forbid(f"{where}.ipMode", "may not be specified when `ip` is not set")
-        found.one_of(f"{where}.ipMode", mode, ("Proxy", "VIP"))
+        else:
+            found.one_of(f"{where}.ipMode", mode, ("Proxy", "VIP"))
         if hostname := entry.get("hostname"):
             found.name(f"{where}.hostname", hostname)
             if names.parse_ip(hostname):

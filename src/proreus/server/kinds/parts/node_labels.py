@@ -46,3 +46,17 @@ def node_term_warnings(term: Json, at: str, *, is_preference: bool = False) -> I
         for place, value in items(values, f"{where}.values"):
             for why in names.label_value(value):
                 yield f"{place}: {value} is invalid, {why}"
+
+
+def node_selector_warnings(selector: Json | None, at: str) -> list[str]:
+    """Of a label selector of nodes."""
+    selector = selector or {}
+    found = [
+        f"{where}.key: {key} is {why}"
+        for where, one in items(selector.get("matchExpressions"), f"{at}.matchExpressions")
+        if (why := deprecated_label(key := one.get("key") or ""))
+    ]
+    labels = sorted(selector.get("matchLabels") or ())
+    return found + [
+        f"{at}.matchLabels.{key}: {why}" for key in labels if (why := deprecated_label(key))
+    ]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
+from proreus.api import field_error
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
+from proreus.api.wire import json
+from proreus.server.kinds.parts.devices import check_qualified_name, check_toleration
 from proreus.server.kinds.parts.expressions import check_device_selectors
 from proreus.server.kinds.parts.findings import Findings, items, repeats
 from proreus.server.kinds.parts.pod_template.volumes import check_driver
 
 _REQUESTS_MAX = _CONSTRAINTS_MAX = _CONFIGS_MAX = 32
 _ALTERNATIVES_MAX = 8
+_POOL_NAME_MAX = 253
+_PARAMETERS_MAX = 10 * 1024
 _MODES = ("All", "ExactCount")
 _ONE_KIND = "exactly one of `exactly` or `firstAvailable` is required"
 _NO_REQUEST = (
@@ -39,6 +45,7 @@ def _parts(request: JsonObject) -> Iterator[JsonObject]:
 
 
 def check_claim_spec(found: Findings, at: str, spec: Json) -> None:
+    """What Kubernetes' types declare comes last."""
     devices, at = spec.get("devices") or {}, f"{at}.devices"
     known = {
         request.get("name") or "": frozenset(
@@ -46,23 +53,36 @@ def check_claim_spec(found: Findings, at: str, spec: Json) -> None:
         )
         for request in devices.get("requests") or ()
     }
-    for where, request in items(devices.get("requests"), f"{at}.requests"):
-        _check_request(found, where, request)
-    for where, constraint in items(devices.get("constraints"), f"{at}.constraints"):
-        _check_references(found, f"{where}.requests", constraint.get("requests"), known)
-        _check_attribute(found, where, constraint)
-    for where, config in items(devices.get("config"), f"{at}.config"):
-        _check_references(found, f"{where}.requests", config.get("requests"), known)
-        check_device_config(found, where, config)
-    for key, limit in (
-        ("requests", _REQUESTS_MAX),
-        ("constraints", _CONSTRAINTS_MAX),
-        ("config", _CONFIGS_MAX),
-    ):
-        found.at_most(f"{at}.{key}", devices.get(key), limit)
+    declared = Findings()
+    requests = _few(declared, f"{at}.requests", devices.get("requests"), _REQUESTS_MAX)
+    for where, request in items(requests, f"{at}.requests"):
+        _check_request(found, declared, where, request)
+    _check_names(declared, f"{at}.requests", requests)
+    constraints = _few(declared, f"{at}.constraints", devices.get("constraints"), _CONSTRAINTS_MAX)
+    for where, constraint in items(constraints, f"{at}.constraints"):
+        _check_references(found, declared, f"{where}.requests", constraint.get("requests"), known)
+        _check_attribute(found, declared, where, constraint)
+    configs = _few(declared, f"{at}.config", devices.get("config"), _CONFIGS_MAX)
+    for where, config in items(configs, f"{at}.config"):
+        _check_references(found, declared, f"{where}.requests", config.get("requests"), known)
+        check_device_config(found, declared, where, config)
+    found += declared
 
 
-def _check_request(found: Findings, at: str, request: Json) -> None:
+def _few(declared: Findings, at: str, values: list[Any] | None, limit: int) -> list[Any]:
+    """None of them if they are too many."""
+    declared.at_most(at, values, limit)
+    return values if values and len(values) <= limit else []
+
+
+def _check_names(declared: Findings, at: str, requests: list[Json]) -> None:
+    given = [request.get("name") or "" for request in requests]
+    for (where, _, is_repeated), request in zip(repeats(given, at), requests, strict=True):
+        if is_repeated:
+            declared.duplicate(where, request)
+
+
+def _check_request(found: Findings, declared: Findings, at: str, request: Json) -> None:
     if found.require(f"{at}.name", request.get("name")):
         found.name(f"{at}.name", request["name"], names.dns_label)
     exactly, several = request.get("exactly"), request.get("firstAvailable")
@@ -71,16 +91,19 @@ def _check_request(found: Findings, at: str, request: Json) -> None:
     elif exactly is not None and several:
         found.invalid(at, None, f"{_ONE_KIND}, but multiple fields are set")
     elif exactly is not None:
-        _check_devices(found, f"{at}.exactly", exactly)
+        found.required_name(f"{at}.exactly.deviceClassName", exactly.get("deviceClassName"))
+        _check_devices(found, declared, f"{at}.exactly", exactly)
     else:
-        for place, one in items(several, f"{at}.firstAvailable"):
+        at = f"{at}.firstAvailable"
+        alternatives = _few(declared, at, several, _ALTERNATIVES_MAX)
+        for place, one in items(alternatives, at):
             found.name(f"{place}.name", one.get("name") or "", names.dns_label)
-            _check_devices(found, place, one)
-        found.at_most(f"{at}.firstAvailable", several, _ALTERNATIVES_MAX)
+            declared.required_name(f"{place}.deviceClassName", one.get("deviceClassName"))
+            _check_devices(found, declared, place, one)
+        _check_names(declared, at, alternatives)
 
 
-def _check_devices(found: Findings, at: str, request: Json) -> None:
-    found.required_name(f"{at}.deviceClassName", request.get("deviceClassName"))
+def _check_devices(found: Findings, declared: Findings, at: str, request: Json) -> None:
     check_device_selectors(found, f"{at}.selectors", request.get("selectors"))
     mode, count = request.get("allocationMode"), request.get("count") or 0
     match mode:
@@ -92,13 +115,15 @@ def _check_devices(found: Findings, at: str, request: Json) -> None:
             if count <= 0:
                 found.invalid(f"{at}.count", count, "must be greater than zero")
         case _:
-            found.one_of(f"{at}.allocationMode", mode, _MODES)
+            declared.one_of(f"{at}.allocationMode", mode, _MODES)
+    for where, toleration in items(request.get("tolerations"), f"{at}.tolerations"):
+        check_toleration(found, declared, where, toleration)
 
 
 def _check_references(
-    found: Findings, at: str, references: list[str] | None, known: _Requests
+    found: Findings, declared: Findings, at: str, references: list[str] | None, known: _Requests
 ) -> None:
-    for where, reference, is_repeated in repeats(references, at):
+    for where, reference, is_repeated in repeats(_few(declared, at, references, _REQUESTS_MAX), at):
         request, slash, alternative = reference.partition("/")
         if "/" in alternative:
             found.invalid(where, reference, _NO_REQUEST)
@@ -108,26 +133,45 @@ def _check_references(
             if request not in known or (slash and alternative not in known[request]):
                 found.invalid(where, reference, _NO_REQUEST)
         if is_repeated:
-            found.duplicate(where, reference)
-    found.at_most(at, references, _REQUESTS_MAX)
+            declared.duplicate(where, reference)
 
 
-def _check_attribute(found: Findings, at: str, constraint: Json) -> None:
-    given = [key for key in ("matchAttribute", "distinctAttribute") if constraint.get(key)]
-    if not given:
+def _check_attribute(found: Findings, declared: Findings, at: str, constraint: Json) -> None:
+    if (same := constraint.get("matchAttribute")) is not None:
+        _check_domain_and_name(declared, f"{at}.matchAttribute", same)
+    elif (distinct := constraint.get("distinctAttribute")) is not None:
+        _check_domain_and_name(found, f"{at}.distinctAttribute", distinct)
+    else:
         why = 'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple '
         found.require(at, None, f"{why}fields are set")  # so does Kubernetes
-        return
-    if "/" not in constraint[given[0]]:
-        found.invalid(f"{at}.{given[0]}", constraint[given[0]], "must include a domain")
 
 
-def check_device_config(found: Findings, at: str, config: Json) -> None:
+def _check_domain_and_name(found: Findings, at: str, name: str) -> None:
+    check_qualified_name(found, at, name)
+    if "/" not in name:
+        why = "a fully qualified name must be a domain and a name separated by a slash"
+        found.invalid(at, name, why)
+
+
+def check_device_config(found: Findings, declared: Findings, at: str, config: Json) -> None:
     """What a driver is told, of a claim or of a class."""
     opaque, at = config.get("opaque"), f"{at}.opaque"
     if opaque is None:
         found.require(at, None)
         return
-    check_driver(found, f"{at}.driver", opaque.get("driver") or "")
-    if opaque.get("parameters") is None:
-        found.require(f"{at}.parameters", None)
+    check_driver(declared, f"{at}.driver", opaque.get("driver") or "")
+    parameters, at = opaque.get("parameters"), f"{at}.parameters"
+    if parameters is None:
+        found.require(at, None)
+    elif len(json.encode(parameters)) > _PARAMETERS_MAX:
+        found.append(field_error.too_long(at, _PARAMETERS_MAX))
+    elif not isinstance(parameters, dict):
+        found.invalid(at, "<value omitted>", "must be a valid JSON object")
+
+
+def check_pool_name(found: Findings, at: str, name: str) -> None:
+    if found.require(at, name):
+        if len(name) > _POOL_NAME_MAX:
+            found.append(field_error.too_long(at, _POOL_NAME_MAX))
+        for part in name.split("/"):
+            found.name(at, part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -64,7 +65,7 @@ def check_name(found: Findings, at: str, name: str) -> None:
 
 
 def _is_quota_huge_page(name: str) -> bool:
-    return name.startswith(("requests.hugepages-", "limits.hugepages-"))
+    return name.startswith("requests.hugepages-")
 
 
 def check_container_name(found: Findings, at: str, name: str) -> None:
@@ -101,37 +102,39 @@ def check_amounts(
     for name in sorted(limits):
         where = f"{at}.limits[{name}]"
         check_name(found, where, name)
-        _check_entry(found, where, name, limits[name])
+        check_amount(found, where, name, limits[name])
+        _check_huge_page(found, where, name, limits[name])
     for name in sorted(requests):
         where = f"{at}.requests[{name}]"
         check_name(found, where, name)
-        _check_entry(found, where, name, requests[name])
+        check_amount(found, where, name, requests[name])
         _check_pair(found, f"{at}.requests", name, requests[name], limits.get(name))
+        _check_huge_page(found, where, name, requests[name])
     used = {*requests, *limits}
     if any(map(is_huge_page, used)) and not used & {"cpu", "memory"}:
         found.forbid(at, "HugePages require cpu or memory")
 
 
-def _check_entry(found: Findings, at: str, name: str, value: str) -> None:
-    check_amount(found, at, name, value)
-    if is_huge_page(name):
-        _check_huge_page(found, at, name, value)
-
-
 def _check_huge_page(found: Findings, at: str, name: str, value: str) -> None:
-    try:
-        size = quantity.amount(name.removeprefix(HUGE_PAGES))
-    except quantity.QuantityError:
-        return
-    number = quantity.amount(value)
-    if size <= 0 or number < 0 or (number / size).denominator != 1:
+    if is_huge_page(name) and not _is_divisible(name.removeprefix(HUGE_PAGES), value):
         found.invalid(at, value, f"{value} is not positive integer multiple of {name}")
+
+
+def _is_divisible(page: str, value: str) -> bool:
+    """Whether it is whole pages; a size that is none, or not of whole bytes, divides nothing."""
+    try:
+        size = quantity.amount(page)
+    except quantity.QuantityError:
+        return False
+    if size <= 0 or size.denominator != 1:
+        return False
+    return math.ceil(quantity.amount(value)) % size == 0
 
 
 def _check_pair(found: Findings, at: str, name: str, request: str, limit: str | None) -> None:
     """A request never exceeds its limit; of what cannot be shared it equals it."""
     if limit is None:
-        if is_extended(name) or is_huge_page(name):
+        if not may_overcommit(name):
             found.require(
                 f"{at.removesuffix('.requests')}.limits",
                 None,
@@ -141,7 +144,7 @@ def _check_pair(found: Findings, at: str, name: str, request: str, limit: str | 
     if request == limit:
         return
     wanted, allowed = quantity.amount(request), quantity.amount(limit)
-    if (is_extended(name) or is_huge_page(name)) and wanted != allowed:
+    if not may_overcommit(name) and wanted != allowed:
         found.invalid(at, request, f"must be equal to {name} limit of {limit}")
     elif wanted > allowed:
         found.invalid(at, request, f"must be less than or equal to {name} limit of {limit}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
@@ -16,6 +14,7 @@ from proreus.server.kinds.parts.request_matching import (
     check_rule,
     default_rule,
 )
+from proreus.server.kinds.parts.webhook_urls import webhook_url_errors
 from proreus.server.resource import Cells, Printer, Rules
 from proreus.server.resource.rules import Validated
 
@@ -108,7 +107,7 @@ def _check_client(found: Findings, at: str, client: Json) -> None:
     if (url is None) == (service is None):
         found.require(at, None, "exactly one of url or service is required")
     elif url is not None:
-        _check_url(found, f"{at}.url", url)
+        found += webhook_url_errors(f"{at}.url", url)
     elif service is not None:
         found.require(f"{at}.service.name", service.get("name"), "service name is required")
         found.require(
@@ -134,23 +133,6 @@ def _check_path(found: Findings, at: str, path: str) -> None:
             continue
         for why in names.dns_subdomain(segment):
             found.invalid(at, path, f"segment[{index}]: {why}")
-
-
-def _check_url(found: Findings, at: str, url: str) -> None:
-    form = "; desired format: https://host[/path]"
-    parts = urlsplit(url)
-    if parts.scheme != "https":
-        found.invalid(at, parts.scheme, f"'https' is the only allowed URL scheme{form}")
-    if not parts.netloc:
-        found.invalid(at, parts.netloc, f"host must be specified{form}")
-    if "@" in parts.netloc:
-        found.invalid(
-            at, parts.netloc.rpartition("@")[0], "user information is not permitted in the URL"
-        )
-    if parts.fragment:
-        found.invalid(at, parts.fragment, "fragments are not permitted in the URL")
-    if parts.query:
-        found.invalid(at, parts.query, "query parameters are not permitted in the URL")
 
 
 def _check_versions(found: Findings, at: str, versions: list[str] | None) -> None:

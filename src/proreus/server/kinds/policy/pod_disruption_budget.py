@@ -6,6 +6,7 @@ from typing import Any
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, name_of, number
 from proreus.server.kinds.parts.conditions import check_conditions
 from proreus.server.kinds.parts.findings import Findings
@@ -68,6 +69,7 @@ RESOURCES = (
     Resource(
         names=Names.of("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb"),
         namespaced=True,
+        name_rule=names.path_segment,  # Kubernetes checks no more of them
         has_status=True,
         lifecycle=Lifecycle(generation=Generation(), unconditional_update=False),
         rules=Rules(validate=_validate, validate_status=_validate_status),

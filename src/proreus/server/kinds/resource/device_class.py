@@ -15,17 +15,17 @@ _CONFIGS_MAX = 32
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
-    found, spec = Findings(), obj.get("spec") or {}
+    found, declared, spec = Findings(), Findings(), obj.get("spec") or {}
     configs = spec.get("config") or ()
     check_device_selectors(found, "spec.selectors", spec.get("selectors"))
-    for where, config in items(configs, "spec.config"):
-        check_device_config(found, where, config)
-    found.at_most("spec.config", configs, _CONFIGS_MAX)
+    declared.at_most("spec.config", configs, _CONFIGS_MAX)
+    for where, config in items(configs if len(configs) <= _CONFIGS_MAX else (), "spec.config"):
+        check_device_config(found, declared, where, config)
     name = spec.get("extendedResourceName")
     if name is not None and not is_extended(name):
         why = "must be a valid extended resource name"
-        found.invalid("spec.extendedResourceName", name, why)
-    return found
+        declared.invalid("spec.extendedResourceName", name, why)
+    return [*found, *declared]
 
 
 RESOURCES = (

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
-from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, name_of
-from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.devices import check_counter_sets, check_device
+from proreus.server.kinds.parts.findings import Findings, items, repeats
 from proreus.server.kinds.parts.label_selectors import check_node_selector
 from proreus.server.kinds.parts.pod_template.scheduling import internal_term
 from proreus.server.kinds.parts.pod_template.volumes import check_driver
+from proreus.server.kinds.parts.resource_claims import check_pool_name
 from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules, at_paths
 from proreus.server.resource.printer import Cells, Printer
 
-_POOL_NAME_MAX = 253
 _DEVICES_MAX, _SPECIAL_DEVICES_MAX = 128, 64
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_PLACE = f"exactly one of {', '.join(f'`{place}`' for place in _PLACES)} is required"
-_VALUES = ("bool", "int", "string", "version")
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj.get("spec") or {}
     _check_pool(found, spec)
-    _check_content(found, spec)
+    _check_content(found, spec, {})
     return found
 
 
@@ -37,19 +35,14 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     pool, had = spec.get("pool") or {}, before.get("pool") or {}
     found.immutable("spec.pool.name", pool.get("name"), had.get("name"))
     found.unchanged(spec, before, "driver", "nodeName", at="spec.")
-    _check_content(found, spec)
+    _check_content(found, spec, before)
     return found
 
 
 def _check_pool(found: Findings, spec: Json) -> None:
     check_driver(found, "spec.driver", spec.get("driver") or "")
     pool, at = spec.get("pool") or {}, "spec.pool"
-    name = pool.get("name") or ""
-    if found.require(f"{at}.name", name):
-        if len(name) > _POOL_NAME_MAX:
-            found.append(field_error.too_long(f"{at}.name", _POOL_NAME_MAX))
-        for part in name.split("/"):
-            found.name(f"{at}.name", part)
+    check_pool_name(found, f"{at}.name", pool.get("name") or "")
     count, generation = pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
     if count <= 0:
         found.invalid(f"{at}.resourceSliceCount", count, "must be greater than zero")
@@ -58,26 +51,34 @@ def _check_pool(found: Findings, spec: Json) -> None:
         found.invalid(f"{at}.generation", generation, why)
 
 
-def _check_content(found: Findings, spec: Json) -> None:
+def _check_content(found: Findings, spec: Json, before: Json) -> None:
     _check_place(found, spec)
     if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
         found.invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed")
-    devices = spec.get("devices") or ()
-    seen: set[str] = set()
-    for where, device in items(devices, "spec.devices"):
-        name = device.get("name") or ""
-        found.name(f"{where}.name", name, names.dns_label)
-        for key, attribute in sorted((device.get("attributes") or {}).items()):
-            given = [kind for kind in _VALUES if attribute.get(kind) is not None]
-            if not given:
-                why = "exactly one value must be specified"
-                found.invalid(f"{where}.attributes[{key}]", "", why)
-        if name in seen:
-            found.duplicate(where, name)
-        seen.add(name)
+    declared = Findings()
+    _check_devices(found, declared, spec, before)
+    counters = spec.get("sharedCounters") or []
+    check_counter_sets(found, declared, "spec.sharedCounters", counters)
+    found += declared
+
+
+def _check_devices(found: Findings, declared: Findings, spec: Json, before: Json) -> None:
+    devices = spec.get("devices") or []
     is_special = any(d.get("taints") or d.get("consumesCounters") for d in devices)
     limit = _SPECIAL_DEVICES_MAX if is_special else _DEVICES_MAX
-    found.at_most("spec.devices", devices, limit)
+    if len(devices) > limit:
+        found.at_most("spec.devices", devices, limit)
+        return
+    old = {device.get("name"): device for device in reversed(before.get("devices") or [])}
+    has_place = bool(spec.get("perDeviceNodeSelection"))
+    for where, device in items(devices, "spec.devices"):
+        known = old.get(device.get("name"))
+        taints = known is None or (known.get("taints") or []) != (device.get("taints") or [])
+        check_device(found, declared, where, device, has_place=has_place, taints=taints)
+    given = [device.get("name") or "" for device in devices]
+    for where, name, is_repeated in repeats(given, "spec.devices"):
+        if is_repeated:
+            found.duplicate(where, name)
 
 
 def _check_place(found: Findings, spec: Json) -> None:

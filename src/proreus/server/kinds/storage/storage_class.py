@@ -8,6 +8,7 @@ from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, name_of
 from proreus.server.kinds.parts.class_parameters import check_parameters
 from proreus.server.kinds.parts.findings import Findings, items, repeats
+from proreus.server.kinds.parts.node_labels import deprecated_label
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
 
@@ -60,6 +61,17 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
+def _warnings(obj: JsonObject) -> list[str]:
+    return [
+        f"{place}.key: {why}"
+        for where, term in items(obj.get("allowedTopologies"), "allowedTopologies")
+        for place, expression in items(
+            term.get("matchLabelExpressions"), f"{where}.matchLabelExpressions"
+        )
+        if (why := deprecated_label(expression.get("key") or ""))
+    ]
+
+
 _DEFAULT_ANNOTATIONS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
@@ -90,7 +102,12 @@ RESOURCES = (
         names=Names.of("storage.k8s.io", "v1", "StorageClass", "storageclasses", "sc"),
         namespaced=False,
         lifecycle=Lifecycle(returns_deleted=True),
-        rules=Rules(default=_default, validate=_validate, validate_update=_validate_update),
+        rules=Rules(
+            default=_default,
+            validate=_validate,
+            validate_update=_validate_update,
+            warnings=_warnings,
+        ),
         printer=_PRINTER,
     ),
 )

@@ -8,6 +8,7 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.server.kinds.parts.cells import age, name_of
 from proreus.server.kinds.parts.findings import Findings, immutable_spec
 from proreus.server.kinds.parts.pod_template.volumes import check_driver
+from proreus.server.kinds.parts.volume_specs import check_inline_spec
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
 _METADATA_MAX = 256 * 1024
@@ -26,6 +27,8 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     elif volume == "":
         why = "must specify non empty persistentVolumeName"
         found.require("spec.source.persistentVolumeName", None, why)
+    elif volume is None:
+        check_inline_spec(found, "spec.source.inlineVolumeSpec", source["inlineVolumeSpec"])
     found.name("spec.nodeName", spec.get("nodeName") or "")
     found.name("spec.source.persistentVolumeName", volume)
     check_driver(found, "spec.attacher", attacher)  # declared by the type, so checked last

@@ -7,7 +7,7 @@ import re
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
-from proreus.server.kinds.parts.cells import name_of
+from proreus.server.kinds.parts.cells import holds, name_of
 from proreus.server.kinds.parts.conditions import check_conditions, is_true
 from proreus.server.kinds.parts.findings import IMMUTABLE, Findings
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
@@ -66,10 +66,14 @@ def _contradictions(
     return found
 
 
+_STATES = ("Running", "Failed", "Succeeded")
+
+
 def _fill(obj: Json, _: float) -> Cells:
     resource = (obj.get("spec") or {}).get("resource") or {}
     group, plural = resource.get("group"), resource.get("resource", "")
-    return [name_of(obj), f"{plural}.{group}" if group else plural]
+    states = [kind for kind in _STATES if holds(obj, kind)]
+    return [name_of(obj), f"{plural}.{group}" if group else plural, (states or ["Unknown"])[-1]]
 
 
 RESOURCES = (
@@ -81,6 +85,6 @@ RESOURCES = (
         has_status=True,
         lifecycle=Lifecycle(status_keeps_metadata=True, unconditional_update=False),
         rules=Rules(validate=_validate, immutable=("spec",), validate_status=_validate_status),
-        printer=Printer.of(_fill, "Name", "Resource"),
+        printer=Printer.of(_fill, "Name:string:", "Resource", "Status"),
     ),
 )

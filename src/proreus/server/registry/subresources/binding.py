@@ -44,7 +44,11 @@ class Bind:
         key = collection.key(write.namespace, write.name)
         with translate_errors(collection.resource.group_resource, write.name, "update"):
             return await collection.store.guaranteed_update(
-                key, self.next, preconditions=preconditions, dry_run=write.dry_run
+                key,
+                self.next,
+                preconditions=preconditions,
+                cached=collection.suggested(key),
+                dry_run=write.dry_run,
             )
 
     async def next(self, current: StoredValue | None) -> bytes:

@@ -8,11 +8,14 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.json_types import JsonObject
+from proreus.api.patch import managed_fields
+from proreus.api.patch.scale_owners import owners_in_object, owners_in_scale
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
 from proreus.api.status import Conflict, Invalid
 from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
+from proreus.server.registry.tracking import track_part
 from proreus.server.registry.verbs.update import AdmittedPart, Modification, Update
 from proreus.server.registry.write import Write
 from proreus.server.resource import Resource
@@ -22,8 +25,11 @@ SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _COPIED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-def rescaling(write: Write, modification: Modification) -> Update:
-    """A workload gets the size that the modification gives its Scale."""
+def rescaling(write: Write, modification: Modification, *, is_apply: bool = False) -> Update:
+    """A workload gets the size that the modification gives its Scale.
+
+    ``is_apply``: the modification names the owners of the Scale's fields already.
+    """
     resource = write.collection.resource
     scaling = _scaling(resource)
 
@@ -31,7 +37,7 @@ def rescaling(write: Write, modification: Modification) -> Update:
         return scaling.scaled(obj, scale, resource.group_resource, write.name)
 
     part = AdmittedPart(SCALE, scaling.lenient, put)
-    return Update(write, RescaledObject(modification), part=part)
+    return Update(write, RescaledObject(modification, is_apply=is_apply), part=part, tracks=False)
 
 
 def scale_of(resource: Resource, obj: Mapping[str, Any]) -> JsonObject:
@@ -47,13 +53,28 @@ class RescaledObject:
     """The modification of an object through its Scale."""
 
     modification: Modification
+    is_apply: bool
 
     async def modify(self, write: Write, live: JsonObject | None) -> JsonObject:
         assert live is not None, "scale never creates"
         resource = write.collection.resource
         scaling = _scaling(resource)
-        scale = await self.modification.modify(write, scaling.lenient(live))
-        return scaling.scaled(live, scale, resource.group_resource, write.name)
+        if resource.custom:
+            # A kube-apiserver does not know the type of a custom kind's Scale, and tracks nothing.
+            scale = await self.modification.modify(write, scaling.lenient(live))
+            return scaling.scaled(live, scale, resource.group_resource, write.name)
+        versions = frozenset((resource.api_version,))
+        owners = managed_fields.decode(managed_fields.entries_of(live), stored=True)
+        before = managed_fields.with_owners(
+            scaling.lenient(live), owners_in_scale(owners, versions)
+        )
+        scale = await self.modification.modify(write, before)
+        if not self.is_apply:
+            track_part(write, before, scale, SCALE)
+        in_scale = managed_fields.decode(managed_fields.entries_of(scale), stored=True)
+        after = owners_in_object(owners, in_scale, resource.api_version, versions)
+        scaled = scaling.scaled(live, scale, resource.group_resource, write.name)
+        return managed_fields.with_owners(scaled, after)
 
 
 class _Replicas:

@@ -8,13 +8,13 @@ from proreus.api import go_text
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.apply import check_applied, go_kind, go_name, server_side_apply
-from proreus.api.patch.errors import MalformedPatch
+from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import Conflict
 from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.registry.tracking import endpoint_of
-from proreus.server.registry.verbs.patch import Patched, quoted
+from proreus.server.registry.verbs.patch import Patched, own_value
 from proreus.server.registry.write import Write
 
 
@@ -36,6 +36,12 @@ class ApplyPatch:
                 f"uid mismatch: the provided object specified uid {uid}, "
                 "and no existing object was found",
             )
+        if write.subresource == "scale" and write.collection.resource.custom:
+            # A kube-apiserver knows the types of a definition alone, not that of its Scale.
+            raise UnmappedPatchError(
+                f"failed to create typed patch object ({go_name(self.document)}): "
+                f"no corresponding type for {go_kind(gvk)}"
+            )
         value = server_side_apply(
             live,
             self.document,
@@ -53,7 +59,8 @@ class ApplyPatch:
             f"failed to convert new object ({go_name(self.document)}) to proper version: "
             f"unable to convert unstructured object to {go_kind(gvk)}"
         )
-        return Patched(value, quoted(value), self.faults, is_text=False, context=context)
+        value, text = own_value(value)
+        return Patched(value, text.decode, self.faults, is_text=False, context=context)
 
 
 def read_apply(body: bytes, *, is_strict: bool) -> ApplyPatch:

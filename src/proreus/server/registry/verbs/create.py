@@ -45,8 +45,9 @@ class Create:
         set_namespace(write, obj)
         metadata.wipe_system_fields(obj)
         refuse_revision(obj)
-        generated = metadata.ensure(obj).get("generateName") or ""
-        is_generated = bool(generated) and not metadata.ensure(obj).get("name")
+        meta = metadata.ensure(obj)
+        generated = meta.get("generateName") or ""
+        is_generated = bool(generated) and not meta.get("name")
         for attempt in range(_NAME_ATTEMPTS):
             candidate = json.decode(json.encode(obj)) if is_generated else obj
             try:
@@ -87,6 +88,8 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
         stored.pop("status", None)
     if (generation := resource.lifecycle.generation) is not None and generation.starts:
         meta["generation"] = 1
+    for warning in rules.warnings_as_given(stored):
+        write.warn(warning)
     errors = await runner.run(lambda: _prepared_violations(stored, write.collection))
     errors += await run_validation(lambda: rules.validate(stored), runner, write.large_runner)
     if errors:

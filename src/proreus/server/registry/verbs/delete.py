@@ -52,13 +52,16 @@ class Delete:
 
         Raises NotFound, Conflict, or what admission raises.
         """
-        write, store = self.write, self.write.collection.store
-        key = write.collection.key(write.namespace, write.name)
-        with translate_errors(write.collection.resource.group_resource, write.name, "delete"):
-            done = await store.guaranteed_update(
+        write, collection = self.write, self.write.collection
+        resource, key = collection.resource, collection.key(write.namespace, write.name)
+        # Which object with contents is meant, its first look decides: that is at what is stored.
+        has_contents = resource.lifecycle.contents_first is not None
+        with translate_errors(resource.group_resource, write.name, "delete"):
+            done = await collection.store.guaranteed_update(
                 key,
                 self.next,
-                ttl_s=write.collection.resource.persistence.ttl_s,
+                cached=None if has_contents else collection.suggested(key),
+                ttl_s=resource.persistence.ttl_s,
                 dry_run=write.dry_run,
             )
             if self.is_held:
@@ -66,14 +69,15 @@ class Delete:
             if not done.is_removed:
                 new = done.new if write.dry_run else await self._remove(done.new)
                 done = Outcome(new, done.old, is_removed=True)
-        if (release := write.collection.release) is not None and not write.dry_run:
-            await release(key, done.new.value, None)
+        if collection.release is not None and not write.dry_run:
+            await collection.release(key, done.new.value, None)
         return done
 
     async def next(self, current: StoredValue | None) -> bytes | Removal:
         """The object marked as being deleted, as it is if its deletion is under way already."""
         assert current is not None, "a missing key is an error before"
         write, lifecycle = self.write, self.write.collection.resource.lifecycle
+        self.is_held = False  # whatever an attempt before found
         try:
             obj = write.collection.decode(current)
         except UnreadableObject:
@@ -120,6 +124,7 @@ class Delete:
                 marked.key,
                 preconditions=Preconditions(self.options.uid, version),
                 validate=self._admit_stored,
+                cached=marked,
             )
         return marked
 

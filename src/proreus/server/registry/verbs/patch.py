@@ -55,14 +55,15 @@ def patching(write: Write, document: PatchDocument) -> Update:
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """``quote``: what an error about the result quotes; ``faults``: of the patch itself.
+    """``value`` shares nothing with the live object. ``quote``: what an error about it quotes.
 
-    ``is_text``: Kubernetes writes and decodes the result; else it takes values over one by one.
-    ``context``: what an error about such a value begins with, which then quotes nothing.
+    ``faults``: of the patch itself. ``is_text``: Kubernetes writes and decodes the result; else it
+    takes values over one by one. ``context``: what an error about such a value begins with, which
+    then quotes nothing.
     """
 
     value: Any
-    quote: str
+    quote: Callable[[], str]
     faults: tuple[str, ...] = ()
     is_text: bool = True
     context: str = ""
@@ -102,7 +103,7 @@ class PatchedObject:
             faults = [*patched.faults, *unknown]
             if faults and write.field_validation == "Strict":
                 text = f"strict decoding error: {', '.join(limited(faults))}"
-                raise UndecodablePatch(patched.quote, text)
+                raise UndecodablePatch(patched.quote(), text)
         except PatchError as error:
             raise error.to_status() from error
         if write.field_validation != "Ignore":
@@ -134,10 +135,10 @@ class JsonPatch:
 
     def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
         operations = check_operations(self.document)
-        value = apply_json_patch(live, operations)
+        value, text = own_value(apply_json_patch(live, operations))
         faults = [f'json patch unknown field "{path}"' for path in unknown_members(operations)]
         faults += [f'json patch duplicate field "{path}"' for path in self.duplicates]
-        return Patched(value, quoted(value), tuple(faults))
+        return Patched(value, text.decode, tuple(faults))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +153,23 @@ class MergePatch:
         faults = tuple(f'duplicate field "{path}"' for path in self.duplicates)
         if self.is_strategic:
             node = write.collection.node_of(gvk)
-            value = apply_strategic_merge(live, self.document, node)
-            return Patched(value, go_text.plain(self.document), faults, is_text=False)
+            value, _ = own_value(apply_strategic_merge(live, self.document, node))
+            return Patched(value, lambda: go_text.plain(self.document), faults, is_text=False)
         check_merge_patch(self.document)
-        value = apply_merge_patch(live, self.document)
-        return Patched(value, quoted(value), faults)
+        value, text = own_value(apply_merge_patch(live, self.document))
+        return Patched(value, text.decode, faults)
 
 
-def quoted(value: Any) -> str:
-    """Raises MalformedPatch: operations, each shallow, can build what is too deep to be written."""
+def own_value(value: Any) -> tuple[Any, bytes]:
+    """A copy, as patches share what they do not change, and its JSON.
+
+    Raises MalformedPatch: operations, each shallow, can build what is too deep to be written.
+    """
     try:
-        return json.encode(value).decode()
+        text = json.encode(value)
     except TypeError as deep:
         raise MalformedPatch("exceeded max depth") from deep
+    return json.decode(text), text
 
 
 def _decode(
@@ -182,11 +187,11 @@ def _decode(
     try:
         declared = declared_type(value)
     except UnreadableType as error:
-        raise UndecodablePatch(patched.quote, str(error)) from error
+        raise UndecodablePatch(patched.quote(), str(error)) from error
     if is_custom:
-        why = null_version(value) if declared.kind else missing_kind(patched.quote)
+        why = null_version(value) if declared.kind else missing_kind(patched.quote())
         if why:
-            raise UndecodablePatch(patched.quote, why)
+            raise UndecodablePatch(patched.quote(), why)
     elif not value.get("apiVersion") and node is not None:
         # A kube-apiserver decodes an object without a version into the type it works on, whose
         # fields have no JSON names: nothing is read, and the name is missed first.
@@ -195,7 +200,7 @@ def _decode(
     if not is_custom and given != gvk:
         is_known = find_node(given) is not None
         why = not_convertible(given, gvk) if is_known else not_registered(given)
-        raise UndecodablePatch(patched.quote, why)
+        raise UndecodablePatch(patched.quote(), why)
     if node is None:
         return value, []
     try:
@@ -203,7 +208,7 @@ def _decode(
     except DecodeError as error:
         if patched.context and not is_custom:
             raise UnmappedPatchError(f"{patched.context}: {error}") from error
-        raise UndecodablePatch(patched.quote, str(error)) from error
+        raise UndecodablePatch(patched.quote(), str(error)) from error
     obj = checked.value
     if not is_custom:
         obj["kind"], obj["apiVersion"] = gvk.kind, gvk.api_version

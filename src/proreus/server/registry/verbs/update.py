@@ -224,7 +224,7 @@ class Update:
         """In the stored version, with defaults, what the endpoint does not own, and owners."""
         stored = self.write.collection.to_stored(wanted)
         creation.set_namespace(self.write, stored)
-        self.write.collection.resource.rules.default(stored)
+        self.strategy.default(stored)
         self.strategy.reset(stored, live)
         self._has_server_fields = metadata.keep_server_fields(stored, live)
         needed = track(self.write, live, stored) if self.tracks else None

@@ -13,7 +13,7 @@ from proreus.net.private_files import replacing
 from proreus.server.storage.backup.extent import Copied, Extent, Progress
 from proreus.server.storage.backup.file import CopiedRow, NewLog, verified
 from proreus.server.storage.backup.folder import check_target
-from proreus.server.storage.etcd import EtcdConfig, EtcdStorage, whole
+from proreus.server.storage.etcd import EtcdConfig, EtcdStorage, copying
 from proreus.server.storage.etcd.client import EtcdClient
 from proreus.server.storage.interface import Change, Compacted, Storage
 from proreus.server.storage.sqlite import checksums
@@ -37,7 +37,7 @@ async def back_up_etcd(
                 newest = await storage.current_revision()
                 begin = max(oldest, storage.compacted_revision)
                 extent = Extent(newest, await _distinct_since(storage, config, begin, newest))
-                expires = await whole.expiries(client, newest, clock.now())
+                expires = await copying.expiries(client, newest, clock.now())
                 with replacing(target) as partial:
                     copy = _Copy(storage, config.root, extent, expires, progress)
                     made = await copy.write(partial, target)

@@ -22,7 +22,7 @@ from proreus.aio.clock import Clock
 from proreus.server.storage.backup.extent import Copied, Progress
 from proreus.server.storage.backup.file import SavedLog
 from proreus.server.storage.backup.folder import StoreNotEmpty
-from proreus.server.storage.etcd import EtcdConfig, EtcdStorage, whole
+from proreus.server.storage.etcd import EtcdConfig, EtcdStorage, copying
 from proreus.server.storage.etcd.client import EtcdClient
 from proreus.server.storage.interface import StorageCorrupt, StorageError, Unavailable
 from proreus.server.storage.sqlite.rows import Row
@@ -105,14 +105,14 @@ class _Target:
         if reached != found.extent.revision:
             raise self._disturbed(found.extent.revision, reached)
         if found.extent.compacted:
-            await whole.begin_history(self._client, found.extent.compacted)
+            await copying.begin_history(self._client, found.extent.compacted)
         return found
 
     async def restore_anew(
         self, source: SavedLog, found: Copied, revision: int, skipped: int
     ) -> Copied:
         """The newest values, in the place of what is there; nobody resumes from before."""
-        await whole.remove_all(self._client)
+        await copying.remove_all(self._client)
         live = source.live
         left = (row for row in self.rows(source) if row.revision in live)
 
@@ -126,7 +126,7 @@ class _Target:
         now = await self._storage.current_revision()
         extent = found.extent.behind(max(now, found.extent.revision + skipped - 1))
         await self._pass_until(extent.revision, now)
-        await whole.begin_history(self._client, extent.revision)
+        await copying.begin_history(self._client, extent.revision)
         return Copied(extent, found.objects, is_resumable=False)
 
     async def _write(self, row: Row, *, is_there: bool) -> int:
@@ -144,7 +144,7 @@ class _Target:
 
     async def _pass_until(self, revision: int, now: int) -> None:
         if now < revision:
-            await whole.take_revisions(self._client, revision - now)
+            await copying.take_revisions(self._client, revision - now)
 
     def _disturbed(self, wanted: int, got: int) -> StorageError:
         return Unavailable(

@@ -54,12 +54,18 @@ class SharedReads:
         self._keys: dict[bytes, list[asyncio.Future[Newest]]] = {}
         self._revisions: list[asyncio.Future[int]] = []  # of those who need no more
         self._somebody_waits = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         self._is_over = False
+        self.seen = 0  # the newest revision that was found
 
     async def read(self, key: bytes) -> Newest:
         """Raises StorageError."""
         answered: asyncio.Future[Newest] = self._begun()
-        self._keys.setdefault(key, []).append(answered)
+        waiting = self._keys.get(key)
+        if waiting is None:
+            self._keys[key] = [answered]
+        else:
+            waiting.append(answered)
         return await answered
 
     async def revision(self) -> int:
@@ -71,8 +77,9 @@ class SharedReads:
     def _begun(self) -> asyncio.Future[Any]:
         if self._is_over:
             raise _closed()
-        self._somebody_waits.set()
-        return asyncio.get_running_loop().create_future()
+        if not (self._revisions or self._keys):
+            self._somebody_waits.set()
+        return self._loop.create_future()
 
     async def run(self) -> None:
         """Ask, one request at a time, for ever."""
@@ -97,6 +104,7 @@ class SharedReads:
         except Exception as failure:  # whatever it is, it is theirs
             _fail(chain(revisions, *keys.values()), failure)
             return
+        self.seen = found.revision
         for reader in revisions:
             if not reader.done():
                 reader.set_result(found.revision)

@@ -55,11 +55,12 @@ class EtcdStorage:
         self._root = client.config.root
         self._marker = marker(self._root).encode()
         self._reads = SharedReads(client.call)
+        self.current_revision = self._reads.revision
         self._leases = EtcdLeases(clock, self._grant)
         self._watches: set[EtcdWatch] = set()
         self._compacted = 0
         self._record = HealthRecord(f"etcd at {','.join(client.config.endpoints)}")
-        self._seen = 0  # the newest revision seen; for ``repr`` only
+        self._seen = 0  # the newest revision of writes and lists; for ``repr`` only
 
     @classmethod
     @asynccontextmanager
@@ -105,9 +106,8 @@ class EtcdStorage:
 
     async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
         newest = await self._reads.read(self._checked(key))
-        self._seen = newest.revision
-        if at_least > self._seen:
-            raise FutureRevision(at_least, self._seen)
+        if at_least > newest.revision:
+            raise FutureRevision(at_least, newest.revision)
         kv = newest.kv
         return None if kv is None else StoredValue(key, kv.value, kv.mod_revision)
 
@@ -141,10 +141,6 @@ class EtcdStorage:
         self._check_prefix(prefix)
         answer = await self._range(prefix.encode(), prefix, count_only=True)
         return int(answer.count)
-
-    async def current_revision(self) -> int:
-        self._seen = await self._reads.revision()
-        return self._seen
 
     @asynccontextmanager
     async def watch(
@@ -311,7 +307,7 @@ class EtcdStorage:
     def __repr__(self) -> str:
         return (
             f"<EtcdStorage at {','.join(self._client.config.endpoints)} (etcd {self._version}), "
-            f"revision {self._seen} seen, readable since {self._compacted}>"
+            f"revision {max(self._seen, self._reads.seen)} seen, readable since {self._compacted}>"
         )
 
 

@@ -92,8 +92,8 @@ def test_folders_of_the_pod_and_of_the_machine() -> None:
             "references non-existent key: q",
         ),
         (
-            {"persistentVolumeClaim": {"claimName": "c"}},
-            "the process runtime has no volumes of this kind: persistentVolumeClaim",
+            {"nfs": {"server": "s", "path": "/"}},
+            "the process runtime has no volumes of this kind: nfs",
         ),
         (
             {"configMap": {"name": "m", "items": [{"key": "a", "path": "../out"}]}},

@@ -62,6 +62,28 @@ def hook(**more: Any) -> Any:
 
 
 GROUP, KIND = "admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"
+FORM = "; desired format: https://host[/path]"
+ONLY_HTTPS = f"'https' is the only allowed URL scheme{FORM}"
+NO_HOST = f"host must be specified{FORM}"
+
+
+@pytest.mark.parametrize(
+    ("url", "problems"),
+    [
+        ("HTTPS://a]b/c", []),
+        ("a", [f'Invalid value: "": {ONLY_HTTPS}', f'Invalid value: "": {NO_HOST}']),
+        ("https://u:p@", [f'Invalid value: "": {NO_HOST}',
+                          'Invalid value: "u:p": user information is not permitted in the URL']),
+        ("https://a?b#c", ['Invalid value: "c": fragments are not permitted in the URL',
+                           'Invalid value: "b": query parameters are not permitted in the URL']),
+        ("https://a:b", ['Required value: url must be a valid URL: parse "https://a:b": '
+                         f'invalid port ":b" after host{FORM}']),
+    ],
+)  # fmt: skip
+def test_the_url_of_a_webhook(url: str, problems: list[str]) -> None:
+    found = errors(GROUP, KIND, webhooks=[hook(clientConfig={"url": url})])
+
+    assert found == [f"webhooks[0].clientConfig.url: {problem}" for problem in problems]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from tests.unit.server.kinds.creating import (
     TEMPLATE,
     UID,
     created,
+    decoded,
     errors,
+    rules_of,
     status_errors,
     updated,
 )
@@ -331,3 +333,15 @@ def test_a_stateful_set_with_an_old_template_can_still_be_scaled() -> None:
 
     assert updated(old, {"spec": {"replicas": 3}})[1] == []
     assert len(updated(old, {"spec": {"template": {"metadata": {"annotations": {"a": "b"}}}}})[1])
+
+
+def test_whoever_makes_a_daemon_set_owns_its_count_of_templates() -> None:
+    """It is written with the defaults, before owners are recorded, and counted after."""
+    key = "deprecated.daemonset.template.generation"
+    spec = {"selector": SELECTOR, "template": TEMPLATE}
+    obj = decoded({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {}, "spec": spec})
+
+    rules_of(obj).default(obj)
+
+    assert obj["metadata"]["annotations"] == {key: "0"}
+    assert created("apps/v1", "DaemonSet", spec=spec)["metadata"]["annotations"] == {key: "1"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.kinds.creating import created, errors
+from tests.unit.server.kinds.creating import created, errors, status_errors, updated
 from tests.unit.server.kinds.printing import cells
 
 
@@ -22,6 +22,23 @@ def test_a_node_has_what_follows_from_what_it_says() -> None:
 
     assert made["spec"]["podCIDRs"] == ["10.0.0.0/24"]
     assert made["status"]["allocatable"] == {"cpu": "4"}
+
+
+def test_an_update_of_a_node_must_satisfy_what_a_new_one_must() -> None:
+    _, found = updated(created("v1", "Node"), {"spec": {"taints": [{"key": "a"}]}})
+
+    assert found == ["metadata.taints[0].effect: Required value"]
+    _, found = updated(created("v1", "Node"), {"spec": {"podCIDRs": ["x"]}})
+    assert [text.partition(": ")[0] for text in found] == ["spec.podCIDRs[0]"]
+
+
+def test_a_node_reports_no_address_twice() -> None:
+    address = {"type": "InternalIP", "address": "10.0.0.1"}
+
+    found = status_errors(created("v1", "Node"), {"addresses": [address, address]})
+
+    printed = '{"Type":"InternalIP","Address":"10.0.0.1"}'
+    assert found == [f"status.addresses[1]: Duplicate value: {printed}"]
 
 
 @pytest.mark.parametrize(

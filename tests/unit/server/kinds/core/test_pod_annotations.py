@@ -14,6 +14,7 @@ from tests.unit.server.kinds.creating import (
     errors,
     pod,
     pod_errors,
+    rules_of,
     status_errors,
     updated,
 )
@@ -40,7 +41,8 @@ CLAIM = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"
           f'metadata.annotations[{APP_ARMOR}none]: Invalid value: "odd": invalid AppArmor profile '
           'name: "odd"']),
         ({f"{APP_ARMOR}c": "localhost/a"},
-         {"securityContext": {"appArmorProfile": {"type": "Localhost", "localhostProfile": "b"}}},
+         {"containers": [{**CONTAINER, "securityContext": {
+             "appArmorProfile": {"type": "Localhost", "localhostProfile": "b"}}}]},
          ["spec.containers[0].securityContext.appArmorProfile.localhostProfile: Forbidden: "
           "apparmor profile in annotation and field must match"]),
     ],
@@ -56,6 +58,95 @@ def test_old_annotations_are_validated(
     )
 
     assert found == problems
+
+
+@pytest.mark.parametrize(
+    ("annotation", "of_pod", "copied", "is_warned_of"),
+    [
+        ("runtime/default", None, {"type": "RuntimeDefault"}, True),
+        ("unconfined", None, {"type": "Unconfined"}, True),
+        ("localhost/a", None, {"type": "Localhost", "localhostProfile": "a"}, True),
+        (
+            "localhost/a",
+            {"type": "Unconfined"},
+            {"type": "Localhost", "localhostProfile": "a"},
+            True,
+        ),
+        ("unconfined", {"type": "Unconfined"}, None, False),
+        ("localhost/", None, None, True),
+        ("localhost/ a", None, None, True),
+        ("", None, None, True),
+    ],
+)
+def test_a_profile_that_an_annotation_names_becomes_a_field(
+    annotation: str, of_pod: Any, copied: Any, is_warned_of: bool
+) -> None:
+    key = f"{APP_ARMOR}c"
+    spec = {"containers": [CONTAINER], "securityContext": {"appArmorProfile": of_pod}}
+    given = {"metadata": {"annotations": {key: annotation}}, "spec": spec}
+
+    made = created("v1", "Pod", **given)
+
+    assert (made["spec"]["containers"][0].get("securityContext") or {}).get(
+        "appArmorProfile"
+    ) == copied
+    why = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+    text = f"metadata.annotations[{key}]: {why}"
+    assert rules_of(made).warnings_as_given(given) == ([text] if is_warned_of else [])
+
+
+def test_a_profile_that_is_a_field_already_is_no_reason_to_warn() -> None:
+    container = {**CONTAINER, "securityContext": {"appArmorProfile": {"type": "Unconfined"}}}
+    annotations = {f"{APP_ARMOR}c": "unconfined"}
+    given = {"metadata": {"annotations": annotations}, "spec": {"containers": [container]}}
+
+    made = created("v1", "Pod", **given)
+
+    assert rules_of(made).warnings_as_given(given) == []
+    assert made["spec"]["containers"][0]["securityContext"] == container["securityContext"]
+
+
+@pytest.mark.parametrize(
+    ("of_pod", "is_warned_of"), [(None, True), ({"type": "Unconfined"}, False)]
+)
+def test_a_template_with_a_profile_in_an_annotation_is_warned_of(
+    of_pod: Any, is_warned_of: bool
+) -> None:
+    key = f"{APP_ARMOR}c"
+    metadata = {"labels": {"app": "a"}, "annotations": {key: "unconfined"}}
+    spec = {"containers": [CONTAINER], "securityContext": {"appArmorProfile": of_pod}}
+    template = {"metadata": metadata, "spec": spec}
+
+    made = created("apps/v1", "Deployment", spec={"selector": SELECTOR, "template": template})
+
+    why = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+    text = f"spec.template.metadata.annotations[{key}]: {why}"
+    assert rules_of(made).warnings(made) == ([text] if is_warned_of else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "how"),
+    [({}, "unconfined", "add"), ("unconfined", "runtime/default", "remove or update"),
+     ("unconfined", None, "remove or update")],
+)  # fmt: skip
+def test_the_profile_of_a_pod_stays(before: Any, after: str | None, how: str) -> None:
+    key = f"{APP_ARMOR}c"
+    annotations = {key: before} if before else {}
+    metadata = {"annotations": annotations}
+    old = created("v1", "Pod", metadata=metadata, spec={"containers": [CONTAINER]})
+
+    _, found = updated(old, {"metadata": {"annotations": {key: after}}})
+
+    refusal = f"metadata.annotations[{key}]: Forbidden: may not {how} AppArmor annotations"
+    assert found == [refusal]
+
+
+def test_of_an_update_that_is_no_valid_pod_nothing_more_is_said() -> None:
+    change = {"spec": {"tolerations": [{"key": "a b", "operator": "Exists"}], "hostname": "h"}}
+
+    _, found = updated(pod(), change)
+
+    assert [text.partition(": ")[0] for text in found] == ["spec.tolerations[0].key"]
 
 
 @pytest.mark.parametrize(

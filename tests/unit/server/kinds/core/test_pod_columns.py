@@ -62,6 +62,14 @@ def test_a_completed_container_beside_a_running_one(ready: str, text: str) -> No
     assert found[1:3] == ["1/2", text]
 
 
+def test_a_completed_container_beside_a_failed_one() -> None:
+    done = {"name": "d", "state": {"terminated": {"reason": "Completed", "exitCode": 0}}}
+    failed = {"name": "c", "state": {"terminated": {"reason": "OOMKilled", "exitCode": 137}}}
+    status = {"phase": "Failed", "containerStatuses": [done, failed]}
+
+    assert pod(status, {"containers": [{"name": "d"}, {"name": "c"}]})[2] == "OOMKilled"
+
+
 @pytest.mark.parametrize(
     ("states", "text"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -117,3 +118,54 @@ def test_a_pod_keeps_its_class_when_it_is_resized() -> None:
     assert [str(error) for error in at_once(RESIZE.validate(new, pod()))] == [
         'spec: Invalid value: "BestEffort": Pod QOS Class may not change as a result of resizing'
     ]
+
+
+def resized(old: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> list[str]:
+    """The faults of a pod that ``change`` was done to and that was sent to be resized."""
+    new = deepcopy(old)
+    change(new["spec"])
+    RESIZE.reset(new, old)
+    return [str(error) for error in at_once(RESIZE.validate(new, old))]
+
+
+def sized(name: str) -> dict[str, Any]:
+    return {**CONTAINER, "name": name, "resources": {"requests": {"cpu": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "problems"),
+    [
+        (lambda spec: spec["containers"].append(sized("d")),
+         ["spec.containers: Forbidden: containers may not be added or removed on resize"]),
+        (lambda spec: spec["containers"].reverse(),
+         [f"spec.containers[{index}].name: Forbidden: containers may not be renamed or reordered "
+          "on resize" for index in (0, 1)]),
+        (lambda spec: spec["initContainers"][0].update(name="x"),
+         ["spec.initContainers[0].name: Forbidden: initContainers may not be renamed or reordered "
+          "on resize"]),
+        (lambda spec: spec["containers"][0].update(image="other"), []),
+        (lambda spec: spec["initContainers"][0]["resources"].update(requests={"cpu": "2"}), []),
+        (lambda spec: spec["initContainers"][0]["resources"].update(requests={}),
+         ["spec.initContainers[0].resources.requests: Forbidden: resource requests cannot be "
+          "removed"]),
+        (lambda spec: spec["initContainers"][0]["resources"]["requests"].update(
+            {"ephemeral-storage": "1"}),
+         ["spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar "
+          "containers are mutable"]),
+        (lambda spec: spec["resources"]["requests"].update(cpu="9"), []),
+        (lambda spec: spec["resources"].update(requests={"cpu": "8"}),
+         ["spec.resources.requests: Forbidden: pod-level resource requests cannot be removed"]),
+        (lambda spec: spec.pop("resources"),
+         ["spec.resources: Forbidden: pod-level resources cannot be removed"]),
+    ],
+)  # fmt: skip
+def test_a_resize_changes_sizes_of_containers_that_stay_the_same(
+    change: Callable[[dict[str, Any]], None], problems: list[str]
+) -> None:
+    old = pod(
+        containers=[sized("c"), sized("b")],
+        initContainers=[sized("i")],
+        resources={"requests": {"cpu": "8", "memory": "1Gi"}},
+    )
+
+    assert resized(old, change) == problems

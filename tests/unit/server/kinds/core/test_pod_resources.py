@@ -81,3 +81,41 @@ def test_requests_follow_the_containers_and_else_the_limits() -> None:
     assert pod(resources={"requests": {"cpu": "1"}})["spec"]["resources"] == {
         "requests": {"cpu": "1"}
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "amount", "is_whole"),
+    [
+        ("hugepages-2Mi", "4Mi", True),
+        ("hugepages-2Mi", "3Mi", False),
+        ("hugepages-odd", "2Mi", False),
+        ("hugepages-500m", "2Mi", False),
+        ("hugepages-0", "0", False),
+    ],
+)
+def test_huge_pages_come_in_whole_pages_of_a_size_that_exists(
+    name: str, amount: str, is_whole: bool
+) -> None:
+    limits = {"cpu": "1", name: amount}
+
+    found = pod_errors(containers=[{**CONTAINER, "resources": {"limits": limits}}])
+
+    why = f"{amount} is not positive integer multiple of {name}"
+    refusals = [
+        f'spec.containers[0].resources.{part}[{name}]: Invalid value: "{amount}": {why}'
+        for part in ("limits", "requests")
+    ]
+    assert found == ([] if is_whole else refusals)
+
+
+def test_of_pages_the_request_is_compared_before_it_is_divided() -> None:
+    resources = {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"},
+                 "requests": {"hugepages-2Mi": "1Mi"}}  # fmt: skip
+
+    found = pod_errors(containers=[{**CONTAINER, "resources": resources}])
+
+    assert [text.removeprefix("spec.containers[0].resources.") for text in found] == [
+        'requests: Invalid value: "1Mi": must be equal to hugepages-2Mi limit of 2Mi',
+        'requests[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive integer multiple of '
+        "hugepages-2Mi",
+    ]

@@ -41,3 +41,12 @@ def test_selectors_are_printed_in_their_text_form() -> None:
     }
     found = cells("networking.k8s.io", "NetworkPolicy", {"spec": {"podSelector": chosen}})
     assert found[1] == "app=x,tier in (y,z)"
+
+
+def test_the_default_class_of_ingresses_is_marked() -> None:
+    def name(is_default: str) -> str:
+        annotations = {"ingressclass.kubernetes.io/is-default-class": is_default}
+        return str(cells("networking.k8s.io", "IngressClass", {}, annotations=annotations)[0])
+
+    assert name("true") == "x (default)"
+    assert name("false") == "x"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.server.kinds.creating import created, errors, updated
+from tests.unit.server.kinds.printing import cells
 
 RESOURCE = "resource.k8s.io/v1"
 POOL = {"name": "p", "resourceSliceCount": 1}
@@ -27,8 +28,8 @@ ONE_PLACE = (
         ({"selectors": [{}]}, ["spec.selectors[0].cel: Required value"]),
         ({"config": [{}]}, ["spec.config[0].opaque: Required value"]),
         ({"config": [{"opaque": {"driver": ""}}]},
-         ["spec.config[0].opaque.driver: Required value",
-          "spec.config[0].opaque.parameters: Required value"]),
+         ["spec.config[0].opaque.parameters: Required value",
+          "spec.config[0].opaque.driver: Required value"]),
         ({"selectors": [{"cel": {"expression": "device.driver == 'd.example.com' && "
                                  "device.attributes['d.example.com'].size > 1"}}]}, []),
         ({"selectors": [{"cel": {"expression": "device.driver"}}]},
@@ -79,3 +80,205 @@ def test_a_slice_stays_with_its_driver_pool_and_node() -> None:
         'spec.driver: Invalid value: "e": field is immutable',
         'spec.nodeName: Invalid value: "m": field is immutable',
     ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problems"),
+    [
+        ({"taint": {"key": "a.b/c", "effect": "NoSchedule"}}, []),
+        ({"taint": {"key": "", "effect": ""}},
+         ['spec.taint.key: Invalid value: "": name part must be non-empty', "spec.taint.key",
+          "spec.taint.effect: Required value"]),
+        ({"deviceSelector": {"driver": "", "pool": "a//b", "device": "A"},
+          "taint": {"key": "k", "value": "-", "effect": "Odd"}},
+         ["spec.deviceSelector.driver: Required value", "spec.deviceSelector.pool",
+          "spec.deviceSelector.device", "spec.taint.value",
+          'spec.taint.effect: Unsupported value: "Odd": supported values: "NoExecute", '
+          '"NoSchedule", "None"']),
+    ],
+)  # fmt: skip
+def test_a_rule_that_taints_devices(spec: dict[str, Any], problems: list[str]) -> None:
+    found = errors("resource.k8s.io/v1", "DeviceTaintRule", spec=spec)
+
+    assert [
+        text if wanted.count(":") else text.partition(":")[0]
+        for text, wanted in zip(found, problems, strict=True)
+    ] == problems
+
+
+def test_a_taint_says_when_it_was_added() -> None:
+    spec = {"taint": {"key": "k", "effect": "NoExecute"}}
+    made = created("resource.k8s.io/v1", "DeviceTaintRule", spec=spec)
+
+    assert made["spec"]["taint"]["timeAdded"] == made["metadata"]["creationTimestamp"]
+    assert cells("resource.k8s.io", "DeviceTaintRule", {"spec": spec}) == [
+        "x", "k", "", "NoExecute", "", "60s",
+    ]  # fmt: skip
+
+
+def device_errors(device: dict[str, Any], **spec: Any) -> list[str]:
+    """Without the path of the device."""
+    spec = {**SLICE, **spec, "devices": [{"name": "a", **device}]}
+    found = errors(RESOURCE, "ResourceSlice", spec=spec)
+    return [text.removeprefix("spec.devices[0]").removeprefix(".") for text in found]
+
+
+NO_IDENTIFIER = (
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of "
+    "alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for "
+    "validation is '[A-Za-z_][A-Za-z0-9_]*')"
+)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "problems"),
+    [
+        ({"a.example.com/size_2": {"int": 1}, "b/c/d": {"bool": False}}, []),
+        ({"a-b": {"int": 1}}, [f'[a-b]: Invalid value: "a-b": {NO_IDENTIFIER}']),
+        ({"/": {"int": 1}}, ['[/]: Invalid value: "": the domain must not be empty',
+                             '[/]: Invalid value: "": the name must not be empty']),
+        ({"a" * 33: {"int": 1}}, [f"[{'a' * 33}]: Too long: may not be more than 32 bytes"]),
+        ({"b" * 50 + "/" + "c" * 60: {"int": 1}},
+         [f"[{'b' * 47}...{'c' * 46}]: Too long: may not be more than 32 bytes"]),
+        ({"v": {"version": "1.2"}},
+         ['[v].version: Invalid value: "1.2": must be a string compatible with semver.org spec '
+          "2.0.0"]),
+        ({"v": {"version": "1.2.3-rc.1+b"}, "w": {"string": "x" * 65}},
+         ["[w].string: Too long: may not be more than 64 bytes"]),
+    ],
+)  # fmt: skip
+def test_attributes_of_a_device(attributes: dict[str, Any], problems: list[str]) -> None:
+    wanted = [f"attributes{problem}" for problem in problems]
+
+    assert device_errors({"attributes": attributes}) == wanted
+
+
+def test_attributes_and_capacities_are_counted_together() -> None:
+    device = {
+        "attributes": {f"a{index}": {"int": 1} for index in range(20)},
+        "capacity": {f"c{index}": {"value": "1"} for index in range(13)},
+    }
+
+    assert device_errors(device) == [
+        ": Invalid value: 33: the total number of attributes and capacities must not exceed 32"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("policy", "problems"),
+    [
+        ({"default": "2", "validValues": ["1", "2"]}, []),
+        ({"default": "2", "validValues": ["3", "1", "11"]},
+         ['.validValues[1]: Invalid value: "1": values must be sorted in ascending order',
+          '.validValues[2]: Invalid value: "11": option is larger than capacity value: 10',
+          '.validValues: Invalid value: "2": default value is not valid according to the '
+          "requestPolicy"]),
+        ({"default": "1", "validValues": ["1", "1"]},
+         ['.validValues[1]: Duplicate value: "1"']),
+        ({"validValues": ["1"]},
+         [".default: Required value: required when validValues is defined"]),
+        ({"validValues": ["1"], "validRange": {}},
+         [': Forbidden: exactly one policy can be specified, cannot specify "validValues" and '
+          '"validRange" at the same time']),
+        ({"default": "1", "validRange": {}},
+         [".validRange.min: Required value: required when validRange is defined"]),
+        ({"default": "1", "validRange": {"min": "2", "max": "20", "step": "9"}},
+         ['.validRange.min: Invalid value: "1": default is less than min: 2',
+          '.validRange.max: Invalid value: "20": max is larger than capacity value: 10',
+          '.validRange.step: Invalid value: "9": one step 11 is larger than capacity value: 10',
+          '.validRange.step: Invalid value: "1": value is not a multiple of a given step (9) '
+          "from (2)"]),
+        ({"default": "12", "validRange": {"min": "11", "max": "10"}},
+         ['.validRange.min: Invalid value: "11": min is larger than capacity value: 10',
+          '.validRange.max: Invalid value: "11": min is larger than max: 10',
+          '.validRange.max: Invalid value: "12": default is more than max: 10']),
+    ],
+)  # fmt: skip
+def test_capacities_that_claims_share(policy: dict[str, Any], problems: list[str]) -> None:
+    capacity = {"c": {"value": "10", "requestPolicy": policy}}
+    wanted = [f"capacity[c].requestPolicy{problem}" for problem in problems]
+
+    assert device_errors({"capacity": capacity, "allowMultipleAllocations": True}) == wanted
+    assert device_errors({"capacity": capacity}) == [
+        "capacity[c].requestPolicy: Forbidden: allowMultipleAllocations must be true"
+    ]
+
+
+PER_DEVICE = (
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+    "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "problems"),
+    [
+        ({"nodeName": "n"}, []),
+        ({}, [f": Required value: {PER_DEVICE}"]),
+        ({"nodeName": "n", "allNodes": True},
+         [f': Invalid value: "{{`nodeName`, `allNodes`}}": {PER_DEVICE}']),
+        ({"nodeName": "", "allNodes": False},
+         ['nodeName: Invalid value: "": must not be empty',
+          "allNodes: Invalid value: false: must be either unset or set to true",
+          f": Required value: {PER_DEVICE}"]),
+    ],
+)  # fmt: skip
+def test_the_nodes_of_a_device(place: dict[str, Any], problems: list[str]) -> None:
+    assert device_errors(place, nodeName=None, perDeviceNodeSelection=True) == problems
+
+
+def test_a_device_has_no_nodes_of_its_own_if_its_slice_has_some() -> None:
+    [problem] = device_errors({"allNodes": True})
+
+    assert problem.startswith(": Invalid value: null: `nodeName`, `nodeSelector` and `allNodes`")
+
+
+def test_conditions_that_bind_a_device() -> None:
+    given = {"bindingConditions": ["a", "a"], "bindingFailureConditions": ["a", "b"]}
+
+    assert device_errors(given) == [
+        'bindingConditions[1]: Duplicate value: "a"',
+        'bindingFailureConditions[0]: Invalid value: "a": bindingFailureConditions must not '
+        "overlap with bindingConditions",
+    ]
+    assert device_errors({"bindingConditions": ["a"]}) == [
+        "bindingFailureConditions: Invalid value: null: bindingFailureConditions are required to "
+        "use bindingConditions"
+    ]
+
+
+def test_what_types_declare_of_a_device_comes_last() -> None:
+    device = {
+        "attributes": {"x": {}},
+        "taints": [{"key": "k", "effect": "Odd"}],
+        "consumesCounters": [{"counterSet": "s"}, {"counterSet": "s", "counters": {"c": {}}}],
+        "nodeName": "n",
+    }
+
+    found = [text.partition(":")[0] for text in device_errors(device)]
+
+    assert found == [
+        "consumesCounters[0].counters", "", "attributes[x]", "taints[0].effect",
+        "consumesCounters[1]",
+    ]  # fmt: skip
+
+
+def test_counters_that_devices_share() -> None:
+    counters = {"A": {"value": "1"}}
+    sets = [{"name": "s", "counters": counters}, {"name": "s"}, {"counters": {"a": {}}}]
+
+    found = errors(RESOURCE, "ResourceSlice", spec={**SLICE, "sharedCounters": sets})
+
+    assert [text.partition(":")[0] for text in found] == [
+        "spec.sharedCounters[0].counters[A]", "spec.sharedCounters[1].counters",
+        "spec.sharedCounters[2].name", "spec.sharedCounters[1]",
+    ]  # fmt: skip
+
+
+def test_taints_that_a_device_had_are_not_checked_again() -> None:
+    old = created(RESOURCE, "ResourceSlice", spec=SLICE)
+    old["spec"]["devices"] = [{"name": "a", "taints": [{"key": "-", "effect": "NoSchedule"}]}]
+    added = [{"key": "-", "effect": "NoSchedule"}, {"key": "k", "effect": "NoSchedule"}]
+
+    assert updated(old, {"spec": {"pool": {**POOL, "generation": 2}}})[1] == []
+    assert updated(old, {"spec": {"devices": [{"name": "a", "taints": added}]}})[1] != []

@@ -93,6 +93,40 @@ def test_an_attachment_names_one_volume() -> None:
     assert errors(STORAGE, "VolumeAttachment", spec={**spec, "source": good}) == []
 
 
+INLINE = {"accessModes": ["ReadWriteOnce"], "csi": {"driver": "d", "volumeHandle": "h"}}
+NOT_INLINE = "may not be specified in the context of inline volumes"
+
+
+@pytest.mark.parametrize(
+    ("change", "problems"),
+    [
+        ({}, []),
+        ({"capacity": {"storage": "1Gi"}, "claimRef": {"name": "a"}, "storageClassName": "c",
+          "nodeAffinity": {}},
+         [f"claimRef: Forbidden: {NOT_INLINE}", f"capacity: Forbidden: {NOT_INLINE}",
+          f"nodeAffinity: Forbidden: {NOT_INLINE}", f"storageClassName: Forbidden: {NOT_INLINE}"]),
+        ({"csi": None, "nfs": {"server": "s"}, "accessModes": []},
+         ["csi: Required value: has to be specified in the context of inline volumes",
+          "accessModes: Required value", "nfs.path: Required value",
+          'nfs.path: Invalid value: "": must be an absolute path']),
+        ({"persistentVolumeReclaimPolicy": "Delete", "volumeMode": "Block"},
+         ["persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline "
+          "volumes",
+          "volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context "
+          "of inline volumes"]),
+    ],
+)  # fmt: skip
+def test_a_volume_that_is_no_object_says_only_how_it_is_attached(
+    change: dict[str, Any], problems: list[str]
+) -> None:
+    source = {"inlineVolumeSpec": {**INLINE, **change}}
+    spec = {"attacher": "a", "nodeName": "n", "source": source}
+
+    found = errors(STORAGE, "VolumeAttachment", spec=spec)
+
+    assert found == [f"spec.source.inlineVolumeSpec.{text}" for text in problems]
+
+
 def test_a_storage_capacity_is_not_negative() -> None:
     assert errors(STORAGE, "CSIStorageCapacity", storageClassName="c", capacity="-1") == [
         'capacity: Invalid value: "-1": must be greater than or equal to 0'

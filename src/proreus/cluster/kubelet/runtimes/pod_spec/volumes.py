@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from proreus.api.json_types import Json
+from proreus.api.object import KubeObject
 from proreus.cluster.kubelet.runtimes.pod_spec.downward_api import (
     UnknownField,
     field_value,
@@ -25,8 +26,23 @@ from proreus.cluster.kubelet.runtimes.pod_spec.references import (
     volume_reference,
 )
 from proreus.cluster.kubelet.runtimes.pod_spec.token_requests import TokenRequest, token_request
+from proreus.cluster.volumes.pod_claims import pod_claims
 
 _MODE = 0o644
+# What the spec of a persistent volume has beside the one field that says of which kind it is.
+_NOT_SOURCES = frozenset(
+    {
+        "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +74,11 @@ VolumeContent = Files | Empty | HostPath
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What volumes are made from."""
+    """What volumes are made from. ``claimed``: persistent volumes, by the pod's claims."""
 
     sources: ValueSources
     tokens: Mapping[TokenRequest, bytes] = field(default_factory=dict)
+    claimed: Mapping[str, KubeObject] = field(default_factory=dict)
 
 
 def volume_content(pod: PodSpec, volume: Json, contents: Contents) -> VolumeContent:
@@ -79,8 +96,26 @@ def volume_content(pod: PodSpec, volume: Json, contents: Contents) -> VolumeCont
         for source in projected.get("sources") or ():
             files.update(_files(pod, source, contents, mode))
         return Files(files)
-    kinds = ", ".join(sorted(set(volume) - {"name"})) or "none"
-    raise ConfigProblem(f"the process runtime has no volumes of this kind: {kinds}")
+    for claim in pod_claims(pod.name, [volume]):
+        return _persistent(contents.claimed.get(claim.name))
+    raise _unknown(set(volume) - {"name"})
+
+
+def _persistent(volume: KubeObject | None) -> VolumeContent:
+    """Raises ``ConfigProblem``."""
+    if volume is None:  # no container mounts it
+        return Empty()
+    spec: Json = volume.to_dict()["spec"]
+    if host := spec.get("hostPath"):
+        return HostPath(host.get("path") or "", host.get("type") or "")
+    if local := spec.get("local"):
+        return HostPath(local.get("path") or "", "Directory")
+    raise _unknown(set(spec) - _NOT_SOURCES)
+
+
+def _unknown(kinds: set[str]) -> ConfigProblem:
+    said = ", ".join(sorted(kinds)) or "none"
+    return ConfigProblem(f"the process runtime has no volumes of this kind: {said}")
 
 
 def sub_path(mount: Json, variables: Mapping[str, str]) -> str:

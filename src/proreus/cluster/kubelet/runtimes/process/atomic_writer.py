@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from proreus.cluster.kubelet.runtimes.pod_spec.volumes import VolumeFile
-from proreus.cluster.kubelet.runtimes.process.untrusted_files import open_regular, remove_tree
+from proreus.cluster.untrusted_files import open_regular, remove_tree
 
 _CURRENT = "..data"
 _CURRENT_NEXT = "..data_tmp"

@@ -33,8 +33,8 @@ from proreus.cluster.kubelet.runtimes.process.processes import (
     spawn,
 )
 from proreus.cluster.kubelet.runtimes.process.state_machine import ContainerStateMachine
-from proreus.cluster.kubelet.runtimes.process.untrusted_files import forget_record, read_regular
 from proreus.cluster.kubelet.runtimes.states import Running, Terminated
+from proreus.cluster.untrusted_files import forget_record, read_regular
 
 _START_FAILED = 128
 _AFTER_HOOK_S = 2.0  # what a container gets after a hook that took all of its grace

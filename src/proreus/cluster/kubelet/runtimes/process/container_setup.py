@@ -7,10 +7,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from proreus.api.object import KubeObject
 from proreus.api.status import ApiError
 from proreus.api.values.timestamp import parse_time
 from proreus.client import TransportError
 from proreus.client.service_account_tokens import request_token
+from proreus.cluster.kubelet.runtimes.claimed_volumes import ClaimNotReady, claimed_volumes
 from proreus.cluster.kubelet.runtimes.pod_spec.environment import (
     ValueSources,
     command_line,
@@ -44,12 +46,13 @@ class CommandMissing(Exception):
 
 
 class ContainerSetup:
-    """For one pod; keeps its tokens."""
+    """For one pod; keeps its tokens, and the volumes of its claims."""
 
     def __init__(self, host: Host, addresses: PodAddresses) -> None:
         self._host = host
         self._addresses = addresses
         self._tokens: dict[TokenRequest, tuple[float, bytes]] = {}
+        self._volumes: dict[str, KubeObject] | None = None
 
     async def value_sources(self, pod: PodSpec) -> ValueSources:
         """Raises ``ConfigProblem``."""
@@ -66,7 +69,9 @@ class ContainerSetup:
         volumes = pod.spec.get("volumes") or ()
         if not volumes:
             return
-        contents = Contents(await self.value_sources(pod), await self._fresh_tokens(pod))
+        contents = Contents(
+            await self.value_sources(pod), await self._fresh_tokens(pod), await self._claimed(pod)
+        )
         for volume in volumes:
             try:
                 content = volume_content(pod, volume, contents)
@@ -75,6 +80,16 @@ class ContainerSetup:
             except (ConfigProblem, OSError) as problem:
                 said = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {problem}'
                 raise MountProblem(said) from problem
+
+    async def _claimed(self, pod: PodSpec) -> Mapping[str, KubeObject]:
+        """What was mounted once stays mounted, whatever becomes of the claim. Raises
+        ``MountProblem``."""
+        if self._volumes is None:
+            try:
+                self._volumes = await claimed_volumes(self._host.client, pod)
+            except ClaimNotReady as problem:
+                raise MountProblem(str(problem)) from problem
+        return self._volumes
 
     async def command(self, pod: PodSpec, container: ContainerSpec) -> Command:
         """Raises ``ConfigProblem``, ``CommandMissing``."""

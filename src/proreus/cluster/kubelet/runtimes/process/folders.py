@@ -29,7 +29,7 @@ from proreus.cluster.kubelet.runtimes.pod_spec.volumes import (
     sub_path,
 )
 from proreus.cluster.kubelet.runtimes.process.atomic_writer import publish
-from proreus.cluster.kubelet.runtimes.process.untrusted_files import (
+from proreus.cluster.untrusted_files import (
     make_private,
     open_regular,
     remove_tree,

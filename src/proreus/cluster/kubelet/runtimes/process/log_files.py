@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from proreus.aio.gate import Waterline
 from proreus.cluster.kubelet.runtimes.process.log_format import Channel, LogLineSplitter
-from proreus.cluster.kubelet.runtimes.process.untrusted_files import (
+from proreus.cluster.untrusted_files import (
     forget_record,
     open_regular,
     remove_tree,

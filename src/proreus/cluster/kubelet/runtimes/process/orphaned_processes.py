@@ -18,7 +18,7 @@ from typing import Any
 from proreus.api.wire import json
 from proreus.cluster.kubelet.runtimes.process.guard import kill_where
 from proreus.cluster.kubelet.runtimes.process.marks import UNMARKED
-from proreus.cluster.kubelet.runtimes.process.untrusted_files import read_regular, write_record
+from proreus.cluster.untrusted_files import read_regular, write_record
 
 _PROC = Path("/proc")
 _RECORD_BYTES = 4096

@@ -28,7 +28,6 @@ from proreus.cluster.kubelet.runtimes.process.log_files import LogWriter, prepar
 from proreus.cluster.kubelet.runtimes.process.probe_workers import RunContext
 from proreus.cluster.kubelet.runtimes.process.restore import restore
 from proreus.cluster.kubelet.runtimes.process.state_machine import ContainerStateMachine
-from proreus.cluster.kubelet.runtimes.process.untrusted_files import remove_tree
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 from proreus.cluster.kubelet.runtimes.states import (
     CONFIG_ERROR,
@@ -38,6 +37,7 @@ from proreus.cluster.kubelet.runtimes.states import (
     PodReport,
     Waiting,
 )
+from proreus.cluster.untrusted_files import remove_tree
 
 log = logging.getLogger(__name__)
 

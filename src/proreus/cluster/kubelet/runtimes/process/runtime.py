@@ -33,9 +33,9 @@ from proreus.cluster.kubelet.runtimes.process.orphaned_processes import (
 )
 from proreus.cluster.kubelet.runtimes.process.pod import ProcessPod
 from proreus.cluster.kubelet.runtimes.process.streaming import ProcessStreams
-from proreus.cluster.kubelet.runtimes.process.untrusted_files import forget_record, remove_tree
 from proreus.cluster.kubelet.runtimes.runtime import Changed, PodAddresses
 from proreus.cluster.kubelet.runtimes.watched_objects import WatchedObjects
+from proreus.cluster.untrusted_files import forget_record, remove_tree
 
 log = logging.getLogger(__name__)
 

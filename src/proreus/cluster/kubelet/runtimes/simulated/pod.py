@@ -9,6 +9,7 @@ from proreus.api.object import KubeObject
 from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.cluster.kubelet.runtimes.clock_skew import without_future_times
 from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS
+from proreus.cluster.kubelet.runtimes.simulated.claims import BoundClaims
 from proreus.cluster.kubelet.runtimes.simulated.container import Container, image_not_found
 from proreus.cluster.kubelet.runtimes.simulated.plan import PodPlan, read_plan
 from proreus.cluster.kubelet.runtimes.simulated.requirements import Missing, requirements_of
@@ -39,12 +40,14 @@ _INVALID = "InvalidAnnotation"
 
 @dataclass(slots=True)
 class Shared:
-    """What all simulated pods of a process share. ``objects`` None: nothing is looked for."""
+    """What all simulated pods of a process share. Without ``objects`` and ``claims`` nothing is
+    looked for."""
 
     recorder: EventRecorder
     missing_images: Sequence[str] = ()
     pods: dict[str, SimulatedPod] = field(default_factory=dict)
     objects: WatchedObjects | None = None
+    claims: BoundClaims | None = None
     changed: Callable[[str], None] = lambda key: None
 
 
@@ -54,16 +57,19 @@ class RunningSimulatedPod:
     def __init__(self, shared: Shared, pod: KubeObject, now: float) -> None:
         self._shared = shared
         self._pod = pod
+        # Read again when something has to start once more: a pod that runs need not keep them.
         self._requirements = requirements_of(pod) if shared.objects is not None else None
+        self._references = self._requirements.references if self._requirements else None
         self._faults: tuple[str, ...] = ()
         self._mount_problem = ""
         self._is_being_ended = False
         status = without_future_times(pod.get("status") or {}, now)
         self._simulated = SimulatedPod(self._read(pod), now, status)
         shared.pods[pod.uid] = self._simulated
-        if self._requirements is not None and shared.objects is not None:
-            wanted = self._requirements.references
-            shared.objects.use(pod.uid, pod.namespace, wanted, self._objects_changed)
+        if self._references is not None and shared.objects is not None:
+            shared.objects.use(pod.uid, pod.namespace, self._references, self._objects_changed)
+        if self._requirements is not None and shared.claims is not None and self._is_to_start():
+            shared.claims.look_for(self._requirements.pod, self._objects_changed)
 
     def update(self, pod: KubeObject) -> None:
         self._pod = pod
@@ -85,6 +91,8 @@ class RunningSimulatedPod:
         for container, state in zip(containers, before, strict=True):
             if container.state != state:
                 self._record_change(container)
+        if not self._is_to_start():
+            self._requirements = None
 
     def next_due(self, now: float) -> float | None:
         return self._simulated.next_due(now)
@@ -101,14 +109,19 @@ class RunningSimulatedPod:
 
     def _objects_changed(self) -> None:
         """What they are now matters to what waits to start."""
-        containers = (*self._simulated.init, *self._simulated.containers)
-        if any(isinstance(container.state, Waiting) for container in containers):
+        if self._is_to_start():
             self._shared.changed(self._pod.key)
 
+    def _is_to_start(self) -> bool:
+        containers = (*self._simulated.init, *self._simulated.containers)
+        return any(isinstance(container.state, Waiting) for container in containers)
+
     def _release(self) -> None:
-        if self._requirements is not None and self._shared.objects is not None:
+        if self._references is not None and self._shared.objects is not None:
             self._shared.objects.release(self._pod.uid)
-            self._requirements = None
+            if self._shared.claims is not None:
+                self._shared.claims.release(self._pod.uid)
+            self._references = None
 
     def _read(self, pod: KubeObject) -> PodPlan:
         plan = read_plan(pod, self._shared.missing_images)
@@ -121,14 +134,18 @@ class RunningSimulatedPod:
     def _start_blockers(self, containers: Sequence[Container]) -> StartBlockers:
         """Only looked for while something waits to start."""
         objects = self._shared.objects
-        if self._requirements is None or objects is None:
+        if self._references is None or objects is None:
             return StartBlockers()
         if not any(isinstance(container.state, Waiting) for container in containers):
             return StartBlockers()
-        found = objects.read_nowait(self._pod.namespace, self._requirements.references)
-        if found is None:
+        self._requirements = requirements = self._requirements or requirements_of(self._pod)
+        assert requirements is not None, "it refers to something"
+        claims = self._shared.claims
+        unbound = claims.problem(self._pod.uid) if claims is not None else ""
+        found = objects.read_nowait(self._pod.namespace, self._references)
+        if found is None or unbound is None:
             return StartBlockers(blocks_pod=True)
-        missing: Missing = self._requirements.missing(found)
+        missing = Missing(mount=unbound) if unbound else requirements.missing(found)
         if missing.mount and missing.mount != self._mount_problem:
             self._record(WARNING, "FailedMount", missing.mount)
         self._mount_problem = missing.mount

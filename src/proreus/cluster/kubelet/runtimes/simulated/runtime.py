@@ -15,6 +15,7 @@ from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.client.event_recorder import EventRecorder
 from proreus.cluster.kubelet.runtimes.runtime import Changed, PodAddresses
+from proreus.cluster.kubelet.runtimes.simulated.claims import BoundClaims
 from proreus.cluster.kubelet.runtimes.simulated.container import Container
 from proreus.cluster.kubelet.runtimes.simulated.log import SimulatedLog
 from proreus.cluster.kubelet.runtimes.simulated.pod import RunningSimulatedPod, Shared
@@ -61,12 +62,15 @@ class SimulatedRuntime:
             return
         async with asyncio.TaskGroup() as group:
             objects = WatchedObjects(self._client, self._clock, group, self._watches)
-            self._shared.objects, self._shared.changed = objects, changed
+            claims = BoundClaims(self._client, self._clock, group)
+            self._shared.objects, self._shared.claims = objects, claims
+            self._shared.changed = changed
             try:
                 yield
             finally:
-                self._shared.objects = None
+                self._shared.objects = self._shared.claims = None
                 objects.close()
+                claims.close()
 
     async def sweep(self, uids: Collection[str]) -> None:
         """Nothing of a simulated pod is left anywhere."""

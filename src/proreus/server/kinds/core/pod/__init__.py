@@ -7,12 +7,13 @@ from typing import Any
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
+from proreus.server.kinds.core.pod.app_armor import profile_warnings
 from proreus.server.kinds.core.pod.columns import PRINTER
 from proreus.server.kinds.core.pod.creation import prepare_create, prepare_status
-from proreus.server.kinds.core.pod.status import validate_status
+from proreus.server.kinds.core.pod.status import status_warnings, validate_status
 from proreus.server.kinds.core.pod.subresources import EPHEMERAL_CONTAINERS, RESIZE
 from proreus.server.kinds.core.pod.validation import validate, validate_update
-from proreus.server.kinds.parts.pod_template.defaults import default_pod
+from proreus.server.kinds.parts.pod_template.defaults import default_pod, default_pod_status
 from proreus.server.kinds.parts.pod_template.warnings import name_warnings, pod_warnings
 from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rules, Subresource
 from proreus.server.resource.selectable import SelectableFields, as_text
@@ -86,12 +87,15 @@ RESOURCES = (
         ),
         rules=Rules(
             default=default_pod,
+            default_status=default_pod_status,
             prepare_create=prepare_create,
             prepare_status=prepare_status,
             validate=validate,
             validate_update=validate_update,
             validate_status=validate_status,
+            warnings_as_given=profile_warnings,
             warnings_on_create=_warnings,
+            warnings_on_status=status_warnings,
         ),
         printer=PRINTER,
     ),

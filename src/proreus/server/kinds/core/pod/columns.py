@@ -112,7 +112,7 @@ def _count_init(
 
 
 def _count_main(summary: _Summary, statuses: Sequence[Json], conditions: Sequence[Json]) -> None:
-    running = False
+    running, failure = False, ""
     for container in reversed(statuses):
         summary.restarted(container)
         state = container.get("state") or {}
@@ -121,12 +121,17 @@ def _count_main(summary: _Summary, statuses: Sequence[Json], conditions: Sequenc
             summary.reason = waiting["reason"]
         elif ended is not None:
             summary.reason = _end(ended)
+            if ended.get("exitCode"):
+                failure = summary.reason
         elif container.get("ready") and state.get("running") is not None:
             running = True
             summary.ready += 1
-    if summary.reason == "Completed" and running:
-        # One container is done, another still serves: the pod is not completed.
-        summary.reason = "Running" if is_true(conditions, "Ready") else "NotReady"
+    if summary.reason == "Completed":
+        # One container is done, another still serves or has failed: the pod is not completed.
+        if running and is_true(conditions, "Ready"):
+            summary.reason = "Running"
+        else:
+            summary.reason = failure or ("NotReady" if running else "Completed")
 
 
 def _end(ended: Json) -> str:

@@ -21,12 +21,14 @@ def check_containers(found: Findings, status: Json, spec: Json) -> None:
             if (user := (entry.get("user") or {}).get("linux")) is not None:
                 _check_user(found, f"{where}.linux", user, system)
     for key, containers in _LISTS.items():
-        declared = {c.get("name"): c for c in spec.get(containers) or ()}
         for where, entry in items(status.get(key), f"status.{key}"):
-            devices, at = entry.get("allocatedResourcesStatus"), f"{where}.allocatedResourcesStatus"
-            if not containers and devices:
+            if not (devices := entry.get("allocatedResourcesStatus")):
+                continue  # nearly always
+            at = f"{where}.allocatedResourcesStatus"
+            if not containers:
                 found.forbid(at, "must not be specified in container status")
                 continue
+            declared = {c.get("name"): c for c in spec.get(containers) or ()}
             for place, device in items(devices, at):
                 _check_device(found, place, device, declared.get(entry.get("name")))
 

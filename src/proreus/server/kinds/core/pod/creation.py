@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from proreus.api.affinity import PREFERRED, REQUIRED
 from proreus.api.json_types import JsonObject
 from proreus.api.pod_qos import qos_class
+from proreus.server.kinds.core.pod.app_armor import copy_profiles
 
 
 def prepare_create(pod: JsonObject) -> None:
@@ -15,6 +16,7 @@ def prepare_create(pod: JsonObject) -> None:
     if spec.get("schedulingGates"):
         pod["status"]["conditions"] = [_gated()]
     _merge_label_keys(spec, pod["metadata"].get("labels") or {})
+    copy_profiles(pod)
 
 
 def _gated() -> JsonObject:

@@ -6,7 +6,12 @@ from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.core.pod.container_status import check_containers
+from proreus.server.kinds.parts.addresses import address_warnings
 from proreus.server.kinds.parts.findings import Findings, items
+from proreus.server.kinds.parts.pod_template.pod_annotations import (
+    check_kept_annotations,
+    check_pod_annotations,
+)
 
 _STAYS_ENDED = "may not be transitioned to non-terminated state"
 
@@ -14,6 +19,9 @@ _STAYS_ENDED = "may not be transitioned to non-terminated state"
 def validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
     status, before = new.get("status") or {}, old.get("status") or {}
+    check_kept_annotations(found, new, old)
+    annotations = new["metadata"].get("annotations") or {}
+    check_pod_annotations(found, "metadata.annotations", annotations, new["spec"])
     for where, condition in items(status.get("conditions"), "status.conditions"):
         found.name(f"{where}.Type", condition.get("type") or "", names.qualified_name)
     nominated = status.get("nominatedNodeName")
@@ -31,6 +39,16 @@ def validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     _check_host_addresses(found, status)
     check_containers(found, status, new["spec"])
     return found
+
+
+def status_warnings(pod: JsonObject) -> list[str]:
+    status = pod.get("status") or {}
+    return [
+        text
+        for key in ("podIPs", "hostIPs")
+        for where, entry in items(status.get(key), f"status.{key}")
+        for text in address_warnings(f"{where}.ip", entry.get("ip") or "")
+    ]
 
 
 def _check_ended(

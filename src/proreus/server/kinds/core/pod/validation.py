@@ -12,8 +12,8 @@ from proreus.api.wire import json
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.containers import check_images_of_pod
 from proreus.server.kinds.parts.pod_template.pod_annotations import (
-    MIRROR,
     check_fields_match,
+    check_kept_annotations,
     check_pod_annotations,
 )
 from proreus.server.kinds.parts.pod_template.scheduling import (
@@ -89,7 +89,9 @@ def validate(pod: JsonObject) -> list[FieldError]:
 def validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings()
     _check_pod(found, new)
-    _check_mirror(found, new, old)
+    if found:
+        return found  # a change to an invalid pod is not checked further
+    check_kept_annotations(found, new, old)
     spec, before = new["spec"], old["spec"]
     if spec == before:
         return found  # nearly always
@@ -105,15 +107,6 @@ def validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     _check_gates(found, spec.get("schedulingGates"), before.get("schedulingGates"))
     _check_rest(found, spec, before)
     return found
-
-
-def _check_mirror(found: Findings, new: Json, old: Json) -> None:
-    """A static pod's image here stays one, and no other pod becomes one."""
-    now = (new["metadata"].get("annotations") or {}).get(MIRROR)
-    then = (old["metadata"].get("annotations") or {}).get(MIRROR)
-    if now != then:
-        how = "add" if then is None else "remove or update"
-        found.forbid(f"metadata.annotations[{MIRROR}]", f"may not {how} mirror pod annotation")
 
 
 def _check_deadline(found: Findings, new: int | None, old: int | None) -> bool:

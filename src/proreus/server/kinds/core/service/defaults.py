@@ -18,6 +18,10 @@ def needs_cluster_ip(spec: Json) -> bool:
     return spec.get("type") in ("ClusterIP", "NodePort", "LoadBalancer")
 
 
+def has_node_ports(spec: Json) -> bool:
+    return spec.get("type") in _EXTERNAL
+
+
 def needs_node_ports(spec: Json) -> bool:
     if spec.get("type") == "NodePort":
         return True
@@ -89,19 +93,19 @@ def _keep_allocated(spec: JsonObject, before: Json) -> None:
             spec["clusterIP"] = before["clusterIP"]
         if not spec.get("clusterIPs") and before.get("clusterIPs"):
             spec["clusterIPs"] = list(before["clusterIPs"])
-    if needs_node_ports(spec) and needs_node_ports(before):
-        known = {
-            (port.get("protocol"), port.get("port")): port.get("nodePort")
-            for port in before.get("ports") or ()
-        }
+    if has_node_ports(spec) and has_node_ports(before):
+        known = {port.get("name") or "": port.get("nodePort") for port in before.get("ports") or ()}
         used = {port.get("nodePort") for port in spec.get("ports") or ()}
         for port in spec.get("ports") or ():
-            kept = known.get((port.get("protocol"), port.get("port")))
+            kept = known.get(port.get("name") or "")
             if not port.get("nodePort") and kept and kept not in used:
                 port["nodePort"] = kept
-                used.add(kept)
     if needs_health_port(spec) and needs_health_port(before) and before.get("healthCheckNodePort"):
         spec.setdefault("healthCheckNodePort", before["healthCheckNodePort"])
+
+
+def _node_ports(spec: Json) -> set[int]:
+    return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
 
 
 def _drop_unused(spec: JsonObject, before: Json) -> None:
@@ -113,11 +117,10 @@ def _drop_unused(spec: JsonObject, before: Json) -> None:
     if needs_cluster_ip(before) and not needs_cluster_ip(spec) and unchanged("clusterIP"):
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             spec.pop(key, None)
-    if needs_node_ports(before) and not needs_node_ports(spec):
-        had = {port.get("nodePort") for port in before.get("ports") or ()}
-        for port in spec.get("ports") or ():
-            if port.get("nodePort") in had:
-                port.pop("nodePort", None)
+    if has_node_ports(before) and not has_node_ports(spec):
+        had, has = _node_ports(before), _node_ports(spec)
+        for port in spec.get("ports") or () if had >= has else ():
+            port.pop("nodePort", None)
     kind, was = spec.get("type"), before.get("type")
     left: list[str] = []
     if needs_health_port(before) and not needs_health_port(spec):

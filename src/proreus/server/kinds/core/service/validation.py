@@ -133,7 +133,13 @@ def _check_duplicate_ports(found: Findings, spec: Json) -> None:
         for where, port in ports:
             if port.get("nodePort"):
                 found.forbid(f"{where}.nodePort", "may not be used when `type` is 'ClusterIP'")
-    seen: set[tuple[Any, Any]] = set()  # the node's own ports were compared when allocated
+    on_nodes: set[tuple[Any, Any, Any]] = set()  # those of other numbers are refused a node port
+    for where, port in ports:
+        on_node = (port.get("protocol"), port.get("port"), port.get("nodePort"))
+        if on_node[-1] and on_node in on_nodes:
+            found.duplicate(f"{where}.nodePort", on_node[-1])
+        on_nodes.add(on_node)
+    seen: set[tuple[Any, Any]] = set()
     for where, port in ports:
         key = (port.get("protocol"), port.get("port"))
         if key in seen:
@@ -169,11 +175,16 @@ def _check_load_balancer(found: Findings, spec: Json, annotations: Json) -> None
         found.require("allocateLoadBalancerNodePorts", None)  # named without its parent
     elif not is_balancer and allocates is not None:
         found.forbid(at, ONLY_LOAD_BALANCERS)
-    if (name := spec.get("loadBalancerClass")) is not None:
-        if not is_balancer:
-            found.forbid("spec.loadBalancerClass", ONLY_LOAD_BALANCERS)
-        else:
-            found.name("spec.loadBalancerClass", name, names.qualified_name)
+    _check_class(found, spec)
+
+
+def _check_class(found: Findings, spec: Json) -> None:
+    if (name := spec.get("loadBalancerClass")) is None:
+        return
+    if spec.get("type") == "LoadBalancer":
+        found.name("spec.loadBalancerClass", name, names.qualified_name)
+    else:
+        found.forbid("spec.loadBalancerClass", ONLY_LOAD_BALANCERS)
 
 
 def _check_traffic(found: Findings, spec: Json) -> None:
@@ -195,8 +206,9 @@ def _check_traffic(found: Findings, spec: Json) -> None:
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'",
         )
     internal = spec.get("internalTrafficPolicy")
-    if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
-        found.required_one_of("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
+    if internal is None and needs_cluster_ip(spec):
+        found.require("spec.internalTrafficPolicy", None)
+    found.one_of("spec.internalTrafficPolicy", internal, ("Cluster", "Local"))
     found.one_of("spec.trafficDistribution", spec.get("trafficDistribution"), _DISTRIBUTIONS)
 
 
@@ -209,8 +221,6 @@ def _check_update(found: Findings, new: Json, old: Json) -> None:
         name = spec.get("loadBalancerClass")
         if name != before.get("loadBalancerClass"):
             found.invalid("spec.loadBalancerClass", name, _KEPT)
-        if name is not None:
-            found.name("spec.loadBalancerClass", name, names.qualified_name)
     moved = spec.get("healthCheckNodePort") != before.get("healthCheckNodePort")
     if moved and needs_health_port(spec) and needs_health_port(before):
         found.forbid("spec.healthCheckNodePort", "field is immutable")

@@ -54,7 +54,7 @@ def check_pod_security(found: Findings, at: str, spec: Json) -> None:
     )
     _check_seccomp(found, f"{where}.seccompProfile", context.get("seccompProfile"))
     check_windows_options(found, f"{where}.windowsOptions", context.get("windowsOptions"))
-    _check_app_armor(found, f"{where}.appArmorProfile", context.get("appArmorProfile"))
+    check_app_armor(found, f"{where}.appArmorProfile", context.get("appArmorProfile"))
     for key, allowed in (
         ("supplementalGroupsPolicy", ("Merge", "Strict")),
         ("seLinuxChangePolicy", ("MountOption", "Recursive")),
@@ -74,7 +74,7 @@ def check_security_context(found: Findings, at: str, context: Json | None, spec:
     _check_seccomp(found, f"{at}.seccompProfile", context.get("seccompProfile"))
     _check_escalation(found, at, context)
     check_windows_options(found, f"{at}.windowsOptions", context.get("windowsOptions"))
-    _check_app_armor(found, f"{at}.appArmorProfile", context.get("appArmorProfile"))
+    check_app_armor(found, f"{at}.appArmorProfile", context.get("appArmorProfile"))
 
 
 def _check_escalation(found: Findings, at: str, context: Json) -> None:
@@ -147,7 +147,7 @@ def _check_seccomp(found: Findings, at: str, profile: Json | None) -> None:
         check_relative_path(found, at, local)
 
 
-def _check_app_armor(found: Findings, at: str, profile: Json | None) -> None:
+def check_app_armor(found: Findings, at: str, profile: Json | None) -> None:
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")

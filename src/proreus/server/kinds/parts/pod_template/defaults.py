@@ -28,7 +28,7 @@ def default_pod(pod: JsonObject) -> None:
     default_pod_resources(spec)
     if spec.get("hostNetwork"):
         _default_host_ports(spec)
-    _default_pod_ips(pod.get("status") or {})
+    default_pod_status(pod)
 
 
 def default_pod_template(template: JsonObject) -> None:
@@ -106,8 +106,11 @@ def _default_host_ports(spec: JsonObject) -> None:
                     port["hostPort"] = port["containerPort"]
 
 
-def _default_pod_ips(status: JsonObject) -> None:
+def default_pod_status(pod: JsonObject) -> None:
     """``podIP`` and the first of ``podIPs`` are the same; so for hosts."""
+    status = pod.get("status")
+    if not status:
+        return
     for single, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
         first, listed = status.get(single), status.get(several)
         if listed and not first and listed[0].get("ip"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proreus.api.json_types import Json
+from proreus.api.json_types import Json, JsonObject
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.mounts import check_relative_path
 
@@ -13,18 +13,25 @@ MIRROR = "kubernetes.io/config.mirror"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _POD_SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
 _CONTAINER_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
-_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+APP_ARMOR_DEPRECATED = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 _LOCALHOST = "localhost/"
 _DEFAULTS = ("runtime/default", "docker/default")
 _INT32_MAX = 2**31 - 1
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _LISTS = ("initContainers", "containers", "ephemeralContainers")
+_DOMAIN = "kubernetes.io/"  # in the key of every setting
+
+
+def may_have_settings(annotations: Json | None) -> bool:
+    """Whether some of them may be settings; nearly always none is."""
+    return annotations is not None and _DOMAIN in " ".join(annotations)
 
 
 def check_pod_annotations(found: Findings, at: str, annotations: Json, spec: Json) -> None:
     """Of a pod or a template; ``at`` is the path of its annotations."""
-    if not annotations:
-        return  # nearly always
+    if not may_have_settings(annotations):
+        return
     if MIRROR in annotations and not spec.get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
         found.invalid(f"{at}[{MIRROR}]", annotations[MIRROR], why)
@@ -36,7 +43,7 @@ def check_pod_annotations(found: Findings, at: str, annotations: Json, spec: Jso
         if key == _POD_SECCOMP or key.startswith(_CONTAINER_SECCOMP):
             _check_seccomp(found, f"{at}.{key}", annotations[key])
     for key in sorted(annotations):
-        if key.startswith(_APP_ARMOR):
+        if key.startswith(APP_ARMOR):
             _check_app_armor(found, f"{at}[{key}]", key, annotations[key], spec)
 
 
@@ -50,7 +57,7 @@ def _check_seccomp(found: Findings, at: str, profile: str) -> None:
 
 
 def _check_app_armor(found: Findings, at: str, key: str, profile: str, spec: Json) -> None:
-    name = key.removeprefix(_APP_ARMOR)
+    name = key.removeprefix(APP_ARMOR)
     if all(container.get("name") != name for _, container in _containers(spec, "")):
         found.invalid(at, name, "container not found")
     known = profile in ("", "runtime/default", "unconfined")
@@ -58,10 +65,40 @@ def _check_app_armor(found: Findings, at: str, key: str, profile: str, spec: Jso
         found.invalid(at, profile, f'invalid AppArmor profile name: "{profile}"')
 
 
+def check_kept_annotations(found: Findings, new: Json, old: Json) -> None:
+    """A static pod's image here stays one, and no other pod becomes one; profiles stay too."""
+    now, then = new["metadata"].get("annotations") or {}, old["metadata"].get("annotations") or {}
+    if now == then:
+        return  # nearly always
+    for how, keys in (
+        ("remove or update", sorted(key for key in then if now.get(key) != then[key])),
+        ("add", sorted(key for key in now if key not in then)),
+    ):
+        for key in keys:
+            if key.startswith(APP_ARMOR):
+                why = f"may not {how} AppArmor annotations"
+                found.forbid(f"metadata.annotations[{key}]", why)
+            if key == MIRROR:
+                why = f"may not {how} mirror pod annotation"
+                found.forbid(f"metadata.annotations[{key}]", why)
+
+
+def profile_of(annotation: str) -> JsonObject | None:
+    """The AppArmor field that says what the annotation says."""
+    if annotation == "unconfined":
+        return {"type": "Unconfined"}
+    if annotation == "runtime/default":
+        return {"type": "RuntimeDefault"}
+    if annotation.startswith(_LOCALHOST) and annotation != _LOCALHOST:
+        name = annotation.removeprefix(_LOCALHOST)
+        return {"type": "Localhost", "localhostProfile": name}
+    return None
+
+
 def check_fields_match(found: Findings, at: str, annotations: Json, spec: Json) -> None:
     """A setting that is both an annotation and a field is the same one; ``at``: the spec's path."""
-    if not annotations:
-        return  # nearly always
+    if not may_have_settings(annotations):
+        return
     if _POD_SECCOMP in annotations:
         context = spec.get("securityContext") or {}
         _match_seccomp(found, f"{at}.securityContext", context, annotations[_POD_SECCOMP])
@@ -74,7 +111,7 @@ def check_fields_match(found: Findings, at: str, annotations: Json, spec: Json) 
         return
     of_pod = (spec.get("securityContext") or {}).get("appArmorProfile")
     for where, container in _containers(spec, at):
-        key = f"{_APP_ARMOR}{container.get('name')}"
+        key = f"{APP_ARMOR}{container.get('name')}"
         profile = (container.get("securityContext") or {}).get("appArmorProfile") or of_pod
         if key in annotations and profile is not None:
             place = f"{where}.securityContext.appArmorProfile"

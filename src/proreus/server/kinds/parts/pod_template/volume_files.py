@@ -11,11 +11,15 @@ from proreus.server.kinds.parts.pod_template.environment import (
     check_resource_ref,
 )
 from proreus.server.kinds.parts.pod_template.mounts import check_relative_path
-from proreus.server.kinds.parts.signers import bundle_name, check_signer, signer_in_name
+from proreus.server.kinds.parts.signers import (
+    bundle_name,
+    check_signer,
+    longest_certificate_s,
+    signer_in_name,
+)
 
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
-_CERTIFICATE_MIN_S, _CERTIFICATE_MAX_S = 3600, 91 * 86400
-_KUBERNETES_CERTIFICATE_MAX_S = 86400  # of Kubernetes' own signers
+_CERTIFICATE_MIN_S = 3600
 _MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
@@ -165,8 +169,7 @@ def _check_certificate(found: Findings, at: str, certificate: Json, paths: _Path
     check_signer(found, f"{at}.signerName", signer)
     found.one_of(f"{at}.keyType", certificate.get("keyType") or "", _KEY_TYPES)
     if (seconds := certificate.get("maxExpirationSeconds")) is not None:
-        is_kubernetes = f".{signer.partition('/')[0]}".endswith(".kubernetes.io")
-        longest_s = _KUBERNETES_CERTIFICATE_MAX_S if is_kubernetes else _CERTIFICATE_MAX_S
+        longest_s = longest_certificate_s(signer)
         text = "if provided, maxExpirationSeconds must be"
         if seconds < _CERTIFICATE_MIN_S:
             found.invalid(f"{at}.maxExpirationSeconds", seconds, f"{text} >= {_CERTIFICATE_MIN_S}")

@@ -23,6 +23,7 @@ ISCSI_NAME = (
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if "
     "iscsi.initiatorName is specified."
 )
+_PAIR = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*")  # what Go takes as a host and a port
 _PAIRS = "must be a host:port pair or multiple pairs separated by commas"
 _MANAGED = (
     "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"
@@ -106,7 +107,7 @@ def _check_quobyte(found: Findings, at: str, source: Json) -> None:
             found.require(f"{at}.tenant", None, why)
         else:
             for pair in registry.split(","):
-                if ":" not in pair:
+                if not _PAIR.fullmatch(pair):
                     found.invalid(f"{at}.registry", registry, _PAIRS)
     found.require(f"{at}.volume", source.get("volume"))
 

@@ -13,6 +13,12 @@ from proreus.server.kinds.parts.addresses import address_warnings
 from proreus.server.kinds.parts.findings import items
 from proreus.server.kinds.parts.node_labels import deprecated_label, node_term_warnings
 from proreus.server.kinds.parts.pod_template.path_warnings import overlapping_paths
+from proreus.server.kinds.parts.pod_template.pod_annotations import (
+    APP_ARMOR,
+    APP_ARMOR_DEPRECATED,
+    may_have_settings,
+    profile_of,
+)
 from proreus.server.kinds.parts.pod_template.port_warnings import port_warnings
 from proreus.server.kinds.parts.pod_template.volume_warnings import volume_warnings
 from proreus.server.kinds.parts.resources import fractional_bytes
@@ -49,7 +55,7 @@ def pod_warnings(holder: Json, at: str = "") -> list[str]:
     start = f"{at}." if at else ""
     metadata, spec = holder.get("metadata") or {}, holder.get("spec") or {}
     found = pod_spec_warnings(spec, f"{start}spec")
-    if annotations := metadata.get("annotations"):
+    if may_have_settings(annotations := metadata.get("annotations") or {}):
         found += _annotations(annotations, spec, f"{start}metadata.annotations")
     return found
 
@@ -60,11 +66,23 @@ def _annotations(annotations: Json, spec: Json, at: str) -> Iterator[str]:
             yield f"{at}[{key}]: {why}"
     if _POD_SECCOMP in annotations and not _has_seccomp(spec):
         yield f"{at}[{_POD_SECCOMP}]: {_SECCOMP}"
+    is_template = at != "metadata.annotations"  # of pods see core.pod.app_armor
     for kind in CONTAINER_LISTS:
         for container in spec.get(kind) or ():
+            key = f"{APP_ARMOR}{container.get('name')}"
+            if is_template and key in annotations and _lacks(annotations[key], container, spec):
+                yield f"{at}[{key}]: {APP_ARMOR_DEPRECATED}"
             key = f"{_CONTAINER_SECCOMP}{container.get('name')}"
             if key in annotations and not _has_seccomp(container):
                 yield f"{at}[{key}]: {_SECCOMP}"
+
+
+def _lacks(profile: str, container: Json, spec: Json) -> bool:
+    """Whether neither the container nor its pod says in a field what the annotation says."""
+    if (container.get("securityContext") or {}).get("appArmorProfile") is not None:
+        return False
+    of_pod = (spec.get("securityContext") or {}).get("appArmorProfile")
+    return of_pod is None or profile_of(profile) != of_pod
 
 
 def _has_seccomp(holder: Json) -> bool:
