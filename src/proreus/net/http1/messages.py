@@ -71,6 +71,29 @@ class _NoBody:
 NO_BODY = _NoBody()
 
 
+class WholeBody:
+    """One that came with its head, as small ones do."""
+
+    __slots__ = ("_data",)
+    has_arrived = True
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def is_eof(self) -> bool:
+        return not self._data
+
+    def take(self) -> bytes:
+        data, self._data = self._data, b""
+        return data
+
+    async def readany(self) -> bytes:
+        return self.take()
+
+
 class _TappedBody:
     """A body whose pieces are also given to somebody else."""
 
@@ -184,7 +207,8 @@ class Request:
     @property
     def peer_certificate(self) -> Mapping[str, Any] | None:
         """The verified client certificate as ``ssl`` describes it, None without one."""
-        return self._about("peercert") or None
+        transport = self.carrier.transport
+        return (transport.get_extra_info("peercert") or None) if transport else None
 
     @property
     def peer_address(self) -> str:
@@ -220,6 +244,10 @@ class Request:
             return b""
         if self.content_length > limit:
             raise BodyTooLarge
+        if isinstance(body, WholeBody):
+            if keep is not None:
+                keep(len(body))
+            return body.take()
         self._ask_for_body()
         pieces: list[bytes] = []
         size = 0

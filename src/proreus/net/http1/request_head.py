@@ -51,18 +51,21 @@ class Heads:
         # real are wrong.
         self._known_with_body: dict[bytes, Headers] = {}
 
-    def find(self, data: bytes) -> Head | None:
-        """The head that ``data`` is, if it is nothing else and its headers are known."""
-        if not data.endswith(HEAD_END) or len(data) > HEAD_BYTES_MAX + len(HEAD_END):
-            return None
-        line = _LINE.match(data)
+    def find(self, data: bytes) -> tuple[Head, bytes] | None:
+        """Head and body, if ``data`` is one whole request and its headers are known."""
+        end = data.find(HEAD_END, 0, HEAD_BYTES_MAX + len(HEAD_END)) + len(HEAD_END)
+        line = _LINE.match(data, 0, end)
         if line is None:
             return None
-        headers = self._known.get(data[line.end() :])
         method, target, minor = line.groups()
+        block = data[line.end() : end]
+        size = len(data) - end
+        headers = self._again(block) if size else self._known.get(block)
         if headers is None or minor == b"0":
             return None
-        return Head(method.decode(), target.decode(), headers)
+        if size and int(headers.get("Content-Length", 0)) != size:
+            return None
+        return Head(method.decode(), target.decode(), headers), data[end:]
 
     def read(self, data: bytes, end: int) -> Head:
         """The head in ``data`` up to ``end``. Raises BadHead."""

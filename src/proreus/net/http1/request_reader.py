@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from proreus.lazy_dataclass import dataclass
 from proreus.net.http1.connection import PIPELINED_MAX, HttpConnection
-from proreus.net.http1.messages import NO_BODY, Head
+from proreus.net.http1.messages import NO_BODY, Head, WholeBody
 from proreus.net.http1.request_body import BadChunk, Chunked, IncomingBody, Sized
 from proreus.net.http1.request_head import (
     HEAD_BYTES_MAX,
@@ -70,11 +70,11 @@ class RequestReader(HttpConnection):
 
     def data_received(self, data: bytes) -> None:
         state = self._state
-        if state is _HEADS and not self._unread and not self.waiting:
-            head = self._heads.find(data)
-            if head is not None:
-                self.requested(head, NO_BODY)
-                return
+        is_next = state is _HEADS and not self._unread and not self.waiting
+        if is_next and (found := self._heads.find(data)) is not None:
+            head, body = found
+            self.requested(head, WholeBody(body) if body else NO_BODY)
+            return
         try:
             self._take(state, data)
         except (BadHead, BadChunk):

@@ -40,6 +40,7 @@ from proreus.server.admission.pod_certificate_signing import PodCertificateSigni
 from proreus.server.admission.policies.plugin import AdmissionPolicies
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
+from proreus.server.authz.rbac.following import GROUP as RBAC_GROUP
 from proreus.server.registry.admission import CREATE, DELETE, UPDATE, Admission
 from proreus.server.registry.admission_step import AdmissionStep, Admit, PluginHalf
 from proreus.server.registry.collections import Collections
@@ -93,11 +94,13 @@ def standard_admission(
     validating = [plugin.half(plugin.validate) for plugin in plugins if plugin.validate]
     return Admission(
         mutating=AdmissionStep("admit", mutating, now),
-        registry=(
-            SigningRequests(clock).admit,
-            PodCertificateSigning(access.authorization).admit,
-            *access.after_mutation,
-        ),
+        registry={
+            REQUESTS.group: (
+                SigningRequests(clock).admit,
+                PodCertificateSigning(access.authorization).admit,
+            ),
+            RBAC_GROUP: access.after_mutation,
+        },
         before_validation=access.before_validation,
         validating=AdmissionStep("validate", validating, now),
     )

@@ -59,8 +59,8 @@ class AccessControl:
     """Members of ``system:masters`` may do everything, whatever the settings.
 
     Which of Node and RBAC there are is decided at the start: they follow watch caches.
-    ``after_mutation`` and ``before_validation`` are what is asked of writes, once these are known
-    in full. ``restricts_nodes``: the authorizer Node is among them.
+    ``after_mutation`` is what is asked of writes to roles and bindings, ``before_validation`` of
+    all, once these are known in full. ``restricts_nodes``: the authorizer Node is among them.
     """
 
     def __init__(

@@ -7,7 +7,8 @@ given back if one of them refuses.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
 from typing import Any
 
 import msgspec
@@ -100,12 +101,12 @@ class Admission:
     """Halves of plugins in order: the mutating ones run before the kind's rules, the others after.
 
     ``registry``: what the registry does when no plugin changes the object any more, and what needs
-    its user: rights over a role's rules, who asks for a certificate. ``before_validation``: what it
-    asks then. All refuse by raising.
+    its user: rights over a role's rules, who asks for a certificate; by API group, as most writes
+    are of none of them. ``before_validation``: what it asks then. All refuse by raising.
     """
 
     mutating: AdmissionStep | None = None
-    registry: tuple[Admit, ...] = ()
+    registry: Mapping[str, tuple[Admit, ...]] = field(default_factory=dict)
     before_validation: tuple[Admit, ...] = ()
     validating: AdmissionStep | None = None
 
@@ -115,7 +116,7 @@ class Admission:
             if attributes.wants_reinvocation:
                 attributes.is_reinvocation = True
                 await self.mutating.run(attributes)
-        for admit in self.registry:
+        for admit in self.registry.get(attributes.resource.group, ()):
             if (pending := admit(attributes)) is not None:
                 await pending
 

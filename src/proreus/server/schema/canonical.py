@@ -20,8 +20,10 @@ import msgspec
 from proreus.api.typed import Shape, TypeNode
 from proreus.server.schema.decode_error import element_of
 from proreus.server.schema.presence import Presence, is_null_when_missing, presence
-from proreus.server.schema.scalars import Mismatch, Seen, Walk
+from proreus.server.schema.scalars import Mismatch, Seen, Walk, plain_quantity, resource_quantity
 
+_QUANTITIES = (plain_quantity, resource_quantity)
+_KNOWN_MAX, _QUANTITY_MAX = 1024, 64  # values of one field, characters of each
 _NON_EMPTY = msgspec.Meta(min_length=1)
 _NULL_WHEN_MISSING = (Shape.LIST, Shape.MAP, Shape.TIME, Shape.MICRO_TIME, Shape.BYTES, Shape.ANY)
 _JSON = bool | int | float | str | list[Any] | dict[str, Any]  # but null
@@ -77,22 +79,35 @@ class CanonicalForm:
 
 
 class _Walked:
-    """Stands for a value that its walk has to leave as it is."""
+    """Stands for a value that its walk leaves as it is. ``accepted``: all that msgspec needs to be
+    given of it. ``known``: quantities that were left so, of which a cluster has few; no others, as
+    some fields are secret."""
 
     walk: Walk
+    accepted: _Walked
+    known: set[str]
+    is_quantity: bool
 
 
 def _walked(walk: Walk) -> type[_Walked]:
-    return type("Walked", (_Walked,), {"walk": staticmethod(walk)})
+    made: type[_Walked] = type("Walked", (_Walked,), {"walk": staticmethod(walk)})
+    made.accepted, made.known, made.is_quantity = made(), set(), walk in _QUANTITIES
+    return made
 
 
 def _accept(kind: type[_Walked], value: Any) -> _Walked:
+    if value.__class__ is str and value in kind.known:
+        return kind.accepted
     try:
-        if value is not None and kind.walk(value, Seen(misfits_left=0)) == value:
-            return kind()
+        if value is None or kind.walk(value, Seen(misfits_left=0)) != value:
+            raise ValueError
     except Mismatch as found:
         raise ValueError from found
-    raise ValueError
+    if kind.is_quantity and len(value) <= _QUANTITY_MAX:
+        if len(kind.known) >= _KNOWN_MAX:
+            kind.known.clear()
+        kind.known.add(value)
+    return kind.accepted
 
 
 def _of_field(owner: TypeNode, key: str, field: TypeNode, walks: Walks) -> Any:

@@ -7,9 +7,9 @@ on as it is, since every read asks for it. Cost: about a microsecond per request
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
+from typing import Any, TypeVar
 
 from proreus.api.group_version import GroupResource
 from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
@@ -37,6 +37,8 @@ _LABELS = ("operation", "group", "resource")
 _LIST = "list"
 
 LabelValues = tuple[str, str, str]
+T = TypeVar("T")
+Request = Coroutine[Any, Any, T]
 
 
 class StorageRequests(Collector):
@@ -59,20 +61,26 @@ class StorageRequests(Collector):
         """Whether one is under way: in a thread of the storage, or elsewhere."""
         return self._under_way > 0
 
-    def request(self, operation: str, key: str) -> _Request:
+    async def timed(self, operation: str, key: str, request: Request[T]) -> T:
         self._under_way += 1
-        return _Request(self, operation, self._resource(key), self._now())
-
-    def ended(self, request: _Request, *, is_failed: bool) -> None:
-        self._under_way -= 1
-        resource = request.resource
-        labels = (request.operation, resource.group, resource.resource)
-        if is_failed:
+        begun = self._now()
+        try:
+            return await request
+        except Unavailable:
+            labels = self._labels(operation, key)
             self._failed[labels] = self._failed.get(labels, 0) + 1
-        taken = self._taken.get(labels)
-        if taken is None:
-            taken = self._taken[labels] = BucketCounts(REQUEST_BUCKETS_S)
-        taken.add(self._now() - request.begun)
+            raise
+        finally:
+            self._under_way -= 1
+            labels = self._labels(operation, key)
+            taken = self._taken.get(labels)
+            if taken is None:
+                taken = self._taken[labels] = BucketCounts(REQUEST_BUCKETS_S)
+            taken.add(self._now() - begun)
+
+    def _labels(self, operation: str, key: str) -> LabelValues:
+        resource = self._resource(key)
+        return operation, resource.group, resource.resource
 
     def _resource(self, key: str) -> GroupResource:
         first, _, rest = key.removeprefix(keyspace.ROOT).partition("/")
@@ -117,38 +125,12 @@ class StorageRequests(Collector):
         return durations, requests, errors, lists
 
 
-class _Request:
-    """Timed from its making to the end of the block; a generator's context manager would cost
-    more than all of the rest."""
-
-    __slots__ = ("_requests", "begun", "operation", "resource")
-
-    def __init__(
-        self, requests: StorageRequests, operation: str, resource: GroupResource, begun: float
-    ) -> None:
-        self._requests = requests
-        self.operation = operation
-        self.resource = resource
-        self.begun = begun
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
-        self._requests.ended(self, is_failed=isinstance(error, Unavailable))
-
-
 class MeasuredStorage:
     """See the module."""
 
     def __init__(self, inner: Storage, requests: StorageRequests) -> None:
         self._inner = inner
-        self._request = requests.request
+        self._timed = requests.timed
         self.is_newest = inner.is_newest
         self.current_revision = inner.current_revision
         self.request_progress = inner.request_progress
@@ -156,39 +138,33 @@ class MeasuredStorage:
         self.committed_at = inner.committed_at
         self.run = inner.run
 
-    async def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> int:
-        with self._request("create", key):
-            return await self._inner.create(key, value, ttl_s=ttl_s)
+    def create(self, key: str, value: bytes, *, ttl_s: Ttl = None) -> Request[int]:
+        return self._timed("create", key, self._inner.create(key, value, ttl_s=ttl_s))
 
-    async def update(
+    def update(
         self, key: str, value: bytes, *, expected: int, ttl_s: Ttl = None, replaced: OldValue = None
-    ) -> int:
-        with self._request("update", key):
-            return await self._inner.update(
-                key, value, expected=expected, ttl_s=ttl_s, replaced=replaced
-            )
+    ) -> Request[int]:
+        update = self._inner.update(key, value, expected=expected, ttl_s=ttl_s, replaced=replaced)
+        return self._timed("update", key, update)
 
-    async def delete(self, key: str, *, expected: int, replaced: OldValue = None) -> int:
-        with self._request("delete", key):
-            return await self._inner.delete(key, expected=expected, replaced=replaced)
+    def delete(self, key: str, *, expected: int, replaced: OldValue = None) -> Request[int]:
+        delete = self._inner.delete(key, expected=expected, replaced=replaced)
+        return self._timed("delete", key, delete)
 
-    async def get(self, key: str, *, at_least: int = 0) -> StoredValue | None:
-        with self._request("get", key):
-            return await self._inner.get(key, at_least=at_least)
+    def get(self, key: str, *, at_least: int = 0) -> Request[StoredValue | None]:
+        return self._timed("get", key, self._inner.get(key, at_least=at_least))
 
-    async def list(
+    def list(
         self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0
-    ) -> Page:
-        with self._request(_LIST, prefix):
-            return await self._inner.list(prefix, start=start, limit=limit, revision=revision)
+    ) -> Request[Page]:
+        page = self._inner.list(prefix, start=start, limit=limit, revision=revision)
+        return self._timed(_LIST, prefix, page)
 
-    async def count(self, prefix: str) -> int:
-        with self._request("count", prefix):
-            return await self._inner.count(prefix)
+    def count(self, prefix: str) -> Request[int]:
+        return self._timed("count", prefix, self._inner.count(prefix))
 
-    async def versions(self, key: str, *, limit: int) -> tuple[PastValue, ...]:
-        with self._request("versions", key):
-            return await self._inner.versions(key, limit=limit)
+    def versions(self, key: str, *, limit: int) -> Request[tuple[PastValue, ...]]:
+        return self._timed("versions", key, self._inner.versions(key, limit=limit))
 
     def watch(
         self, prefix: str, *, after: int, with_old: bool = True

@@ -44,13 +44,34 @@ def test_headers_that_came_before_are_known_behind_another_line() -> None:
     assert heads.find(first) is None
     heads.read(first, len(first))
 
-    head = heads.find(b"DELETE /b?c=d HTTP/1.1\r\n" + HEADERS)
+    found = heads.find(b"DELETE /b?c=d HTTP/1.1\r\n" + HEADERS)
 
-    assert head is not None
+    assert found is not None
+    head, body = found
+    assert not body
     assert (head.method, head.target, head.headers["host"]) == ("DELETE", "/b?c=d", "x")
     assert heads.find(first + b"GET") is None
     assert heads.find(first[:-1]) is None
     assert heads.find(b"DELETE /b HTTP/1.0\r\n" + HEADERS) is None
+
+
+def test_a_request_that_came_with_all_of_its_body_is_found_by_known_headers() -> None:
+    heads = Heads()
+    block = HEADERS[:-2] + b"Content-Length: %d\r\n\r\n"
+    first = b"PUT /a HTTP/1.1\r\n" + block % 2
+    heads.read(first, len(first))
+
+    sent = b"{\r\n\r\n}"
+    found = heads.find(b"PUT /b HTTP/1.1\r\n" + block % len(sent) + sent)
+
+    assert found is not None
+    head, body = found
+    assert (head.target, head.headers["content-length"], body) == ("/b", "6", sent)
+    whole = b"PUT /b HTTP/1.1\r\n" + block % 3 + b"{ }"
+    assert heads.find(whole) is not None
+    assert heads.find(whole[:-1]) is None
+    assert heads.find(whole + b"P") is None
+    assert heads.find(b"PUT /b HTTP/1.0\r\n" + block % 3 + b"{ }") is None
 
 
 @pytest.mark.parametrize(("over", "is_found"), [(0, True), (1, False)])

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.aio.clock import SystemClock
-from proreus.net.http1.messages import Answer, Head, Request, RequestBody
+from proreus.net.http1.messages import Answer, Head, Request, RequestBody, WholeBody
 from proreus.net.http1.request_body import IncomingBody
 from proreus.net.http1.request_head import Heads
 from proreus.net.http1.request_reader import RequestReader
@@ -63,6 +63,8 @@ class Recorder(RequestReader):
             sent: bytes | None = b""
             if isinstance(body, IncomingBody):
                 sent = b"".join(body._pieces) if body.has_arrived else None
+            elif isinstance(body, WholeBody):
+                sent = body.take()
             headers = tuple((name.lower(), value) for name, value in head.headers.items())
             yield Read(head.method, head.target, headers, head.should_close, sent)
 

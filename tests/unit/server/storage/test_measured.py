@@ -34,8 +34,7 @@ async def test_a_key_says_whose_request_it_is(key: str, group: str, resource: st
     registry, clock = CollectorRegistry(), VirtualClock()
     requests = StorageRequests(registry, RESOURCES, clock.monotonic)
 
-    with requests.request("get", key):
-        await clock.advance(0.03)
+    await requests.timed("get", key, clock.advance(0.03))
 
     labels = {"operation": "get", "group": group, "resource": resource}
     sample = partial(sample_value, registry)
@@ -43,6 +42,10 @@ async def test_a_key_says_whose_request_it_is(key: str, group: str, resource: st
     assert sample("etcd_request_duration_seconds_sum", labels) == pytest.approx(0.03)
     assert sample("etcd_request_duration_seconds_bucket", {**labels, "le": "0.025"}) == 0
     assert sample("etcd_request_duration_seconds_bucket", {**labels, "le": "0.05"}) == 1
+
+
+async def _lost() -> None:
+    raise Unavailable("gone")
 
 
 async def test_requests_and_failures_are_counted_and_conflicts_are_no_failures() -> None:
@@ -56,8 +59,8 @@ async def test_requests_and_failures_are_counted_and_conflicts_are_no_failures()
         await storage.update("/registry/pods/a", b"[]", expected=revision)
         assert storage.is_newest("/registry/pods/a", revision) is False
         await storage.list("/registry/pods/")
-    with pytest.raises(Unavailable), requests.request("delete", "/registry/pods/a"):
-        raise Unavailable("gone")
+    with pytest.raises(Unavailable):
+        await requests.timed("delete", "/registry/pods/a", _lost())
 
     def count(name: str, operation: str) -> float | None:
         labels = {"operation": operation, "group": "", "resource": "pods"}
