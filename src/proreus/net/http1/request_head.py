@@ -27,7 +27,7 @@ HEADER_LINES = re.compile(_HEADER + rb"*")
 _HEADERS = re.compile(_HEADER + rb"*\r\n")
 _HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:%@\[\]-]*")
 LENGTH = re.compile(r"[0-9]{1,15}")
-_LENGTH_LINE = re.compile(rb"(?:^|\n)Content-Length: ([0-9]{1,15})\r\n")
+_LENGTH_NAME = b"Content-Length: "
 
 HEAD_END = b"\r\n\r\n"
 HEAD_BYTES_MAX = 64 * 1024
@@ -88,14 +88,14 @@ class Heads:
         )
 
     def _again(self, block: bytes) -> Headers | None:
-        found = _LENGTH_LINE.search(block)
-        if found is None:
+        digits = _length_digits(block)
+        if digits is None:
             return self._known.get(block)
-        known = self._known_with_body.get(block[: found.start(1)] + block[found.end(1) :])
+        known = self._known_with_body.get(block[: digits.start] + block[digits.stop :])
         if known is None:
             return None
         headers = known.copy()
-        headers["Content-Length"] = found[1].decode()
+        headers["Content-Length"] = block[digits].decode()
         return CIMultiDictProxy(headers)
 
     def _headers(self, block: bytes) -> Headers:
@@ -118,16 +118,27 @@ class Heads:
             return
         known = self._known
         if "Content-Length" in headers:
-            found = _LENGTH_LINE.search(block)
-            if found is None:
+            digits = _length_digits(block)
+            if digits is None:
                 return
             known = self._known_with_body
-            block = block[: found.start(1)] + block[found.end(1) :]
+            block = block[: digits.start] + block[digits.stop :]
         elif "Transfer-Encoding" in headers:
             return
         if len(known) >= _REMEMBERED_MAX:
             known.clear()
         known[block] = headers
+
+
+def _length_digits(block: bytes) -> slice | None:
+    """Where headers have the digits of the length, written as most clients write it. An expression
+    would be tried at each byte of every head."""
+    name = block.find(_LENGTH_NAME)
+    if name < 0 or (name and block[name - 1 : name] != b"\n"):
+        return None
+    start = name + len(_LENGTH_NAME)
+    stop = block.find(b"\r\n", start)
+    return slice(start, stop) if LENGTH.fullmatch(block[start:stop].decode("latin-1")) else None
 
 
 def has_chunks(head: Head) -> bool:

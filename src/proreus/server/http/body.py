@@ -7,6 +7,8 @@ Cost of a pod of 2 kB: 16 µs, of which 8 are for the JSON.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from proreus.api import field_error
@@ -45,6 +47,13 @@ class Body(NamedTuple):
     text: bytes
     media: BodyMedia
     runner: Runner
+
+
+class Decoded(NamedTuple):
+    """The object of a body, and what decodes it once more, for who has changed it."""
+
+    obj: JsonObject
+    again: Callable[[], JsonObject]
 
 
 async def read_body(exchange: Exchange) -> bytes:
@@ -101,17 +110,16 @@ class ObjectDecoder:
         expected: GroupVersionKind,
         validation: str,
         past_kind: GroupVersionKind | None = None,
-    ) -> JsonObject:
+    ) -> Decoded:
         """``validation``: Strict, Warn or "" (warn), Ignore. ``past_kind`` is accepted as well.
 
         Raises BadRequest.
         """
-        obj = await body.runner.run(
-            lambda: self._decode(exchange, body, expected, validation, past_kind)
-        )
+        again = partial(self._decode, exchange, body, expected, validation, past_kind)
+        obj = await body.runner.run(again)
         if exchange.audit is not None:
             exchange.audit.set_request_object(obj)
-        return obj
+        return Decoded(obj, again)
 
     def _decode(
         self,

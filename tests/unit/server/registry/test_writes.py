@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proreus.server.app import ApiServer
+from proreus.server.config import ServerConfig
 from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 
@@ -46,6 +49,30 @@ async def test_an_update_without_change_keeps_its_revision_whatever_the_order(
     again = await ask("PUT", "configmaps/a", turned)
 
     assert again.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+
+
+async def test_updates_that_overtake_each_other_all_happen_as_they_were_sent(
+    tmp_path: Path,
+) -> None:
+    """Each attempt but the first begins with the body once more, and warns no second time."""
+    async with ApiServer(ServerConfig(data_dir=tmp_path)) as server:
+        ask = Asking(server)
+        await ask("POST", "configmaps", config_map())
+        bodies = [config_map(labels={"n": str(n)}) | {"data": {"n": str(n)}} for n in range(20)]
+
+        answers = await asyncio.gather(
+            *(ask("PUT", "configmaps/a", body | {"wrong": n}) for n, body in enumerate(bodies))
+        )
+
+    assert {answer.status for answer in answers} == {200}
+    assert [answer.body["data"] for answer in answers] == [body["data"] for body in bodies]
+    assert [answer.body["metadata"]["labels"]["n"] for answer in answers] == list(
+        map(str, range(20))
+    )
+    assert {answer.headers["Warning"] for answer in answers} == {
+        '299 - "unknown field \\"wrong\\""'
+    }
+    assert len({answer.body["metadata"]["resourceVersion"] for answer in answers}) == 20
 
 
 async def test_a_stale_revision_conflicts(ask: Asking) -> None:

@@ -12,6 +12,7 @@ from proreus.server.registry.verbs.create import Create
 
 async def create(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     representation = services.representations.negotiate(exchange, route.resource)
-    new = Create(*await read_write(services, exchange, route, "CreateOptions"))
+    write, obj, _ = await read_write(services, exchange, route, "CreateOptions")
+    new = Create(write, obj)
     outcome = await new.commit()
     return await write_answer(services, exchange, representation, new.write, outcome)

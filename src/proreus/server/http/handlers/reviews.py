@@ -33,7 +33,9 @@ async def create_review(services: Services, exchange: Exchange, route: ResourceR
     representation = services.representations.review(exchange, resource)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
-    review = await services.decoder.decode(exchange, body, resource.gvk, options.field_validation)
+    review, _ = await services.decoder.decode(
+        exchange, body, resource.gvk, options.field_validation
+    )
     match resource.kind:
         case "SelfSubjectReview":
             answer = _myself(exchange, services.clock.now())

@@ -34,9 +34,9 @@ async def get_scale(services: Services, exchange: Exchange, route: ResourceRoute
 
 
 async def put_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
-    write, scale = await read_write(services, exchange, route, "UpdateOptions", SCALE)
+    write, scale, again = await read_write(services, exchange, route, "UpdateOptions", SCALE)
     check_name(scale, write.name)
-    return await _rescale(services, exchange, route, rescaling(write, Replacement(scale)))
+    return await _rescale(services, exchange, route, rescaling(write, Replacement(scale, again)))
 
 
 async def patch_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
@@ -57,7 +57,7 @@ async def create_binding(services: Services, exchange: Exchange, route: Resource
     """Both ``pods/x/binding`` and the ``bindings`` collection, where the body names the pod."""
     pods = services.collections.named("", "v1", "pods")
     at = route._replace(resource=pods.resource)
-    write, binding = await read_write(services, exchange, at, "CreateOptions", BINDING)
+    write, binding, _ = await read_write(services, exchange, at, "CreateOptions", BINDING)
     write.subresource = "binding"
     write.name = metadata.ensure(binding).get("name") or ""
     if route.name and write.name != route.name:
@@ -68,7 +68,7 @@ async def create_binding(services: Services, exchange: Exchange, route: Resource
 
 
 async def create_eviction(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
-    write, eviction = await read_write(services, exchange, route, "CreateOptions", EVICTION)
+    write, eviction, _ = await read_write(services, exchange, route, "CreateOptions", EVICTION)
     metadata.check_namespace(eviction, route.namespace)
     if metadata.ensure(eviction).get("name") != route.name:
         raise BadRequest("name in URL does not match name in Eviction object")

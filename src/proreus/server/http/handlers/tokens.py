@@ -41,7 +41,7 @@ async def create_token(services: Services, exchange: Exchange, route: ResourceRo
     representation = services.representations.review(exchange, route.resource)
     body = await services.decoder.read(exchange)
     options = write_options(exchange, "CreateOptions")
-    request = await services.decoder.decode(exchange, body, _REQUEST, options.field_validation)
+    request, _ = await services.decoder.decode(exchange, body, _REQUEST, options.field_validation)
     given = metadata.ensure(request)
     metadata.check_namespace(request, route.namespace)
     if (name := given.get("name")) and name != route.name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -23,10 +24,11 @@ _MANAGER_MAX = 128
 
 
 class WriteRequest(NamedTuple):
-    """A write, and the object in its body."""
+    """A write, and the object in its body; ``again`` decodes it once more."""
 
     write: Write
     obj: JsonObject
+    again: Callable[[], JsonObject]
 
 
 async def read_write(
@@ -39,14 +41,14 @@ async def read_write(
     """``kind`` of the options; ``expected`` in the body, if not the resource's own kind."""
     body = await services.decoder.read(exchange)
     options = write_options(exchange, kind)
-    obj = await services.decoder.decode(
+    decoded = await services.decoder.decode(
         exchange,
         body,
         expected or route.resource.gvk,
         options.field_validation,
         route.subresource.past_kind if route.subresource is not None else None,
     )
-    return WriteRequest(begin_write(services, exchange, route, options, body.runner), obj)
+    return WriteRequest(begin_write(services, exchange, route, options, body.runner), *decoded)
 
 
 async def write_answer(

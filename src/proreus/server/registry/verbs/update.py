@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, field
+from functools import partial
 from typing import Protocol
 
 from proreus.api import field_error
@@ -38,8 +39,10 @@ from proreus.server.storage.interface import PreconditionFailed, StoredValue
 from proreus.server.storage.resource_store import Outcome, Removal
 
 
-def replacing(write: Write, obj: JsonObject) -> Update:
-    """PUT: ``obj`` takes the place of the present object.
+def replacing(
+    write: Write, obj: JsonObject, again: Callable[[], JsonObject] | None = None
+) -> Update:
+    """PUT: ``obj`` takes the place of the present object. ``again``: see ``Replacement``.
 
     Raises BadRequest unless it has the namespace and the name that the path has.
     """
@@ -48,7 +51,7 @@ def replacing(write: Write, obj: JsonObject) -> Update:
     check_name(obj, write.name)
     may_create = write.collection.resource.lifecycle.create_on_update and not write.subresource
     uid = metadata.ensure(obj).get("uid") or None
-    return Update(write, Replacement(obj), uid=uid, may_create=may_create)
+    return Update(write, Replacement(obj, again), uid=uid, may_create=may_create)
 
 
 class Modification(Protocol):
@@ -63,19 +66,21 @@ class Modification(Protocol):
 class Replacement:
     """Each attempt changes the object it gets; only the first can have the one that was decoded.
 
-    ``encoded``: the object for the next attempt, from the first one on.
+    ``again`` makes it anew for the others, which are rare. Without it the object is encoded first.
     """
 
     obj: JsonObject
-    encoded: bytes | None = None
+    again: Callable[[], JsonObject] | None = None
+    _is_taken: bool = field(init=False, default=False)
 
     async def modify(self, write: Write, live: JsonObject | None) -> JsonObject:
-        obj, encoded = self.obj, self.encoded
-        if encoded is None:
-            self.encoded = await write.runner.run(lambda: json.encode(obj))
-            return obj
-        again: JsonObject = await write.runner.run(lambda: json.decode(encoded))
-        return again
+        if self.again is None:
+            encoded = await write.runner.run(partial(json.encode, self.obj))
+            self.again = partial(json.decode, encoded)
+        if self._is_taken:
+            return await write.runner.run(self.again)
+        self._is_taken = True
+        return self.obj
 
 
 @dataclass(frozen=True, slots=True)
