@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,11 +34,14 @@ class ServerProcess:
 
 
 @contextmanager
-def running_server(folder: Path, bytecode: Path, *flags: str) -> Iterator[ServerProcess]:
-    """``bytecode``: where compiled modules are kept, as an installed package has them."""
+def running_server(
+    folder: Path, bytecode: Path, *flags: str, under: Sequence[str] = ()
+) -> Iterator[ServerProcess]:
+    """``bytecode``: where compiled modules are kept, as an installed package has them. ``under``:
+    the command of a tool that runs it."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(bytecode)
-    command = [sys.executable, "-m", "proreus.cli.main", "server"]
+    command = [*under, sys.executable, "-m", "proreus.cli.main", "server"]
     command += ["--disable-admission-plugins", "ServiceAccount"]  # nobody makes accounts
     begun = time.monotonic()
     process = subprocess.Popen(
@@ -55,4 +58,4 @@ def running_server(folder: Path, bytecode: Path, *flags: str) -> Iterator[Server
         yield ServerProcess(process.pid, int(url.rpartition(":")[2]), token, ready_s)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120 if under else 20)
