@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
 from proreus.aio.clock import Clock, deadline
@@ -13,7 +13,7 @@ from proreus.net.grpc.connection import Connection, MessageStream
 from proreus.net.grpc.failures import Code, RpcFailed
 from proreus.net.grpc.header_blocks import Metadata, request_block
 
-_BLOCKS_MAX = 64
+_NO_BLOCK: tuple[Metadata | None, bytes] = (None, b"")
 _CLOSING_S = 1.0
 
 
@@ -44,15 +44,24 @@ class Channel:
         self._connection: Connection | None = None
         self._leaving: set[Connection] = set()  # usable for calls that are on them, until they end
         self._connecting = asyncio.Lock()
-        self._blocks: dict[tuple[str, Metadata, float | None], bytes] = {}
+        # Of calls, by path: the block, and the metadata it was made of.
+        self._blocks: dict[str, tuple[Metadata, bytes]] = {}
         self._is_closed = False
 
-    async def call(self, path: str, request: bytes, metadata: Metadata) -> bytes:
-        """Raises RpcFailed."""
+    def call(self, path: str, request: bytes, metadata: Metadata) -> Coroutine[None, None, bytes]:
+        """Raises RpcFailed. Metadata that is the same object again costs no encoding."""
+        block_metadata, block = self._blocks.get(path, _NO_BLOCK)
+        if block_metadata is not metadata:
+            block = self._block(path, metadata, self._timeout_s)
+            self._blocks[path] = metadata, block
         connection = self._connection
         if connection is None or not connection.is_usable:
-            connection = await self._connected()
-        return await connection.call(self._block(path, metadata, self._timeout_s), request)
+            return self._call_connected(block, request)
+        return connection.call(block, request)
+
+    async def _call_connected(self, block: bytes, request: bytes) -> bytes:
+        connection = await self._connected()
+        return await connection.call(block, request)
 
     @asynccontextmanager
     async def stream(
@@ -79,15 +88,8 @@ class Channel:
         return self._is_closed
 
     def _block(self, path: str, metadata: Metadata, timeout_s: float | None) -> bytes:
-        key = path, metadata, timeout_s
-        block = self._blocks.get(key)
-        if block is None:
-            if len(self._blocks) >= _BLOCKS_MAX:  # tokens of the past
-                self._blocks.clear()
-            scheme = "http" if self._target.tls is None else "https"
-            authority = self._target.authority
-            block = self._blocks[key] = request_block(scheme, authority, path, metadata, timeout_s)
-        return block
+        scheme = "http" if self._target.tls is None else "https"
+        return request_block(scheme, self._target.authority, path, metadata, timeout_s)
 
     async def _connected(self) -> Connection:
         """One connects, and all others who call meanwhile wait for it; each with its own time."""

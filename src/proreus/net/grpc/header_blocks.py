@@ -79,11 +79,12 @@ class AnswerHeads:
 
     def __init__(self) -> None:
         self._decoder = Decoder(max_header_list_size=_HEAD_BYTES_MAX)
-        self._known: dict[bytes, AnswerHead] = {}
+        # What these blocks say, as long as it is the same each time; for reading only.
+        self.known: dict[bytes, AnswerHead] = {}
 
     def read(self, block: bytes) -> AnswerHead:
         """Raises ProtocolBroken."""
-        known = self._known.get(block)
+        known = self.known.get(block)
         if known is not None:
             return known
         is_bare = not self._decoder.header_table.dynamic_entries
@@ -94,10 +95,10 @@ class AnswerHeads:
                 ErrorCode.PROTOCOL_ERROR, f"a head that cannot be read: {wrong!r}"
             ) from wrong
         # Until the peer has read our settings it may remember headers, and blocks depend on them.
-        if self._decoder.header_table.dynamic_entries or len(self._known) >= _KNOWN_MAX:
-            self._known.clear()
+        if self._decoder.header_table.dynamic_entries or len(self.known) >= _KNOWN_MAX:
+            self.known.clear()
         elif is_bare:
-            self._known[block] = head
+            self.known[block] = head
         return head
 
 

@@ -9,6 +9,8 @@ from proreus.net.grpc.failures import Code, RpcFailed
 MESSAGE_BYTES_MAX = 1024**3
 PREFIX_BYTES = 5
 _PREFIX = Struct(">BL")
+# Of a frame of DATA that is one message: size and kind as one number, flags, stream; the prefix.
+MESSAGE_HEAD = Struct(">LBLBL")
 
 
 def prefixed(message: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from proreus.net.grpc.messages import MESSAGE_HEAD, PREFIX_BYTES, prefixed
 from proreus.net.http2 import frames
 from proreus.net.http2.frames import ErrorCode, ProtocolBroken
 
@@ -27,17 +28,23 @@ class PeerWindows:
         self._frame_bytes = frames.FRAME_BYTES_MAX
         self.blocked: dict[int, Sending] = {}  # by number: the first one has waited longest
 
-    def begin(self, stream: Sending) -> None:
-        size = len(stream.unsent)
+    def begin(self, stream: Sending, message: bytes | None) -> None:
+        """Send its first message, which is not copied; None: what is unsent."""
         stream.window = self._initial
+        if message is None:
+            self.send(stream)
+            return
+        length = len(message)
+        size = length + PREFIX_BYTES
         if size > self._initial or size > self._window or size > self._frame_bytes:
+            stream.unsent = prefixed(message)
             self.send(stream)
             return
         flags = frames.END_STREAM if stream.ends else 0
-        self._output += (frames.frame_head(frames.DATA, flags, stream.number, size), stream.unsent)
+        head = MESSAGE_HEAD.pack(size << 8 | frames.DATA, flags, stream.number, 0, length)
+        self._output += (head, message)
         self._window -= size
         stream.window -= size
-        stream.unsent = b""
 
     def send(self, stream: Sending) -> None:
         """As much as the windows allow; the rest is sent when they grow."""

@@ -6,29 +6,32 @@ get and return. Invariant: ``ended`` is called once for every stream, unless it 
 Flow control: peers may send 8 MiB on a stream and 16 MiB on all of them before we answer. A stream
 whose receiver keeps messages that nobody takes is granted no more from 4 MiB of them on; others
 are not held up by it. What we send waits, in order, for the windows of the peer.
+
+The owner says when pings are answered; from eight of them on they are at once.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from struct import Struct
-from typing import Protocol
 
-from proreus.net.grpc.failures import Code, RpcFailed, code_of
+from proreus.net.grpc.endings import failure_of, http_failure, reset_failure
+from proreus.net.grpc.failures import Code, RpcFailed
 from proreus.net.grpc.header_blocks import AnswerHead, AnswerHeads
-from proreus.net.grpc.messages import PREFIX_BYTES, Assembly, prefixed
+from proreus.net.grpc.messages import MESSAGE_HEAD, PREFIX_BYTES, Assembly, prefixed
 from proreus.net.grpc.peer_windows import PeerWindows
+from proreus.net.grpc.stream import Receiver, Stream
 from proreus.net.http2 import frames
 from proreus.net.http2.frames import END_STREAM, HEAD_BYTES, ErrorCode, ProtocolBroken
 
 STREAM_WINDOW = 8 * 1024 * 1024
 CONNECTION_WINDOW = 16 * 1024 * 1024
 BACKLOG_MAX = 4 * 1024 * 1024
+PINGS_MAX = 8
 _BLOCK_BYTES_MAX = 64 * 1024
 _UNLIMITED = 2**31
-# A frame's head: its size and kind as one number, flags, stream; and a message's prefix behind it.
-_HEAD, _MESSAGE_HEAD = Struct(">LBL"), Struct(">LBLBL")
-_MESSAGE_HEAD_BYTES, _KIND_AT = _MESSAGE_HEAD.size, 3
+_HEAD = Struct(">LBL")  # a frame's size and kind as one number, flags, stream
+_MESSAGE_HEAD_BYTES, _KIND_AT = MESSAGE_HEAD.size, 3
 _SIZE_AND_KIND_MAX = frames.FRAME_BYTES_MAX << 8 | 0xFF
 # Of these a head that is its payload, as all heads of etcd are, has END_HEADERS alone.
 _PLAIN_HEAD = frames.END_HEADERS | frames.PADDED | frames.WITH_PRIORITY
@@ -39,33 +42,6 @@ _SETTINGS = {
     frames.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
     frames.MAX_HEADER_LIST_SIZE: _BLOCK_BYTES_MAX,
 }
-
-
-class Receiver(Protocol):
-    """Who made a call."""
-
-    backlog: int  # bytes it got and has not handed on
-
-    def received(self, message: bytes) -> None: ...
-
-    def ended(self, failure: RpcFailed | None) -> None: ...
-
-
-class Stream:
-    """One call. ``number`` 0: the peer does not allow it yet. ``ends``: nothing is sent on it
-    behind ``unsent``."""
-
-    __slots__ = ("assembly", "block", "ends", "number", "receiver", "unacked", "unsent", "window")
-
-    def __init__(self, block: bytes, receiver: Receiver, message: bytes, *, ends: bool) -> None:
-        self.number = 0
-        self.block = block
-        self.receiver = receiver
-        self.unsent = prefixed(message)
-        self.ends = ends
-        self.window = 0
-        self.assembly: Assembly | None = None  # of a message that is not whole
-        self.unacked = 0
 
 
 class Http2Session:
@@ -85,6 +61,7 @@ class Http2Session:
         self._next = 1
         self._windows = PeerWindows(self.output)
         self._heads = AnswerHeads()
+        self.pings: list[bytes] = []  # of the peer, not answered yet
         self._unacked = 0
         self._rest = b""  # of a frame that is not whole
         self._begun_block: tuple[int, int, bytes] | None = None  # number, flags, what there is
@@ -95,10 +72,11 @@ class Http2Session:
 
     def begin(self, block: bytes, receiver: Receiver, message: bytes, *, ends: bool) -> Stream:
         """Open a stream with its first message; not after ``ending``."""
-        stream = Stream(block, receiver, message, ends=ends)
+        stream = Stream(block, receiver, ends=ends)
         if len(self._streams) < self._streams_max:
-            self._start(stream)
+            self._start(stream, message)
         else:
+            stream.unsent = prefixed(message)
             self._waiting.append(stream)
         return stream
 
@@ -124,6 +102,10 @@ class Http2Session:
     def ping(self) -> None:
         self.output.append(frames.frame(frames.PING, 0, 0, bytes(8)))
 
+    def answer_pings(self) -> None:
+        self.output += map(frames.ping_ack, self.pings)
+        self.pings.clear()
+
     def lost(self, failure: RpcFailed) -> None:
         """The connection is over, and all that is on it."""
         self.ending = self.ending or failure.details
@@ -138,10 +120,25 @@ class Http2Session:
         if self._rest:
             data = self._rest + data
         at, end = 0, len(data)
-        unpack, streams = _MESSAGE_HEAD.unpack_from, self._streams
+        unpack, unpack_head, streams = MESSAGE_HEAD.unpack_from, _HEAD.unpack_from, self._streams
+        heads = self._heads.known
         while (begins_at := at + _MESSAGE_HEAD_BYTES) <= end:
             if data[at + _KIND_AT]:  # no data
-                ends_at = self._frame(data, at)
+                size_and_kind, flags, number = unpack_head(data, at)
+                ends_at = at + HEAD_BYTES + (size_and_kind >> 8)
+                if (
+                    ends_at <= end
+                    and data[at + _KIND_AT] == frames.HEADERS
+                    and flags & _PLAIN_HEAD == frames.END_HEADERS
+                    and (head := heads.get(data[at + HEAD_BYTES : ends_at])) is not None
+                    and (stream := streams.get(number)) is not None
+                    and self._begun_block is None
+                ):
+                    # As those of calls that succeed, which are all alike.
+                    if flags & END_STREAM or not head.begins_answer:
+                        self._headed(stream, head, flags)
+                else:
+                    ends_at = self._frame(data, at)
             else:
                 size_and_kind, flags, number, is_compressed, length = unpack(data, at)
                 ends_at = begins_at + length
@@ -263,14 +260,16 @@ class Http2Session:
     def _head(self, flags: int, number: int, block: bytes) -> None:
         head = self._heads.read(block)  # of any stream: blocks may depend on each other
         stream = self._found(number)
-        if stream is None:
-            return
+        if stream is not None:
+            self._headed(stream, head, flags)
+
+    def _headed(self, stream: Stream, head: AnswerHead, flags: int) -> None:
         if flags & END_STREAM:
             is_success = head.is_success and stream.assembly is None
-            self._end(stream, None if is_success else _failure(head))
+            self._end(stream, None if is_success else failure_of(head))
         elif not head.begins_answer:
             self._close(stream)
-            stream.receiver.ended(_http_failure(head))
+            stream.receiver.ended(http_failure(head))
 
     def _settings(self, flags: int, number: int, payload: bytes) -> None:
         if number or len(payload) % 6 or (flags & frames.ACK and payload):
@@ -301,7 +300,9 @@ class Http2Session:
         if number or len(payload) != 8:
             raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a ping of a wrong form")
         if not flags & frames.ACK:
-            self.output.append(frames.ping_ack(payload))
+            self.pings.append(payload)
+            if len(self.pings) >= PINGS_MAX:
+                self.answer_pings()
 
     def _reset(self, number: int, payload: bytes) -> None:
         if len(payload) != 4:
@@ -309,7 +310,7 @@ class Http2Session:
         stream = self._found(number)
         if stream is not None:
             stream.ends, stream.unsent = True, b""  # there is nobody to tell
-            self._end(stream, _reset_failure(frames.read_number(payload)))
+            self._end(stream, reset_failure(frames.read_number(payload)))
 
     def _go_away(self, number: int, payload: bytes) -> None:
         if number or len(payload) < 8:
@@ -329,7 +330,8 @@ class Http2Session:
             raise ProtocolBroken(ErrorCode.PROTOCOL_ERROR, "a frame for a stream that never began")
         return stream
 
-    def _start(self, stream: Stream) -> None:
+    def _start(self, stream: Stream, message: bytes | None = None) -> None:
+        """``message`` None: what is unsent."""
         number, block = self._next, stream.block
         stream.number, self._next = number, number + 2
         if number + 2 > frames.NUMBER_MAX:
@@ -337,7 +339,7 @@ class Http2Session:
         self._streams[number] = stream
         head = _HEAD.pack(len(block) << 8 | frames.HEADERS, frames.END_HEADERS, number)
         self.output += (head, block)
-        self._windows.begin(stream)
+        self._windows.begin(stream, message)
 
     def _start_waiting(self) -> None:
         while self._waiting and len(self._streams) < self._streams_max and not self.ending:
@@ -359,7 +361,10 @@ class Http2Session:
 
     def _end(self, stream: Stream, failure: RpcFailed | None) -> None:
         """The peer is done with it; are we?"""
-        self._close(stream, is_told=bool(stream.unsent) or not stream.ends)
+        if stream.unsent or not stream.ends or self._windows.blocked or self._waiting:
+            self._close(stream, is_told=bool(stream.unsent) or not stream.ends)
+        else:  # as nearly all end
+            del self._streams[stream.number]
         stream.receiver.ended(failure)
 
     def _close(self, stream: Stream, *, is_told: bool = True) -> None:
@@ -374,26 +379,3 @@ class Http2Session:
     def __repr__(self) -> str:
         state = self.ending or ("open" if self.is_ready else "not answered yet")
         return f"<Http2Session {state}, {len(self)} streams>"
-
-
-def _failure(head: AnswerHead) -> RpcFailed:
-    if head.grpc_status is None:
-        return _http_failure(head)
-    if head.grpc_status:
-        return RpcFailed(code_of(head.grpc_status), head.grpc_message)
-    return RpcFailed(Code.INTERNAL, "the answer ended inside of a message")
-
-
-def _http_failure(head: AnswerHead) -> RpcFailed:
-    """The answer of a peer, or of a proxy before it, that speaks no gRPC."""
-    is_temporary = head.http_status in (429, 502, 503, 504)
-    code = Code.UNAVAILABLE if is_temporary else Code.UNKNOWN
-    return RpcFailed(code, f"an answer that is no gRPC, HTTP status {head.http_status}")
-
-
-def _reset_failure(code: int) -> RpcFailed:
-    if code == ErrorCode.REFUSED_STREAM:
-        return RpcFailed(Code.UNAVAILABLE, "the peer refused the stream", is_unsent=True)
-    if code == ErrorCode.ENHANCE_YOUR_CALM:
-        return RpcFailed(Code.RESOURCE_EXHAUSTED, "the peer asks for less")
-    return RpcFailed(Code.UNAVAILABLE, f"the peer reset the stream, code {code}")

@@ -1,4 +1,4 @@
-"""In which order those hear of what came together."""
+"""In which order those hear of what came together, and when pings are answered."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import asyncio
 from proreus.aio.clock import SystemClock
 from proreus.net.grpc.connection import Connection, MessageStream
 from proreus.net.grpc.header_blocks import request_block
+from proreus.net.http2 import frames
+from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.net.grpc.h2_peer import Peer, prefixed
 
 WATCH, CALL = 1, 3
@@ -57,3 +59,23 @@ async def test_a_watch_hears_of_a_write_before_its_writer_goes_on() -> None:
     connection.close("the test is over")
 
     assert heard == ["changed", "written"]
+
+
+async def test_pings_are_answered_together_and_soon() -> None:
+    """Each answer would have etcd send another ping, and wake us, with the next call."""
+    clock, transport, peer = VirtualClock(), Written(), Peer()
+    connection = Connection(clock, timeout_s=60)
+    connection.connection_made(transport)
+    connection.data_received(peer.h2.data_to_send())
+    for payload in (b"01234567", b"89abcdef"):
+        peer.h2.ping(payload)
+        connection.data_received(peer.h2.data_to_send())
+    await clock.advance(0.05)
+    before = transport.data
+
+    await clock.advance(0.05)
+
+    answers = b"".join(map(frames.ping_ack, (b"01234567", b"89abcdef")))
+    assert transport.data == before + answers
+    assert answers not in before
+    connection.close("the test is over")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from proreus.net.grpc.failures import Code, RpcFailed
 from proreus.net.grpc.header_blocks import request_block
-from proreus.net.grpc.session import BACKLOG_MAX, STREAM_WINDOW, Http2Session
+from proreus.net.grpc.session import BACKLOG_MAX, PINGS_MAX, STREAM_WINDOW, Http2Session
 from proreus.net.http2 import frames
 from tests.unit.net.grpc.h2_peer import Collected, Cuts, Peer, prefixed
 
@@ -286,12 +286,51 @@ def test_late_frames_of_a_cancelled_call_are_passed_over() -> None:
     assert (other.messages, other.ends) == ([b"answer"], [None])
 
 
-def test_pings_are_answered() -> None:
+def test_pings_are_answered_when_the_owner_says_so() -> None:
     session, peer = Http2Session(), Peer()
     peer.h2.ping(b"12345678")
+    peer.h2.ping(b"abcdefgh")
+    peer.talk(session)
+    before = peer.pings
+
+    session.answer_pings()
     peer.talk(session)
 
-    assert peer.pings == 1
+    assert (before, peer.pings, session.pings) == (0, 2, [])
+
+
+def test_a_peer_that_pings_again_and_again_is_answered_at_once() -> None:
+    session, peer = Http2Session(), Peer()
+    for number in range(2 * PINGS_MAX + 1):
+        peer.h2.ping(number.to_bytes(8))
+    peer.talk(session)
+
+    assert (peer.pings, len(session.pings)) == (2 * PINGS_MAX, 1)
+
+
+def test_a_head_that_begins_as_a_known_one_is_waited_for() -> None:
+    session, answers = Http2Session(), [Collected() for _ in range(3)]
+    for answer in answers:
+        session.begin(BLOCK, answer, b"question", ends=True)
+    head, status = b"\x88", b"\x00\x0bgrpc-status\x010"
+    longer = status + b"\x00\x04more\x04said"
+
+    def sent(number: int, block: bytes) -> bytes:
+        data = frames.frame(frames.DATA, 0, number, prefixed(b"answer"))
+        return (
+            frames.headers(number, head, ends=False)
+            + data
+            + frames.headers(number, block, ends=True)
+        )
+
+    session.receive(sent(1, status))
+    whole = sent(3, longer)
+    session.receive(whole[: len(whole) - len(longer) + len(status)])
+    ended_early = list(answers[1].ends)
+    session.receive(whole[len(whole) - len(longer) + len(status) :] + sent(5, status))
+
+    assert ended_early == []
+    assert [answer.ends for answer in answers] == [[None]] * 3
 
 
 def test_numbers_of_streams_come_to_an_end() -> None:

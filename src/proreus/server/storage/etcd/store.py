@@ -8,7 +8,7 @@ Nothing is kept here but leases, open watches and how far history was compacted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -237,12 +237,16 @@ class EtcdStorage:
             await self.probe()
             await self._clock.sleep(probe.PROBE_S)
 
-    async def _put_if(self, key: bytes, value: bytes, expected: int, ttl_s: Ttl) -> Any:
+    def _put_if(
+        self, key: bytes, value: bytes, expected: int, ttl_s: Ttl
+    ) -> Coroutine[None, None, Any]:
         request = self._transaction(key, expected)
         put = request.success.add().request_put
         put.key, put.value = key, value
-        if ttl_s is not None:
-            put.lease = await self._leases.lease_for(ttl_s)
+        return self._commit(request) if ttl_s is None else self._commit_with_ttl(request, ttl_s)
+
+    async def _commit_with_ttl(self, request: Any, ttl_s: float) -> Any:
+        request.success[0].request_put.lease = await self._leases.lease_for(ttl_s)
         return await self._commit(request)
 
     def _transaction(self, key: bytes, expected: int) -> Any:

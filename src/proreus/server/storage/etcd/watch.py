@@ -12,7 +12,7 @@ cannot overtake others. To see the marker such a watch covers the whole root and
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -110,11 +110,13 @@ class EtcdWatch:
         """What a response adds up to; None: nothing to say yet."""
         if response.canceled:
             raise self._end(response)
-        if response.fragment or response.events:
-            self._events += response.events
-            if response.fragment:
-                return None
-            events, self._events = self._events, []
+        events = response.events
+        if response.fragment:
+            self._events += events
+            return None
+        if events:
+            if self._events:
+                events, self._events = [*self._events, *events], []
             return self._batch(events)
         is_progress = self.trusts_progress and not response.created
         if not is_progress or response.header.revision < self._after or self._events:
@@ -127,30 +129,30 @@ class EtcdWatch:
         assert self._stream is not None
         self._stream.send(_PROGRESS_REQUEST)
 
-    def _batch(self, events: list[Any]) -> ChangeBatch | None:
+    def _batch(self, events: Sequence[Any]) -> ChangeBatch | None:
+        """In one loop, as it runs for every write of every server: reading a field of a message
+        costs as much as a call."""
         changes: list[Change] = []
         has_progress = False  # the marker was among them: a watch waits for progress
+        prefix, with_old, revision = self._prefix, self._with_old, 0
         for event in events:
-            key = text(event.kv.key)
+            kv = event.kv
+            key, revision = text(kv.key), kv.mod_revision
             if _LAST_CHARACTER in key:
                 has_progress = True
-            elif key.startswith(self._prefix):
-                changes.append(self._change(key, event))
-        revision = events[-1].kv.mod_revision
+            elif key.startswith(prefix):
+                old = self._old(key, event) if with_old else None
+                is_deleted = event.type == messages.EVENT_DELETE
+                new = None if is_deleted else StoredValue(key, kv.value, revision)
+                changes.append(Change(revision, key, old, new))
         if revision <= self._after:
             return None
         self._after = revision
         return ChangeBatch(tuple(changes), revision) if changes or has_progress else None
 
-    def _change(self, key: str, event: Any) -> Change:
-        kv = event.kv
-        old = self._old(key, event) if self._with_old else None
-        new = None if event.type == messages.EVENT_DELETE else _value(key, kv)
-        return Change(kv.mod_revision, key, old, new)
-
     def _old(self, key: str, event: Any) -> StoredValue | None:
         if event.HasField("prev_kv"):
-            return _value(key, event.prev_kv)
+            return StoredValue(key, event.prev_kv.value, event.prev_kv.mod_revision)
         revision = event.kv.mod_revision
         if event.type == messages.EVENT_DELETE or event.kv.create_revision != revision:
             # The value before was compacted away while this watch was catching up.
@@ -237,10 +239,6 @@ def _ended(failure: Exception) -> Exception:
     return EndpointFailed(str(failure), is_unsent=False)
 
 
-def _value(key: str, kv: Any) -> StoredValue:
-    return StoredValue(key, kv.value, kv.mod_revision)
-
-
 def text(key: bytes) -> str:
     """Keys that others wrote may be any bytes; they come back as they were."""
-    return key.decode(errors="surrogateescape")
+    return key.decode("utf-8", "surrogateescape")
