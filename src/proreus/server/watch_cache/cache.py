@@ -112,9 +112,10 @@ class WatchCache:
         Storage is asked for its revision alone, which many readers learn at once. A cache that is
         behind, even by one write, is not waited for. Raises StorageError.
         """
-        newest = await self._shared.storage.current_revision()
-        found = self.peek(key) if newest <= self.revision else None
-        return found if found is not None and self.is_readable(found) else None
+        shared = self._shared
+        newest = await shared.storage.current_revision()
+        found = self.peek(key) if newest <= shared.freshness.revision else None
+        return found if found is not None and self._reader.is_readable(found) else None
 
     async def list(self, query: ListQuery) -> ListResult:
         """Objects in key order.

@@ -35,24 +35,23 @@ class Freshness:
         self._storage = storage
         self._clock = clock
         self._reached = Waterline()
+        # Every change up to this one has been applied and handed to the watchers. Plain, since
+        # every read of the present looks at it.
+        self.revision = 0
         self._somebody_waits = Gate()
         self._waiters = 0
         self._expiring: deque[tuple[float, asyncio.Future[None]]] = deque()
         self._timer: Timer | None = None
 
-    @property
-    def revision(self) -> int:
-        """Every change up to this one has been applied and handed to the watchers."""
-        return self._reached.level
-
     def reached(self, revision: int) -> None:
         self._reached.rise_to(revision)
+        self.revision = self._reached.level
 
     def start_over(self, revision: int) -> None:
         """A store that was put back to an older state counts on from there."""
         if revision < self._reached.level:
             self._reached = Waterline(revision)
-        self._reached.rise_to(revision)
+        self.reached(revision)
 
     async def wait_for(self, revision: int) -> float:
         """Wait until ``revision`` is reached; returns for how long.

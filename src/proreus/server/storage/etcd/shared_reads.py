@@ -60,7 +60,8 @@ class SharedReads:
 
     async def read(self, key: bytes) -> Newest:
         """Raises StorageError."""
-        answered: asyncio.Future[Newest] = self._begun()
+        self._begin()
+        answered: asyncio.Future[Newest] = self._loop.create_future()
         waiting = self._keys.get(key)
         if waiting is None:
             self._keys[key] = [answered]
@@ -70,16 +71,16 @@ class SharedReads:
 
     async def revision(self) -> int:
         """The newest one of all. Raises StorageError."""
-        answered: asyncio.Future[int] = self._begun()
+        if not self._revisions:
+            self._begin()
+        answered: asyncio.Future[int] = self._loop.create_future()
         self._revisions.append(answered)
         return await answered
 
-    def _begun(self) -> asyncio.Future[Any]:
+    def _begin(self) -> None:
         if self._is_over:
             raise _closed()
-        if not (self._revisions or self._keys):
-            self._somebody_waits.set()
-        return self._loop.create_future()
+        self._somebody_waits.set()
 
     async def run(self) -> None:
         """Ask, one request at a time, for ever."""
@@ -92,22 +93,24 @@ class SharedReads:
         finally:
             self._is_over = True
             _fail(chain(self._revisions, *self._keys.values()), _closed())
+            self._revisions.clear()
+            self._keys.clear()
 
     async def _ask(self) -> None:
         revisions, self._revisions = self._revisions, []
-        keys = {key: self._keys.pop(key) for key in [*self._keys][:_KEYS_MAX]}
+        keys = {key: self._keys.pop(key) for key in [*self._keys][:_KEYS_MAX]} if self._keys else {}
         try:
-            found = await self._found([*keys])
+            found = await (self._found([*keys]) if keys else self._found_alone())
         except asyncio.CancelledError:
             _fail(chain(revisions, *keys.values()), _closed())
             raise
         except Exception as failure:  # whatever it is, it is theirs
             _fail(chain(revisions, *keys.values()), failure)
             return
-        self.seen = found.revision
+        revision = self.seen = found.revision
         for reader in revisions:
             if not reader.done():
-                reader.set_result(found.revision)
+                reader.set_result(revision)
         if not keys:
             return
         by_key = {kv.key: kv for kv in found.kvs}
@@ -118,13 +121,14 @@ class SharedReads:
                     answered.set_result(newest)
 
     async def _found(self, keys: list[bytes]) -> _Found:
+        """``keys``: at least one."""
         if len(keys) > 1:
             with suppress(StorageFull):  # etcd before 3.6 refuses even these while it is full
                 return await self._found_at_once(keys)
             one_by_one = [await self._found_alone(key) for key in keys]
             # Each was read at its time; all saw what the first one did.
             return _Found(one_by_one[0].revision, [kv for one in one_by_one for kv in one.kvs])
-        return await self._found_alone(*keys)
+        return await self._found_alone(keys[0])
 
     async def _found_at_once(self, keys: list[bytes]) -> _Found:
         request = messages.TxnRequest()
