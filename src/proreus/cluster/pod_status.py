@@ -10,12 +10,13 @@ import msgspec
 from proreus.api.object import KubeObject
 from proreus.api.values.timestamp import parse_time
 from proreus.client import conditions
+from proreus.cluster.plain_fields import plain_field
 
 FINISHED = ("Succeeded", "Failed")  # phases that nothing follows
 
 
 def is_deleting(obj: KubeObject) -> bool:
-    return bool(obj.metadata.deletionTimestamp)
+    return bool(plain_field(obj, "metadata").get("deletionTimestamp"))
 
 
 def created_at(obj: KubeObject) -> float:
@@ -24,7 +25,7 @@ def created_at(obj: KubeObject) -> float:
 
 
 def phase(pod: KubeObject) -> str:
-    return str((pod.get("status") or {}).get("phase") or "")
+    return str(plain_field(pod, "status").get("phase") or "")
 
 
 def is_finished(pod: KubeObject) -> bool:

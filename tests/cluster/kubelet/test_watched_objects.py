@@ -21,8 +21,8 @@ class Node:
         self.objects = WatchedObjects(client, SystemClock(), group, watches)
         self._told = asyncio.Event()
 
-    def use(self) -> None:
-        self.objects.use("pod", "default", SETTINGS, self._told.set)
+    def use(self, pod: str = "pod") -> None:
+        self.objects.use(pod, "default", SETTINGS, self._told.set)
 
     async def wait_value(self, wanted: str) -> None:
         """Until it was told, and then finds that ``wanted`` is stored."""
@@ -76,6 +76,24 @@ async def test_a_node_that_needs_it_no_more_leaves_the_watch_to_the_other(client
         await second.wait_value("b")
 
         second.objects.release("pod")
+        assert not watches.by_object
+
+
+async def test_a_node_keeps_the_watch_until_its_last_pod_is_gone(client: Client) -> None:
+    watches = ObjectWatches()
+    async with node(client, watches) as first, node(client, watches) as second:
+        first.use("one")
+        first.use("two")
+        second.use()
+        [watched] = watches.by_object.values()
+
+        first.objects.release("one")
+        assert list(watches.by_object.values()) == [watched]
+        first.objects.release("two")
+        [passed_on] = watches.by_object.values()
+        second.objects.release("pod")
+
+        assert (watched.holder, passed_on.holder) == (first.objects, second.objects)
         assert not watches.by_object
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict, Unpack, overload
 
@@ -32,6 +32,10 @@ from proreus.client.reflector.list_watch import ListWatch
 from proreus.client.reflector.reflector import ReflectorConfig, Transform
 from proreus.client.resources.builtin import canonical_name, resource_name
 from proreus.client.resources.resource_client import ResourceClient
+
+# Asked at every write of a controller.
+_label_selector = lru_cache(maxsize=256)(LabelSelector.parse)
+_field_selector = lru_cache(maxsize=256)(FieldSelector.parse)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,12 @@ class InformerSelection:
         here; what others select is the server's to say."""
         if self.namespace and obj.namespace != self.namespace:
             return False
-        if self.label_selector and not LabelSelector.parse(self.label_selector).matches(obj.labels):
+        if self.label_selector and not _label_selector(self.label_selector).matches(obj.labels):
             return False
+        if not self.field_selector:
+            return True
         fields = {"metadata.name": obj.name, "metadata.namespace": obj.namespace}
-        wanted = FieldSelector.parse(self.field_selector)
+        wanted = _field_selector(self.field_selector)
         return all(one.field in fields for one in wanted.requirements) and wanted.matches(fields)
 
     def __str__(self) -> str:

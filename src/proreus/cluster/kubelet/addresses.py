@@ -53,11 +53,11 @@ class NodeAddresses:
             return False
 
     def _free(self) -> Iterator[str]:
-        hosts = _network(self.pod_cidr)
+        first = int(_network(self.pod_cidr).network_address) + 2
         # Addresses go round, so that one just released is not given out at once.
-        start = len(self._of) + 2
+        start = len(self._of)
         for offset in range(_SIZE - 3):
-            address = str(hosts[2 + (start - 2 + offset) % (_SIZE - 3)])
+            address = _dotted(first + (start + offset) % (_SIZE - 3))
             if address not in self._used:
                 yield address
 
@@ -83,6 +83,10 @@ def own_addresses(name: str, taken: str = "") -> NodeAddresses:
 
 def _cidr(index: int) -> str:
     return f"{_PODS.network_address + index * _SIZE}/{_PREFIX}"
+
+
+def _dotted(address: int) -> str:
+    return f"{address >> 24}.{address >> 16 & 255}.{address >> 8 & 255}.{address & 255}"
 
 
 @lru_cache(maxsize=1024)

@@ -48,7 +48,8 @@ class NodeAllocations:
 
     def admit(self, pod: KubeObject, node: KubeObject | None) -> Rejection | None:
         """None: it may run, and is allocated. Without a known node nothing is checked."""
-        view, state = PodView.read(pod), self._updated(pod.spec.nodeName, node)
+        view = PodView.read(pod)
+        state = self._updated(view.node_name, node)
         rejection = _rejection(view, state)
         if rejection is not None and self._drop_finished(state):
             rejection = _rejection(view, state)

@@ -32,7 +32,8 @@ from proreus.cluster.kubelet.status import (
     rejected_patch,
     status_patch,
 )
-from proreus.cluster.pod_status import is_finished
+from proreus.cluster.plain_fields import plain_field
+from proreus.cluster.pod_status import is_deleting, is_finished
 
 _COALESCE_S = 0.3
 _GRACE_MIN_S = 1.0
@@ -93,7 +94,7 @@ class Pods:
 
     async def reconcile(self, request: Request) -> Result | None:
         pod = request.object
-        if pod is None or pod.spec.nodeName not in self._nodes:
+        if pod is None or plain_field(pod, "spec").get("nodeName") not in self._nodes:
             self._forget(request.key)
             return None
         try:
@@ -150,8 +151,8 @@ class Pods:
         if is_finished(pod):
             await self._delete(pod)
             return None
-        name = pod.spec.nodeName
-        if pod.metadata.deletionTimestamp or (pod.get("status") or {}).get("startTime"):
+        name = plain_field(pod, "spec")["nodeName"]
+        if is_deleting(pod) or plain_field(pod, "status").get("startTime"):
             self._allocations.take(pod)
             return self._begin(pod)
         rejection = self._allocations.admit(pod, self._listers.nodes.find(name))
@@ -171,7 +172,7 @@ class Pods:
         at = self._addresses(pod)
         running = self._runtime.begin(pod, at, self._clock.now())
         known = self._pods[pod.key] = _Known(
-            pod.uid, pod.spec.nodeName, at, running, pod, resources_of(pod)
+            pod.uid, plain_field(pod, "spec")["nodeName"], at, running, pod, resources_of(pod)
         )
         return known
 
@@ -191,7 +192,7 @@ class Pods:
         if is_finished(pod):
             await self._finish_deletion(known)
             return None
-        if pod.metadata.deletionTimestamp:
+        if is_deleting(pod):
             grace_s = float(pod.metadata.deletionGracePeriodSeconds or 0)
             running.stop(now, max(grace_s, _GRACE_MIN_S))
         if known.refusal is not None and self._resize(known):
@@ -241,10 +242,11 @@ class Pods:
         return False
 
     def _addresses(self, pod: KubeObject) -> PodAddresses:
-        node = self._nodes[pod.spec.nodeName]
-        if pod.spec.hostNetwork:
+        spec = plain_field(pod, "spec")
+        node = self._nodes[spec["nodeName"]]
+        if spec.get("hostNetwork"):
             return PodAddresses(node.host_ip, node.host_ip)
-        before = (pod.get("status") or {}).get("podIP") or ""
+        before = plain_field(pod, "status").get("podIP") or ""
         return PodAddresses(node.take(pod.uid, before), node.host_ip)
 
     def _forget(self, key: str) -> None:

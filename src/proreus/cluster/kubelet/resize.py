@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proreus.api.frozen import thaw
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
+from proreus.cluster.plain_fields import plain_field
 
 PENDING = "PodResizePending"
 DEFERRED, INFEASIBLE = "Deferred", "Infeasible"
@@ -26,10 +26,10 @@ class ResizeRefusal:
 
 
 def resources_of(pod: KubeObject) -> dict[str, Json]:
-    """By container. A copy: a view would keep all of the pod."""
-    spec: Json = pod.get("spec") or {}
+    """By container. Plain: a view would keep all of the pod."""
+    spec = plain_field(pod, "spec")
     return {
-        container["name"]: thaw(container.get("resources") or {})
+        container["name"]: container.get("resources") or {}
         for field in _SIZED
         for container in spec.get(field) or ()
     }

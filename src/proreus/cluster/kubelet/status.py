@@ -21,6 +21,7 @@ from proreus.cluster.kubelet.admission import Rejection
 from proreus.cluster.kubelet.resize import ResizeRefusal
 from proreus.cluster.kubelet.runtimes import states
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
+from proreus.cluster.plain_fields import plain_field
 
 _REPLACE = {"$patch": "replace"}
 _OWN_CONDITIONS = frozenset(
@@ -54,10 +55,10 @@ def pod_status(
 ) -> JsonObject:
     """Fields that are None are to be removed. ``allocated``: the containers' resources;
     ``refusal``: why they are not what the pod asks for."""
-    known = pod.get("status") or {}
+    known = plain_field(pod, "status")
     host_ip, pod_ip = addresses.host_ip, addresses.pod_ip
     status: JsonObject = {
-        "observedGeneration": pod.metadata.generation,
+        "observedGeneration": plain_field(pod, "metadata").get("generation"),
         "phase": report.phase,
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
@@ -100,7 +101,7 @@ def rejected_patch(pod: KubeObject, rejection: Rejection, now: float) -> JsonObj
 
 def has_changed(pod: KubeObject, status: JsonObject) -> bool:
     """Whether the pod's stored status is another."""
-    known = pod.get("status") or {}
+    known = plain_field(pod, "status")
     for field, value in status.items():
         if field != "conditions" and known.get(field) != value:
             return True
@@ -155,7 +156,8 @@ def others_part(pod: KubeObject) -> object:
 def _conditions(
     pod: KubeObject, report: states.PodReport, now: float, refusal: ResizeRefusal | None
 ) -> list[JsonObject]:
-    known = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
+    conditions = plain_field(pod, "status").get("conditions") or ()
+    known = {condition["type"]: condition for condition in conditions}
     initialized = _ConditionState("Initialized", True)
     if not report.is_initialized:
         missing = _names(c for c in report.init if not c.allows_next)
@@ -171,7 +173,7 @@ def _conditions(
     ]
     if refusal is not None:
         verdicts.append(_ConditionState(resize.PENDING, True, refusal.reason, refusal.message))
-    generation = pod.metadata.generation
+    generation = plain_field(pod, "metadata").get("generation")
     made = [
         _condition(verdict, known.get(verdict.type) or {}, now, generation) for verdict in verdicts
     ]
@@ -193,9 +195,10 @@ def _containers_ready(report: states.PodReport) -> _ConditionState:
 def _ready(pod: KubeObject, containers: _ConditionState, known: Json) -> _ConditionState:
     if not containers.holds:
         return _ConditionState("Ready", False, containers.reason, containers.message)
-    for gate in pod.spec.readinessGates or ():
-        if known.get(gate.conditionType, {}).get("status") != "True":
-            text = f'the status of pod readiness gate "{gate.conditionType}" is not "True"'
+    for gate in plain_field(pod, "spec").get("readinessGates") or ():
+        wanted = gate["conditionType"]
+        if known.get(wanted, {}).get("status") != "True":
+            text = f'the status of pod readiness gate "{wanted}" is not "True"'
             return _ConditionState("Ready", False, "ReadinessGatesNotReady", text)
     return _ConditionState("Ready", True)
 

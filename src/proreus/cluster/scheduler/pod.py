@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
+from proreus.cluster.plain_fields import plain_field
 from proreus.cluster.scheduler import resources
 from proreus.cluster.volumes.pod_claims import may_have_claims
 
@@ -65,12 +66,8 @@ class PodView:
 
     @classmethod
     def read(cls, pod: KubeObject) -> PodView:
-        content = pod.to_dict()
-        spec: JsonObject = content.get("spec") or {}
+        spec = plain_field(pod, "spec")
         requests = resources.requests_of(spec)
-        owners = content["metadata"].get("ownerReferences") or ()
-        owner = next((o["uid"] for o in owners if o.get("controller")), "")
-        status = content.get("status") or {}
         return cls(
             key=pod.key,
             uid=pod.uid,
@@ -83,9 +80,9 @@ class PodView:
             nonzero_requests={**_SUPPOSED, **requests},
             host_ports=_host_ports(spec),
             spec=_kept(pod, spec),
-            owner_uid=owner,
-            is_deleting=bool(content["metadata"].get("deletionTimestamp")),
-            started=status.get("startTime") or "",
+            owner_uid=pod.controller_uid,
+            is_deleting=bool(plain_field(pod, "metadata").get("deletionTimestamp")),
+            started=plain_field(pod, "status").get("startTime") or "",
             resource_version=pod.resource_version,
         )
 

@@ -10,7 +10,7 @@ ConfigMap that every pod mounts.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -36,7 +36,7 @@ _RESOURCES = {
 
 
 _Key: TypeAlias = tuple[str, Reference]
-_Users: TypeAlias = "dict[tuple[WatchedObjects, str], Callable[[], None]]"
+_Users: TypeAlias = "dict[WatchedObjects, dict[str, Callable[[], None]]]"
 
 
 class NodeEnding(Exception):
@@ -45,7 +45,8 @@ class NodeEnding(Exception):
 
 @dataclass(slots=True, eq=False)
 class _Watched:
-    """``holder``: whose client watches. ``users``: whom to tell of changes, by node and pod."""
+    """``holder``: whose client watches. ``users``: whom to tell of changes, by node and pod. A
+    ConfigMap of which every pod of the cluster is a user is nothing special."""
 
     informer: SharedInformer
     task: asyncio.Task[None]
@@ -89,19 +90,22 @@ class WatchedObjects:
             key = (_place(namespace, reference), reference)
             keys.add(key)
             watched = self._watched.get(key) or self._begin(key, {})
-            watched.users[self, uid] = changed
+            watched.users.setdefault(self, {})[uid] = changed
 
     def release(self, uid: str) -> None:
         for key in self._keys.pop(uid, ()):
             watched = self._watched.get(key)
             if watched is None:  # all that used it were ending
                 continue
-            watched.users.pop((self, uid), None)
-            others = dict.fromkeys(node for node, _ in watched.users)
-            if watched.holder is self and self not in others:
+            own = watched.users.get(self, {})
+            own.pop(uid, None)
+            if own:
+                continue
+            watched.users.pop(self, None)
+            if watched.holder is self:
                 watched.task.cancel()
                 del self._watched[key]
-                _hand_over(key, watched.users, others)
+                _hand_over(key, watched.users)
 
     async def read(
         self, namespace: str, references: frozenset[Reference]
@@ -147,7 +151,7 @@ class WatchedObjects:
         )
 
         def notify() -> None:
-            for changed in list(users.values()):
+            for changed in [one for pods in users.values() for one in pods.values()]:
                 changed()
 
         async def run() -> None:
@@ -175,8 +179,8 @@ class WatchedObjects:
         return len(self._watched)
 
 
-def _hand_over(key: _Key, users: _Users, nodes: Iterable[WatchedObjects]) -> None:
-    for node in nodes:
+def _hand_over(key: _Key, users: _Users) -> None:
+    for node in users:
         with suppress(NodeEnding):
             node._begin(key, users)
             return

@@ -13,6 +13,7 @@ from proreus.cluster.kubelet.runtimes.restart_policy import (
     is_sidecar,
     restart_policy,
 )
+from proreus.cluster.plain_fields import plain_field
 
 _GRACE_S = 30.0
 
@@ -38,8 +39,8 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
-    """``content`` is the whole object, as plain JSON. ``ephemeral``: containers that were added to
-    the pod while it ran, each of which runs once."""
+    """``content``: metadata, spec and status, as plain JSON that must not be changed.
+    ``ephemeral``: containers that were added to the pod while it ran, each of which runs once."""
 
     uid: str
     namespace: str
@@ -70,8 +71,8 @@ class PodSpec:
 
 
 def read_pod(pod: KubeObject) -> PodSpec:
-    content = pod.to_dict()
-    spec = content.get("spec") or {}
+    content = {name: plain_field(pod, name) for name in ("metadata", "spec", "status")}
+    spec = content["spec"]
     policy = spec.get("restartPolicy") or ALWAYS
     grace_s, deadline_s = spec.get("terminationGracePeriodSeconds"), "activeDeadlineSeconds"
     return PodSpec(

@@ -11,6 +11,7 @@ from typing import Literal
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import PodSpec
+from proreus.cluster.plain_fields import plain_field
 
 ObjectKind = Literal["configmap", "secret", "clustertrustbundle"]
 CLUSTER_KINDS: frozenset[ObjectKind] = frozenset({"clustertrustbundle"})
@@ -54,15 +55,14 @@ def content_of(reference: Reference, found: KubeObject | None) -> dict[str, byte
     """Keys and their values; None if there is no such object."""
     if found is None:
         return None
-    plain = found.to_dict()
-    encoded = (plain.get("data") if reference.kind == "secret" else plain.get("binaryData")) or {}
+    encoded = plain_field(found, "data" if reference.kind == "secret" else "binaryData")
     try:
         decoded = {key: base64.b64decode(value) for key, value in encoded.items()}
     except (binascii.Error, ValueError) as problem:
         raise ConfigProblem(f"{reference} cannot be decoded: {problem}") from problem
     if reference.kind == "secret":
         return decoded
-    text = plain.get("data") or {}
+    text = plain_field(found, "data")
     return {key: str(value).encode() for key, value in text.items()} | decoded
 
 

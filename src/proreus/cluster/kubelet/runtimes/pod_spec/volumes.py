@@ -120,6 +120,8 @@ def _unknown(kinds: set[str]) -> ConfigProblem:
 
 def sub_path(mount: Json, variables: Mapping[str, str]) -> str:
     """Which part of its volume a mount shows; empty: all of it. Raises ``ConfigProblem``."""
+    if not mount.get("subPath") and not mount.get("subPathExpr"):
+        return ""
     said = str(mount.get("subPathExpr") or "")
     below = str(mount.get("subPath") or "") or expand(said, variables)
     if missing := unresolved(said, variables):

@@ -37,6 +37,7 @@ from proreus.cluster.kubelet.runtimes.simulated.annotations import (
 )
 from proreus.cluster.kubelet.runtimes.simulated.requirements import literal_variables
 from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
+from proreus.cluster.plain_fields import plain_field
 
 LacksImage = Literal["", "pull", "never"]
 _NAMES = frozenset(annotation.name for annotation in ANNOTATIONS)
@@ -80,7 +81,7 @@ class PodPlan:
 
 def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
     """``missing_images``: patterns, beside those that the pod names itself."""
-    spec: Json = pod.get("spec") or {}
+    spec = plain_field(pod, "spec")
     annotations = {key: str(value) for key, value in pod.annotations.items() if DOMAIN in key}
     faults: list[str] = []
     init, containers = spec.get("initContainers") or (), spec.get("containers") or ()
@@ -150,6 +151,8 @@ class _Annotations:
         return None
 
     def _get(self, name: str) -> tuple[str, str]:
+        if not self._annotations:
+            return "", ""
         for prefix in self._prefixes:
             if said := self._annotations.get(prefix + name, "").strip():
                 return prefix + name, said
@@ -210,5 +213,5 @@ class _PlanReader:
 
 
 def _is_of_job(pod: KubeObject) -> bool:
-    owners = pod.metadata.ownerReferences or ()
-    return any(owner.controller and owner.kind == "Job" for owner in owners)
+    owners = plain_field(pod, "metadata").get("ownerReferences") or ()
+    return any(owner.get("controller") and owner["kind"] == "Job" for owner in owners)

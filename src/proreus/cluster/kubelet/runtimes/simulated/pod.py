@@ -34,6 +34,7 @@ from proreus.cluster.kubelet.runtimes.states import (
     crash_loop_message,
 )
 from proreus.cluster.kubelet.runtimes.watched_objects import WatchedObjects
+from proreus.cluster.plain_fields import plain_field
 
 _INVALID = "InvalidAnnotation"
 
@@ -63,7 +64,7 @@ class RunningSimulatedPod:
         self._faults: tuple[str, ...] = ()
         self._mount_problem = ""
         self._is_being_ended = False
-        status = without_future_times(pod.get("status") or {}, now)
+        status = without_future_times(plain_field(pod, "status"), now)
         self._simulated = SimulatedPod(self._read(pod), now, status)
         shared.pods[pod.uid] = self._simulated
         if self._references is not None and shared.objects is not None:

@@ -26,9 +26,11 @@ from proreus.cluster.kubelet.runtimes.pod_spec.volumes import (
     volume_content,
 )
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
+from proreus.cluster.plain_fields import plain_field
 
 _NOWHERE = PodAddresses("", "")
 _FILES = ("configMap", "secret", "downwardAPI")
+_OWN_CHECKS = frozenset({"clusterTrustBundle", "podCertificate"})
 _PLAIN_SOURCES = frozenset({"value", "fieldRef", "resourceFieldRef"})
 
 
@@ -49,9 +51,10 @@ class Requirements:
     def missing(self, objects: Objects) -> Missing:
         """``objects``: those of the references that exist."""
         sources = ValueSources(_NOWHERE, {}, objects)
+        contents = Contents(sources, dict.fromkeys(token_requests(self.pod), b""))
         for volume in self.pod.spec.get("volumes") or ():
             try:
-                self._check(volume, sources)
+                self._check(volume, contents)
             except ConfigProblem as problem:
                 text = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {problem}'
                 return Missing(mount=text)
@@ -65,24 +68,26 @@ class Requirements:
                 problems[container.name] = str(problem)
         return Missing(problems=problems)
 
-    def _check(self, volume: Json, sources: ValueSources) -> None:
+    def _check(self, volume: Json, contents: Contents) -> None:
         """Raises ``ConfigProblem``."""
-        tokens = dict.fromkeys(token_requests(self.pod), b"")
         if any(volume.get(kind) for kind in _FILES):
-            volume_content(self.pod, volume, Contents(sources))
-        for source in (volume.get("projected") or {}).get("sources") or ():
+            volume_content(self.pod, volume, contents)
+        sources = (volume.get("projected") or {}).get("sources") or ()
+        if not any(source.keys() & _OWN_CHECKS for source in sources):
+            volume_content(self.pod, {"projected": {"sources": sources}}, contents)
+            return
+        for source in sources:
             if bundle := source.get("clusterTrustBundle"):
-                _check_bundle(bundle, sources.objects)
+                _check_bundle(bundle, contents.sources.objects)
             elif source.get("podCertificate"):
                 raise ConfigProblem("a simulated node has no keys to ask certificates for")
             else:
-                projected: Json = {"projected": {"sources": [source]}}
-                volume_content(self.pod, projected, Contents(sources, tokens))
+                volume_content(self.pod, {"projected": {"sources": [source]}}, contents)
 
 
 def requirements_of(pod: KubeObject) -> Requirements | None:
     """None for a pod that refers to nothing."""
-    spec: Json = pod.get("spec") or {}
+    spec = plain_field(pod, "spec")
     containers = [
         container
         for field in ("initContainers", "containers", "ephemeralContainers")
