@@ -33,6 +33,48 @@ async def test_a_body_that_is_quick_enough_never_notices_its_deadline() -> None:
         pass
 
 
+async def test_who_is_cancelled_when_the_deadline_comes_is_cancelled() -> None:
+    clock = VirtualClock()
+
+    async def wait_for_ever() -> None:
+        async with deadline(clock, 5):
+            await asyncio.Event().wait()
+
+    def cancel() -> None:
+        waiting.cancel()
+
+    waiting = asyncio.ensure_future(wait_for_ever())
+    clock.call_later(5, cancel)
+    await clock.advance(5)
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+async def test_of_two_deadlines_the_one_that_comes_ends_its_own_body() -> None:
+    clock = VirtualClock()
+    ended: list[str] = []
+
+    async def wait_for_ever() -> None:
+        try:
+            async with deadline(clock, 5):
+                try:
+                    async with deadline(clock, 9):
+                        await asyncio.Event().wait()
+                except TimeoutError:
+                    ended.append("inner")
+        except TimeoutError:
+            ended.append("outer")
+        await asyncio.sleep(0)  # a cancellation that is left over would come here
+        ended.append("whole")
+
+    waiting = asyncio.ensure_future(wait_for_ever())
+    await clock.advance(10)
+    await waiting
+
+    assert ended == ["outer", "whole"]
+
+
 class Settable(VirtualClock):
     """A clock whose calendar somebody sets."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import quote, urlencode
 
 from proreus.api.group_version import GroupVersion
@@ -60,16 +61,20 @@ def resource_path(
     """The path of a collection, an object or a part of one."""
     if subresource and not name:
         raise InvalidRequest(f"{resource}/{subresource}: a subresource needs a name")
-    parts: list[tuple[str, str]] = []
-    if namespace:
-        parts += [("namespace", "namespaces"), ("namespace", namespace)]
-    parts.append(("resource", resource.lower()))
+    path = _collection_path(group_version, resource, namespace)
     if name:
-        parts.append(("name", name))
+        path = f"{path}/{path_segment(name, 'name')}"
     if subresource:
-        parts += [("subresource", part) for part in subresource.split("/")]
-    encoded = "/".join(path_segment(part, what) for what, part in parts)
-    return f"{group_version.path}/{encoded}"
+        parts = (path_segment(part, "subresource") for part in subresource.split("/"))
+        path = f"{path}/{'/'.join(parts)}"
+    return path
+
+
+@lru_cache(maxsize=1024)
+def _collection_path(group_version: GroupVersion, resource: str, namespace: str) -> str:
+    """Remembered: a program has few of them, and asks for one at every request."""
+    inside = f"namespaces/{path_segment(namespace, 'namespace')}/" if namespace else ""
+    return f"{group_version.path}/{inside}{path_segment(resource.lower(), 'resource')}"
 
 
 def path_segment(text: str, what: str) -> str:
