@@ -62,7 +62,8 @@ class EventRecorder:
     """Records events of one component (Kubernetes: source, reporting controller).
 
     ``waiting_max`` is client-go's bound; who speaks for many components at once, as a process of
-    several nodes does, needs more. ``writers``: how many events are written at once.
+    several nodes does, needs more. ``writers``: how many events are written at once. ``turns``: who
+    of several recorders writes; they take one for each event, and for the rest after it.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class EventRecorder:
         instance: str = "",
         waiting_max: int = WAITING_MAX,
         writers: int = WRITERS,
+        turns: asyncio.Semaphore | None = None,
         clock: Clock | None = None,
         randomness: random.Random | None = None,
     ) -> None:
@@ -86,8 +88,9 @@ class EventRecorder:
             Mailbox(limit=waiting_max) for _ in range(writers)
         ]
         self._waiting_max = waiting_max
+        self._turns = turns or asyncio.Semaphore(writers)
         self._correlator = EventCorrelator(self._new_name)
-        self._interrupted: list[EventWrite] = []  # under way at the end: one per writer at most
+        self._begun: list[EventWrite] = []  # taken and not written yet: one per writer at most
         self._is_first_retry = True
         self._kept_out_count = 0
         self.dropped_count = 0  # mailbox full, too many alike, or refused by the server
@@ -142,7 +145,7 @@ class EventRecorder:
                 mailbox.close()
             with contextlib.suppress(TimeoutError):
                 async with deadline(self._clock, FLUSH_S):
-                    for write in self._interrupted:
+                    for write in list(self._begun):
                         await self._record(write, tries=1)
                     await self._write_all(tries=1)
 
@@ -155,15 +158,14 @@ class EventRecorder:
         with contextlib.suppress(MailboxClosed):
             while True:
                 write = await mailbox.get()
-                began = self._clock.monotonic()
-                try:
+                self._begun.append(write)
+                async with self._turns if not mailbox.is_closed else contextlib.nullcontext():
+                    began = self._clock.monotonic()
                     await self._record(write, tries=tries)
-                except asyncio.CancelledError:
-                    self._interrupted.append(write)
-                    raise
-                took_s = self._clock.monotonic() - began
-                if took_s > 0 and not mailbox.is_closed:
-                    await self._clock.sleep(min(took_s * _RESTS_PER_WRITE, _REST_MAX_S))
+                    self._begun.remove(write)
+                    took_s = self._clock.monotonic() - began
+                    if took_s > 0 and not mailbox.is_closed:
+                        await self._clock.sleep(min(took_s * _RESTS_PER_WRITE, _REST_MAX_S))
 
     async def _record(self, write: EventWrite, *, tries: int) -> None:
         try:

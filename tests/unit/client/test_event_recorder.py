@@ -389,6 +389,43 @@ async def test_events_take_a_quarter_of_the_time_of_a_server_that_is_busy() -> N
     assert (after_one_write, after_its_rest, after_another) == (1, 1, 2)
 
 
+async def test_recorders_that_share_turns_take_them_one_after_the_other() -> None:
+    clock = VirtualClock()
+    events = BusyEvents(clock, takes_s=0.1)
+    turns = asyncio.Semaphore(1)
+    recorders = [EventRecorder(events, name, clock=clock, turns=turns) for name in ("a", "b")]
+    for recorder in recorders:
+        recorder.event(pod("web"), "Normal", "Started", "now")
+
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(recorder.run()) for recorder in recorders]
+        await clock.advance(0.35)
+        after_one_write = [recorder.written_count for recorder in recorders]
+        await clock.advance(0.2)
+        after_its_rest = [recorder.written_count for recorder in recorders]
+        for task in running:
+            task.cancel()
+        await clock.advance(FLUSH_S)
+
+    assert (after_one_write, after_its_rest) == ([1, 0], [1, 1])
+
+
+async def test_what_waits_for_a_turn_at_the_end_is_written_once() -> None:
+    clock, events, turns = VirtualClock(), MemoryEvents(), asyncio.Semaphore(0)
+    recorder = EventRecorder(events, "test", clock=clock, turns=turns)
+    recorder.event(POD, "Normal", "Started", "now")
+
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(recorder.run())
+        await clock.settle()
+        assert not events.stored
+        running.cancel()
+        await clock.advance(FLUSH_S)
+
+    assert events.recorded == [("now", 1)]
+    assert events.attempts == 1
+
+
 async def test_what_waits_at_the_end_is_written_without_rest() -> None:
     clock = VirtualClock()
     events = BusyEvents(clock, takes_s=0.1)

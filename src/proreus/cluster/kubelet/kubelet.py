@@ -76,6 +76,7 @@ class Kubelet:
             "kubelet",
             waiting_max=waiting_max,
             writers=self._settings.workers,
+            turns=self._shared.event_turns,
             clock=clock,
         )
         if self._settings.runtime == "process":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,17 @@ from proreus.cluster.kubelet.settings import KubeletSettings
 if TYPE_CHECKING:
     from proreus.cluster.kubelet.runtimes.watched_objects import ObjectWatches
 
+_EVENTS_AT_ONCE = 4  # as a single node has
+
 
 class SharedByKubelets:
-    """``endpoint_tls``: they share a folder. ``watches``: their pods refer to the same objects."""
+    """``endpoint_tls``: they share a folder. ``watches``: their pods refer to the same objects.
+    ``event_turns``: a hundred nodes would write their events at once, while the server is busy
+    with the pods that these are about."""
 
     def __init__(self, settings: KubeletSettings, clock: Clock) -> None:
         self.endpoint_tls = EndpointTls(settings, clock)
+        self.event_turns = asyncio.Semaphore(_EVENTS_AT_ONCE)
 
     @cached_property
     def watches(self) -> ObjectWatches:
