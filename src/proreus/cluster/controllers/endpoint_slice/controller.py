@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from proreus.api.json_types import JsonObject
@@ -179,15 +180,13 @@ class EndpointSlices(ObjectReconciler):
         return [
             service.key
             for service in self.informer.lister.list(namespace=pod.namespace)
-            if service.spec.selector and _selector(service).matches(pod.labels)
+            if (selector := _selector(service)) is not None and selector.matches(pod.labels)
         ]
 
     async def sync(self, service: KubeObject) -> Result | None:
-        if not service.spec.selector or is_deleting(service):
-            return None  # its addresses are managed by its users
-        if service.spec.type == "ExternalName":
-            return None
         selector = _selector(service)
+        if selector is None or is_deleting(service) or service.spec.type == "ExternalName":
+            return None
         there = self.pods.lister.list(namespace=service.namespace)
         pods = [pod for pod in there if selector.matches(pod.labels)]
         wanted = slices_of(service, pods)
@@ -206,5 +205,8 @@ class EndpointSlices(ObjectReconciler):
             await api.replace({**wanted, "metadata": metadata})
 
 
-def _selector(service: KubeObject) -> LabelSelector:
-    return LabelSelector.from_object({"matchLabels": dict(service.spec.selector)})
+@lru_cache(maxsize=1024)
+def _selector(service: KubeObject) -> LabelSelector | None:
+    """None: its addresses are managed by its users. Every change of a pod asks all services."""
+    wanted = service.spec.selector
+    return LabelSelector.from_object({"matchLabels": dict(wanted)}) if wanted else None

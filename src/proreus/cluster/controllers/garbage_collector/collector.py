@@ -110,7 +110,9 @@ class GarbageCollector:
             source = everywhere.metadata_only.list_watch()
             informer = SharedInformer(source, str(resource), clock=self._clock)
             task = parts.create_task(informer.run(), name=f"monitor {resource}")
-        handler = informer.add_handler(on_notification=update, name="garbage collector")
+        handler = informer.add_handler(
+            on_notification=update, name="garbage collector", is_immediate=True
+        )
         self._monitors[resource] = _Monitor(informer, handler, task)
 
     def _stop_monitor(self, resource: ApiResource) -> None:
