@@ -32,6 +32,7 @@ class ResourceLookup:
         self._rest = rest
         self._discovery = discovery
         self._builtin: dict[str, ResourceClient] = {}  # never looked up again
+        self._groups: dict[str, GroupClient] = {}  # as many as a program names
 
     def by_name(self, name: str) -> ResourceClient:
         return self._client(name, lambda mapper: mapper.by_name(name))
@@ -45,8 +46,10 @@ class ResourceLookup:
 
     def group(self, attribute: str) -> GroupClient | None:
         """The group version an attribute names, None if it is not of that form."""
-        found = _ATTRIBUTE.fullmatch(attribute)
-        return GroupClient(self, *found.groups()) if found else None
+        known = self._groups.get(attribute)
+        if known is None and (found := _ATTRIBUTE.fullmatch(attribute)) is not None:
+            known = self._groups[attribute] = GroupClient(self, *found.groups())
+        return known
 
     def in_group(self, group: str, version: str, plural: str) -> ResourceClient:
         """``group`` is in Python's spelling."""

@@ -193,7 +193,7 @@ class Pods:
             await self._finish_deletion(known)
             return None
         if is_deleting(pod):
-            grace_s = float(pod.metadata.deletionGracePeriodSeconds or 0)
+            grace_s = float(plain_field(pod, "metadata").get("deletionGracePeriodSeconds") or 0)
             running.stop(now, max(grace_s, _GRACE_MIN_S))
         if known.refusal is not None and self._resize(known):
             running.update(pod)
@@ -234,8 +234,9 @@ class Pods:
         """If its deletion was requested; whether it was."""
         # Zero and finalizers: already confirmed, and the pod waits for its finalizers. Zero alone:
         # who confirmed it died before the server was done.
-        is_held = pod.metadata.deletionGracePeriodSeconds == 0 and pod.metadata.finalizers
-        if pod.metadata.deletionTimestamp and not is_held:
+        metadata = plain_field(pod, "metadata")
+        is_held = metadata.get("deletionGracePeriodSeconds") == 0 and metadata.get("finalizers")
+        if is_deleting(pod) and not is_held:
             pods = self._client.core_v1.pods(pod.namespace)
             await pods.delete(pod.name, grace_period_s=0, uid=pod.uid)
             return True
