@@ -137,14 +137,22 @@ async def test_pods_that_went_while_the_kubelet_was_away_leave_nothing(
         first.kill()
         first.wait(timeout=60)
     await outside.delete("gone", grace_s=0)
+    nodes = outside.client.core_v1.nodes
+    port = _log_port(await nodes.get(NODE))
 
     with kubelet(outside.server.kubeconfig, tmp_path):
         await on_node(outside, "next", shell("sleep 1000"))
         await outside.ready("next")
         folders = outside.folder / NODE / "pods"
         await until_so(lambda: not (folders / gone.uid).exists())
+        await nodes.wait_for(NODE, lambda node: _log_port(node) != port, timeout_s=60)
         assert await outside.logs("done") == "said\n"  # as long as the pod is there
         assert (folders / done.uid).exists()
+
+
+def _log_port(node: KubeObject | None) -> int:
+    """Where the API server asks for logs: each kubelet has a port of its own."""
+    return node.status.daemonEndpoints.kubeletEndpoint.Port if node is not None else 0
 
 
 async def test_however_often_a_kubelet_is_killed_nothing_ever_runs_twice(
