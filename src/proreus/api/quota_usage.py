@@ -41,6 +41,11 @@ def counted_by(name: str) -> GroupResource:
     return GroupResource("", resource) if resource in _PLAIN_COUNTS else PODS
 
 
+def is_known(name: str) -> bool:
+    """Whether any object counts for a quota's name; others are kept and mean nothing."""
+    return "/" not in name or name.startswith((_COUNT, "requests.")) or _STORAGE_CLASS in name
+
+
 def usage_of(resource: GroupResource, obj: Json) -> Usage:
     """What one object of a resource counts for."""
     found: Usage = {f"{_COUNT}{resource}": _ONE}

@@ -201,3 +201,65 @@ async def test_one_priority_class_at_most_is_the_default_one(ask: Asking, name: 
     changed = await ask("PATCH", f"{classes}/{name}", patch, kind=MERGE)
 
     assert changed.status == (200 if name == "default" else 403)
+
+
+async def test_a_second_default_priority_class_of_the_same_name_is_refused_as_a_second_default(
+    ask: Asking,
+) -> None:
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    default = {"metadata": {"name": "default"}, "value": 7, "globalDefault": True}
+    await ask("POST", classes, default)
+    await ask("GET", classes)
+
+    again = await ask("POST", classes, default)
+
+    assert again.body["message"] == (
+        'priorityclasses.scheduling.k8s.io "default" is forbidden: PriorityClass default is '
+        "already marked as default. Only one default can exist"
+    )
+
+
+async def test_a_namespace_that_ends_takes_no_evictions_and_tokens_either(ask: Asking) -> None:
+    terminating = {"metadata": {"name": "n", "finalizers": ["example.com/wait"]}}
+    await ask("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+    await ask("POST", "/api/v1/namespaces/n/serviceaccounts", {"metadata": {"name": "s"}})
+    await ask("PATCH", "/api/v1/namespaces/n", terminating, kind=MERGE)
+    await ask("DELETE", "/api/v1/namespaces/n")
+    await ask("GET", "/api/v1/namespaces")
+
+    named = {"metadata": {"name": "p"}}
+    token = await ask("POST", "/api/v1/namespaces/n/serviceaccounts/s/token", {"spec": {}})
+    eviction = await ask("POST", "/api/v1/namespaces/n/pods/p/eviction", named)
+    nowhere = await ask("POST", "/api/v1/namespaces/none/pods/p/eviction", named)
+
+    why = "unable to create new content in namespace n because it is being terminated"
+    assert token.body["message"] == f'serviceaccounts "s" is forbidden: {why}'
+    assert eviction.body["message"] == f'pods "p" is forbidden: {why}'
+    assert nowhere.body["message"] == 'namespaces "none" not found'
+
+
+async def test_missing_requests_are_reported_before_an_exceeded_quota(ask: Asking) -> None:
+    for name, hard in (("a", {"pods": "0"}), ("b", {"requests.cpu": "1"})):
+        await ask("POST", "resourcequotas", {"metadata": {"name": name}, "spec": {"hard": hard}})
+        status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
+        await ask("PATCH", f"resourcequotas/{name}/status", status, kind=MERGE)
+    await ask("GET", "resourcequotas")
+
+    refused = await ask("POST", "pods", pod())
+
+    assert refused.body["message"] == (
+        'pods "p" is forbidden: failed quota: b: must specify requests.cpu for: c'
+    )
+
+
+async def test_no_quota_counts_events(ask: Asking) -> None:
+    hard = {"count/events": "0", "count/events.events.k8s.io": "0"}
+    await ask("POST", "resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": hard}})
+    status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
+    await ask("PATCH", "resourcequotas/q/status", status, kind=MERGE)
+    await ask("GET", "resourcequotas")
+
+    event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}}
+    made = await ask("POST", "events", event)
+
+    assert made.status == 201

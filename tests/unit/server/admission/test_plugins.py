@@ -82,6 +82,35 @@ def test_a_runtime_that_does_not_fit_is_refused(spec: Any, runtime: Any, problem
     assert refusal(runtime_class.take_runtime_class, spec, runtime) == problem
 
 
+ALL, OF_KEY = {"operator": "Exists"}, {"operator": "Exists", "key": "a", "effect": "NoExecute"}
+EQUAL = {"operator": "Equal", "key": "a", "value": "x", "effect": "NoExecute"}
+
+
+@pytest.mark.parametrize(
+    ("own", "added", "merged"),
+    [
+        ([EQUAL, OF_KEY], [ALL], [ALL]),
+        ([ALL], [EQUAL], [ALL]),
+        ([EQUAL], [OF_KEY], [OF_KEY]),
+        ([EQUAL], [EQUAL], [EQUAL]),
+        ([EQUAL], [{**OF_KEY, "tolerationSeconds": 5}],
+         [EQUAL, {**OF_KEY, "tolerationSeconds": 5}]),
+        ([{**OF_KEY, "tolerationSeconds": 5}], [OF_KEY], [OF_KEY]),
+        ([EQUAL], [{**EQUAL, "value": "y"}], [EQUAL, {**EQUAL, "value": "y"}]),
+        ([EQUAL], [{**EQUAL, "effect": ""}], [{**EQUAL, "effect": ""}]),
+    ],
+)  # fmt: skip
+def test_a_toleration_that_the_runtime_s_include_is_left_out(
+    own: list[Any], added: list[Any], merged: list[Any]
+) -> None:
+    spec = {"runtimeClassName": "r", "tolerations": own}
+    runtime = {"metadata": {"name": "r"}, "scheduling": {"tolerations": added}}
+
+    runtime_class.take_runtime_class(spec, runtime)
+
+    assert spec["tolerations"] == merged
+
+
 def limit_range(**item: Any) -> dict[str, Any]:
     return {"spec": {"limits": [item]}}
 
@@ -109,6 +138,22 @@ def test_a_limit_range_fills_in_and_says_so() -> None:
         "kubernetes.io/limit-ranger": (
             "LimitRanger plugin set: cpu request for container c0; cpu limit for container c0"
         )
+    }
+
+
+def test_of_several_limit_ranges_the_last_one_that_added_something_says_so() -> None:
+    given = with_resources({})
+    first = limit_range(type="Container", default={"cpu": "1"}, defaultRequest={"cpu": "1"})
+    second = limit_range(type="Container", default={"cpu": "2", "memory": "1Gi"})
+
+    limit_ranger.fill_containers(given, [first, second])
+
+    assert given["spec"]["containers"][0]["resources"] == {
+        "requests": {"cpu": "1"},
+        "limits": {"cpu": "1", "memory": "1Gi"},
+    }
+    assert given["metadata"]["annotations"] == {
+        "kubernetes.io/limit-ranger": "LimitRanger plugin set: memory limit for container c0"
     }
 
 
@@ -149,6 +194,11 @@ def test_a_claim_out_of_bounds_is_refused() -> None:
     assert refusal(limit_ranger.check_claim, claim, [limit_range(**item)]) == (
         "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 512Mi"
     )
+    item["max"] = {"cpu": "1"}
+    assert refusal(limit_ranger.check_claim, claim, [limit_range(**item)]) == (
+        "[minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 512Mi, "
+        "maximum cpu usage per PersistentVolumeClaim is 1.  No request is specified]"
+    )
 
 
 def quota(hard: dict[str, str], used: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
@@ -176,9 +226,12 @@ def test_a_quota_grants_counts_and_refuses() -> None:
 
 
 def test_a_quota_that_nobody_has_counted_refuses() -> None:
-    assert refusal(resource_quota.charge, quota({"pods": "5"}), {"pods": Fraction(1)}, {}) == (
-        "status unknown for quota: q, resources: pods"
+    hard = {"pods": "5", "requests.cpu": "1", "services": "1", "example.com/thing": "1"}
+
+    assert refusal(resource_quota.unknown_usage, quota(hard, {"pods": "0"}), PODS) == (
+        "status unknown for quota: q, resources: pods,requests.cpu"
     )
+    resource_quota.unknown_usage(quota(hard, {"pods": "0", "requests.cpu": "0"}), PODS)
 
 
 def test_a_quota_on_cpu_wants_every_container_to_say() -> None:

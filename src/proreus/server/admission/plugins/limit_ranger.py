@@ -63,14 +63,18 @@ class LimitRanger:
 
 
 def fill_containers(pod: JsonObject, ranges: Sequence[Json]) -> None:
-    """Give containers the requests and limits they lack, and say so in an annotation."""
+    """Give containers the requests and limits they lack, and say so in an annotation: it tells what
+    the last of the ranges added."""
+    for one in ranges:
+        _fill_of_range(pod, one)
+
+
+def _fill_of_range(pod: JsonObject, limit_range: Json) -> None:
     requests: dict[str, str] = {}
     limits: dict[str, str] = {}
-    for item in _items(ranges, "Container"):
-        for name, value in (item.get("defaultRequest") or {}).items():
-            requests.setdefault(name, value)
-        for name, value in (item.get("default") or {}).items():
-            limits.setdefault(name, value)
+    for item in _items([limit_range], "Container"):
+        requests |= item.get("defaultRequest") or {}
+        limits |= item.get("default") or {}
     notes: list[str] = []
     for key, kind in (("containers", "container"), ("initContainers", "init container")):
         for container in pod["spec"].get(key) or ():
@@ -109,14 +113,14 @@ def check_claim(claim: Json, ranges: Sequence[Json]) -> None:
     requests = (claim["spec"].get("resources") or {}).get("requests") or {}
     problems: list[str] = []
     for item in _items(ranges, "PersistentVolumeClaim"):
-        for name in sorted({*(item.get("min") or {}), *(item.get("max") or {})}):
-            low, high = (item.get("min") or {}).get(name), (item.get("max") or {}).get(name)
-            asked = requests.get(name)
-            where = f"{name} usage per {item['type']} is"
-            if low is not None and _less(asked, low):
-                problems.append(f"minimum {where} {low}, but request is {asked}")
-            if high is not None and _less(high, asked):
-                problems.append(f"maximum {where} {high}, but request is {asked}")
+        for side, word, _ in _SIDES:
+            for name, bound in sorted((item.get(side) or {}).items()):
+                asked = requests.get(name)
+                start = f"{word} {name} usage per {item['type']} is {bound}"
+                if asked is None:
+                    problems.append(f"{start}.  No request is specified")
+                elif _less(asked, bound) if side == "min" else _less(bound, asked):
+                    problems.append(f"{start}, but request is {asked}")
     _refuse(problems)
 
 

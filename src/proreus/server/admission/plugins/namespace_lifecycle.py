@@ -31,7 +31,7 @@ class NamespaceLifecycle:
             return None
         if attributes.operation != CREATE or not attributes.resource.namespaced:
             return None
-        if attributes.subresource or attributes.resource.plural in _ASKING:
+        if attributes.resource.plural in _ASKING:
             return None
         cached = self._namespaces.cache.peek(attributes.namespace)
         if cached is None:

@@ -60,7 +60,10 @@ class Priority:
 
         def check(classes: lookup.Objects) -> None:
             present = _lowest_marked(classes)
-            if present is None or present["metadata"]["name"] == created["metadata"].get("name"):
+            if present is None:
+                return
+            is_same = present["metadata"]["name"] == created["metadata"].get("name")
+            if is_same and attributes.operation == UPDATE:
                 return
             raise attributes.forbidden(
                 f"PriorityClass {present['metadata']['name']} is already marked as default. "

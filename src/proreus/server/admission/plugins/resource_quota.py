@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from proreus.api.group_version import GroupResource
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.quota_usage import (
     CLAIMS,
@@ -16,6 +17,8 @@ from proreus.api.quota_usage import (
     SERVICES,
     Usage,
     applies_to,
+    counted_by,
+    is_known,
     usage_of,
     usage_spelling,
 )
@@ -23,11 +26,18 @@ from proreus.api.values import quantity
 from proreus.api.wire import json
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
+from proreus.server.kinds.parts.request_matching import REVIEWS
 from proreus.server.registry.admission import CREATE, UPDATE, Attributes
 from proreus.server.registry.collection import Collection
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 
 _GROWING = (SERVICES, CLAIMS)  # what may use more after an update than before
+# What no quota counts.
+_IGNORED = REVIEWS | {
+    GroupResource("", "bindings"),
+    GroupResource("", "events"),
+    GroupResource("events.k8s.io", "events"),
+}
 
 
 class ResourceQuota:
@@ -47,26 +57,36 @@ class ResourceQuota:
         if not may_grow:
             return None
         found = lookup.at_hand(self._quotas, attributes.namespace)
-        return None if found == [] else self._charge_all(attributes, found)
+        if found == [] or resource.group_resource in _IGNORED:
+            return None
+        return self._charge_all(attributes, found)
 
     async def _charge_all(self, attributes: Attributes, found: lookup.Objects | None) -> None:
         assert attributes.obj is not None
         resource = attributes.resource.group_resource
         if found is None:
             found = await lookup.each(self._quotas, attributes.namespace)
-        concerned = [quota for quota in found if applies_to(quota, resource, attributes.obj)]
-        wanted = _wanted(attributes) if concerned else {}
-        if not wanted:
+        concerned = [
+            quota
+            for quota in found
+            if limited_names(quota, resource) and applies_to(quota, resource, attributes.obj)
+        ]
+        if not concerned:
             return
         with as_forbidden(attributes):
+            # What a quota must know comes before what another one refuses.
             for quota in concerned:
                 if resource == PODS:
                     missing_resources(quota, attributes.obj)
-                if len(concerned) > 1:
-                    # All must agree before one is charged for what another refuses.
-                    charge(quota, wanted, attributes.obj)
-            for quota in concerned:
-                await self._charge(attributes, quota["metadata"]["name"], wanted)
+                unknown_usage(quota, resource)
+            wanted = [(quota, _wanted(attributes, quota)) for quota in concerned]
+            if len(wanted) > 1:
+                # All must agree before one is charged for what another refuses.
+                for quota, usage in wanted:
+                    charge(quota, usage, attributes.obj)
+            for quota, usage in wanted:
+                if usage:
+                    await self._charge(attributes, quota["metadata"]["name"], usage)
 
     async def _charge(self, attributes: Attributes, name: str, wanted: Usage) -> None:
         async def charged(current: StoredValue | None) -> bytes:
@@ -84,13 +104,29 @@ class ResourceQuota:
             return  # deleted meanwhile: it limits nothing any more
 
 
-def _wanted(attributes: Attributes) -> Usage:
-    """What an object uses, or how much more than before. What it gives back counts only once it is
-    written: that is the controller's to see."""
+def limited_names(quota: Json, resource: GroupResource) -> list[str]:
+    """What the quota limits of a resource, by the names that quotas use."""
+    hard = (quota.get("status") or {}).get("hard") or {}
+    return [name for name in sorted(hard) if is_known(name) and counted_by(name) == resource]
+
+
+def unknown_usage(quota: Json, resource: GroupResource) -> None:
+    """Raises Refused if nobody knows yet how much of what concerns the resource is used."""
+    names = limited_names(quota, resource)
+    used = (quota.get("status") or {}).get("used") or {}
+    if any(name not in used for name in names):
+        name = quota["metadata"]["name"]
+        raise Refused(f"status unknown for quota: {name}, resources: {','.join(names)}")
+
+
+def _wanted(attributes: Attributes, quota: Json) -> Usage:
+    """What an object uses, or how much more than before; all of it if the quota did not apply
+    before. What it gives back counts only once it is written: that is the controller's to see."""
     assert attributes.obj is not None
-    resource = attributes.resource.group_resource
+    resource, old = attributes.resource.group_resource, attributes.old
     found = usage_of(resource, attributes.obj)
-    before = {} if attributes.old is None else usage_of(resource, attributes.old)
+    was_counted = old is not None and applies_to(quota, resource, old)
+    before = usage_of(resource, old) if old is not None and was_counted else {}
     more = {name: amount - before.get(name, 0) for name, amount in found.items()}
     return {name: amount for name, amount in more.items() if amount > 0}
 
@@ -98,8 +134,7 @@ def _wanted(attributes: Attributes) -> Usage:
 def charge(quota: Json, wanted: Usage, obj: Json) -> JsonObject | None:
     """The quota's new ``status.used`` if ``wanted`` is granted; None if it does not concern it.
 
-    Amounts are spelled as ``obj`` spells them. Raises Refused if it is too much, or if nobody knows
-    yet what is used.
+    Amounts are spelled as ``obj`` spells them. Raises Refused if it is too much.
     """
     status = quota.get("status") or {}
     hard, used = status.get("hard") or {}, status.get("used") or {}
@@ -107,8 +142,7 @@ def charge(quota: Json, wanted: Usage, obj: Json) -> JsonObject | None:
     concerned = {key: amount for key, amount in sorted(wanted.items()) if key in hard}
     if not any(concerned.values()):
         return None
-    if unknown := [key for key in concerned if key not in used]:
-        raise Refused(f"status unknown for quota: {name}, resources: {','.join(unknown)}")
+    used = {**dict.fromkeys(concerned, "0"), **used}
     totals = {key: quantity.amount(used[key]) + amount for key, amount in concerned.items()}
     over = [key for key, total in totals.items() if total > quantity.amount(hard[key])]
     over = [key for key in over if concerned[key] > 0]

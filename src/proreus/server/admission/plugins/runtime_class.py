@@ -62,7 +62,35 @@ def _take_scheduling(spec: JsonObject, scheduling: Json) -> None:
         selector[key] = value
     if selector:
         spec["nodeSelector"] = selector
-    known = spec.get("tolerations") or []
-    added = [entry for entry in scheduling.get("tolerations") or () if entry not in known]
-    if added:
-        spec["tolerations"] = [*known, *added]
+    if added := scheduling.get("tolerations"):
+        spec["tolerations"] = merged_tolerations([*(spec.get("tolerations") or ()), *added])
+
+
+def merged_tolerations(every: list[Json]) -> list[Json]:
+    """Without those that another one includes; of equal ones the first stays."""
+    merged: list[Json] = []
+    for index, one in enumerate(every):
+        later = (other for other in every[index + 1 :] if other != one)
+        if not any(_includes(other, one) for other in (*merged, *later)):
+            merged.append(one)
+    return merged
+
+
+def _includes(wide: Json, narrow: Json) -> bool:
+    """Whether ``wide`` tolerates all that ``narrow`` does."""
+    if wide == narrow:
+        return True
+    key, effect, operator = (wide.get(name) or "" for name in ("key", "effect", "operator"))
+    is_of_all_keys = not key and operator == "Exists"
+    if not is_of_all_keys and key != (narrow.get("key") or ""):
+        return False
+    if effect not in ("", narrow.get("effect") or ""):
+        return False
+    if effect == "NoExecute" and (seconds := wide.get("tolerationSeconds")) is not None:
+        wanted = narrow.get("tolerationSeconds")
+        if wanted is None or wanted > seconds:
+            return False
+    if operator == "Exists":
+        return True
+    is_equal = operator in ("", "Equal") and narrow.get("operator") == "Equal"
+    return is_equal and (wide.get("value") or "") == (narrow.get("value") or "")

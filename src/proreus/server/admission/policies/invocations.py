@@ -22,13 +22,14 @@ from proreus.server.admission.request import namespace_of, target_of
 from proreus.server.admission.versions import MatchedKind, ObjectVersions
 from proreus.server.cel.admission import NAMESPACE
 from proreus.server.cel.values import cel_value
+from proreus.server.kinds.parts.request_matching import REVIEWS
 from proreus.server.registry.admission import CREATE, UPDATE, Attributes
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
 from proreus.server.watch_cache.object import CachedObject
 
 _NAMESPACES = GroupResource("", "namespaces")
-# A policy could forbid its own repair; reviews are questions, not objects.
+# A policy could forbid its own repair.
 _EXEMPT = frozenset(
     {
         *(
@@ -36,19 +37,9 @@ _EXEMPT = frozenset(
             for kind in ("mutating", "validating")
             for what in ("policies", "policybindings")
         ),
-        *(
-            GroupResource("authentication.k8s.io", name)
-            for name in ("selfsubjectreviews", "tokenreviews")
-        ),
-        *(
-            GroupResource("authorization.k8s.io", name)
-            for name in (
-                "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews",
-                "subjectaccessreviews",
-            )
-        ),
+        *REVIEWS,
     }
-)  # fmt: skip
+)
 _NAMESPACE_FIELDS = (
     "name", "generateName", "namespace", "uid", "resourceVersion", "generation",
     "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",

@@ -17,14 +17,13 @@ from proreus.api.json_types import Json
 from proreus.api.values import names
 from proreus.server.custom.conversion.review import KNOWN_VERSIONS
 from proreus.server.custom.definition import conditions
-from proreus.server.kinds.parts.webhook_urls import webhook_url_errors
+from proreus.server.kinds.parts.webhook_urls import webhook_service_errors, webhook_url_errors
 
 _AT = "spec.conversion"
 _CLIENT = f"{_AT}.webhookClientConfig"
 _REVIEWS = f"{_AT}.conversionReviewVersions"
 _STRATEGIES = ("None", "Webhook")
 _NOT_SET = "should not be set when strategy is not set to Webhook"
-_PORTS = range(1, 65536)
 
 
 def conversion_violations(given: Json, *, takes_any_bundle: bool = False) -> list[FieldError]:
@@ -62,40 +61,12 @@ def _client_violations(config: Json | None, *, takes_any_bundle: bool) -> list[F
     found = (
         webhook_url_errors(f"{_CLIENT}.url", str(url))
         if service is None
-        else _service_violations(service)
+        else webhook_service_errors(f"{_CLIENT}.service", service)
     )
     bundle = config.get("caBundle")
     if bundle and not takes_any_bundle and not _has_certificates(bundle):
         text = "unable to load root certificates: unable to parse bytes as PEM block"
         found.append(field_error.invalid(f"{_CLIENT}.caBundle", bundle, text))
-    return found
-
-
-def _service_violations(service: Json) -> list[FieldError]:
-    at = f"{_CLIENT}.service"
-    found = [
-        field_error.required(f"{at}.{field}", f"service {field} is required")
-        for field in ("name", "namespace")
-        if not service.get(field)
-    ]
-    port = service.get("port", 443)
-    if port not in _PORTS:
-        text = f"port is not valid: {names.PORT_RANGE}"
-        found.append(field_error.invalid(f"{at}.port", port, text))
-    path = service.get("path") or ""
-    return found + [field_error.invalid(f"{at}.path", path, why) for why in _path_faults(path)]
-
-
-def _path_faults(path: str) -> list[str]:
-    if path in ("", "/"):
-        return []
-    if path == "//":
-        return ["segment[0] may not be empty"]
-    found = [] if path.startswith("/") else ["must start with a '/'"]
-    for index, step in enumerate(path[1:].removesuffix("/").split("/")):
-        if not step:
-            found.append(f"segment[{index}] may not be empty")
-        found += [f"segment[{index}]: {why}" for why in names.dns_subdomain(step) if step]
     return found
 
 

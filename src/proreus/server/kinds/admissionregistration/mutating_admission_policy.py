@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.server.kinds.parts.admission_policies import (
+    MUTATING_OPERATIONS,
     admission_policy,
     check_compiled,
     check_policy,
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from proreus.server.cel.policy import PolicyCompiler
 
 
-_OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")
 # The field of each type of patch, and what its expression makes.
 _PATCHES = {
     "ApplyConfiguration": ("applyConfiguration", "Object"),
@@ -27,10 +27,7 @@ _PATCHES = {
 
 def _violations(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
-    compiler = check_policy(found, spec)
-    for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
-        for operation in rule.get("operations") or ():
-            found.one_of("spec.matchConstraints.resourceRules.operations", operation, _OPERATIONS)
+    compiler = check_policy(found, spec, operations=MUTATING_OPERATIONS)
     mutations = spec.get("mutations")
     found.require("spec.mutations", mutations, "mutations must contain at least one item")
     for where, mutation in items(mutations, "spec.mutations"):
@@ -51,8 +48,8 @@ def _check_mutation(
     part, place = mutation.get(key), f"{at}.{key}"
     if part is None:
         found.require(place, None, f"must be specified when patchType is {kind}")
-    elif found.require(f"{place}.expression", (part.get("expression") or "").strip()):
-        _check_expression(found, f"{place}.expression", part["expression"], result, compiler)
+    elif found.require(f"{place}.expression", text := (part.get("expression") or "").strip()):
+        _check_expression(found, f"{place}.expression", text, result, compiler)
     for other, _ in _PATCHES.values():
         if other != key and mutation.get(other) is not None:
             why = f"must not be specified when patchType is {kind}"

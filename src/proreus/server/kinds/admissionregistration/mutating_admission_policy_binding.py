@@ -7,8 +7,10 @@ from proreus.api.json_types import JsonObject
 from proreus.server.kinds.parts.admission_kinds import admission_kind
 from proreus.server.kinds.parts.admission_policies import (
     BINDING_PRINTER,
+    MUTATING_OPERATIONS,
     check_binding,
     check_declared_binding,
+    check_operations,
     default_binding,
 )
 from proreus.server.kinds.parts.findings import Findings
@@ -19,6 +21,9 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
     spec = obj.get("spec") or {}
     check_binding(found, spec, "spec.matchResources")
+    check_operations(
+        found, "spec.matchResources", spec.get("matchResources") or {}, MUTATING_OPERATIONS
+    )
     check_declared_binding(found, spec)
     return found
 

@@ -83,7 +83,8 @@ def _check_value(found: Findings, at: str, entry: Json, compiler: PolicyCompiler
     if len(text.encode()) > _ANNOTATION_BYTES:
         found.require(at, None, f"must not exceed {_ANNOTATION_BYTES} bytes in length")
     elif compiler is not None:
-        check_compiled(found, at, text, compiler.annotation)
+        # What is compiled has no blanks around it; what is printed is what was sent.
+        check_compiled(found, at, entry["valueExpression"], lambda _: compiler.annotation(text))
 
 
 RESOURCES = (

@@ -34,6 +34,7 @@ _RESERVED = frozenset({
     "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function",
     "if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
 })  # fmt: skip
+MUTATING_OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")  # there is nothing to change in a delete
 _EXCLUSIVE = "name and selector are mutually exclusive"
 
 
@@ -57,9 +58,12 @@ def default_binding(obj: JsonObject) -> None:
     _default_resources((obj.get("spec") or {}).get("matchResources"))
 
 
-def check_policy(found: Findings, spec: Json) -> PolicyCompiler | None:
+def check_policy(
+    found: Findings, spec: Json, *, operations: tuple[str, ...] = ()
+) -> PolicyCompiler | None:
     """Fields that validating and mutating policies share. What is returned compiles the rest, with
-    the policy's variables; None if this server cannot compile."""
+    the policy's variables; None if this server cannot compile. ``operations``: those that rules may
+    name, if that is not all."""
     if (policy := spec.get("failurePolicy")) is None:
         found.require("spec.failurePolicy", None)
     found.one_of("spec.failurePolicy", policy, ("Fail", "Ignore"))
@@ -71,6 +75,8 @@ def check_policy(found: Findings, spec: Json) -> PolicyCompiler | None:
     else:
         _check_resources(found, "spec.matchConstraints", constraints)
         found.require("spec.matchConstraints.resourceRules", constraints.get("resourceRules"))
+        if operations:
+            check_operations(found, "spec.matchConstraints", constraints, operations)
     has_params = kind is not None
     conditions = spec.get("matchConditions")
     check_match_conditions(found, "spec.matchConditions", conditions, has_params=has_params)
@@ -94,11 +100,17 @@ def count_expressions(spec: Json) -> int:
 
 def _check_variable(found: Findings, at: str, variable: Json, compiler: PolicyCompiler) -> None:
     name, text = variable.get("name") or "", variable.get("expression") or ""
+    is_usable = _is_identifier(name)
     is_named = found.require(f"{at}.name", name.strip(), "name is not specified")
-    if is_named and not _is_identifier(name):
+    if is_named and not is_usable:
         found.invalid(f"{at}.name", name, "must be a valid CEL identifier")
-    elif check_expression(found, f"{at}.expression", text) and is_named:
-        check_compiled(found, f"{at}.expression", text, lambda one: compiler.variable(name, one))
+    if not check_expression(found, f"{at}.expression", text):
+        return
+
+    def compiled(one: str) -> object:
+        return compiler.variable(name, one) if is_usable else compiler.anything(one)
+
+    check_compiled(found, f"{at}.expression", text, compiled)
 
 
 def _is_identifier(name: str) -> bool:
@@ -148,6 +160,14 @@ def _check_resources(found: Findings, at: str, resources: Json) -> None:
                 if is_repeated:
                     found.duplicate(place, name)
             check_rule(found, where, rule)
+
+
+def check_operations(
+    found: Findings, at: str, resources: Json, operations: tuple[str, ...]
+) -> None:
+    for rule in resources.get("resourceRules") or ():
+        for operation in rule.get("operations") or ():
+            found.one_of(f"{at}.resourceRules.operations", operation, operations)
 
 
 def check_binding(found: Findings, spec: Json, resources_at: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proreus.api.group_version import GroupResource
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.parts.expressions import check_condition
@@ -10,10 +11,36 @@ from proreus.server.kinds.parts.findings import Findings, items
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _CONDITIONS_MAX = 64
+# Reviews are questions, not objects: neither webhooks nor policies are asked about them.
+REVIEWS = frozenset(
+    GroupResource(group, name)
+    for group, names_of_group in (
+        ("authentication.k8s.io", ("selfsubjectreviews", "tokenreviews")),
+        ("authorization.k8s.io", ("localsubjectaccessreviews", "selfsubjectaccessreviews",
+                                  "selfsubjectrulesreviews", "subjectaccessreviews")),
+    )
+    for name in names_of_group
+)  # fmt: skip
 
 
 def default_rule(rule: JsonObject) -> None:
     rule.setdefault("scope", "*")
+
+
+def ineffective_rules(at: str, rules: list[Json] | None) -> list[str]:
+    """Warnings of rules that name reviews. A star may mean everything else."""
+    return [
+        f"{where}: {resource} is excluded from admission webhooks; this rule will have no effect"
+        for where, rule in items(rules, at)
+        for resource in _named_reviews(rule.get("apiGroups") or [], rule.get("resources") or [])
+    ]
+
+
+def _named_reviews(groups: list[str], resources: list[str]) -> list[GroupResource]:
+    if "*" in groups or "*" in resources:
+        return []
+    named = dict.fromkeys(GroupResource(group, name) for group in groups for name in resources)
+    return [resource for resource in named if resource in REVIEWS]
 
 
 def check_rule(found: Findings, at: str, rule: Json) -> None:
@@ -55,7 +82,7 @@ def _check_resources(found: Findings, at: str, resources: list[str]) -> None:
     if "*/*" in resources and len(resources) > 1:
         found.invalid(at, resources, "if '*/*' is present, must not specify other resources")
     plain = [name for name in resources if name and "/" not in name]
-    if "*" in plain and len(plain) > 1:
+    if "*" in plain and plain[-1] != "*":  # only the last one is looked at, as in Kubernetes
         why = "if '*' is present, must not specify other resources without subresources"
         found.invalid(at, resources, why)
 

@@ -13,8 +13,9 @@ from proreus.server.kinds.parts.request_matching import (
     check_match_conditions,
     check_rule,
     default_rule,
+    ineffective_rules,
 )
-from proreus.server.kinds.parts.webhook_urls import webhook_url_errors
+from proreus.server.kinds.parts.webhook_urls import webhook_service_errors, webhook_url_errors
 from proreus.server.resource import Cells, Printer, Rules
 from proreus.server.resource.rules import Validated
 
@@ -36,7 +37,16 @@ def webhook_rules(*, mutating: bool) -> Rules:
             for rule in hook.get("rules") or ():
                 default_rule(rule)
 
-    return Rules(default=default, validate=_validate, validate_update=_validate_update)
+    return Rules(
+        default=default, validate=_validate, validate_update=_validate_update, warnings=_warnings
+    )
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    hooks = items(obj.get("webhooks"), "webhooks")
+    return [
+        text for at, hook in hooks for text in ineffective_rules(f"{at}.rules", hook.get("rules"))
+    ]
 
 
 def _validate(obj: JsonObject) -> Validated:
@@ -76,8 +86,9 @@ def _violations(obj: JsonObject, *, checks_conditions: bool = True) -> list[Fiel
 def _check_hook_name(found: Findings, at: str, name: str) -> None:
     if not found.require(at, name):
         return
-    found.name(at, name)
-    if name.count(".") < 2:
+    if faults := names.dns_subdomain(name):
+        found.invalid(at, name, ",".join(faults))
+    elif name.count(".") < 2:
         found.invalid(at, name, "should be a domain with at least three segments separated by dots")
 
 
@@ -109,30 +120,7 @@ def _check_client(found: Findings, at: str, client: Json) -> None:
     elif url is not None:
         found += webhook_url_errors(f"{at}.url", url)
     elif service is not None:
-        found.require(f"{at}.service.name", service.get("name"), "service name is required")
-        found.require(
-            f"{at}.service.namespace", service.get("namespace"), "service namespace is required"
-        )
-        port = service.get("port", 443)
-        if not 1 <= port <= 65535:
-            found.invalid(f"{at}.service.port", port, f"port is not valid: {names.PORT_RANGE}")
-        _check_path(found, f"{at}.service.path", service.get("path") or "")
-
-
-def _check_path(found: Findings, at: str, path: str) -> None:
-    if path in ("", "/"):
-        return
-    if path == "//":
-        found.invalid(at, path, "segment[0] may not be empty")
-        return
-    if not path.startswith("/"):
-        found.invalid(at, path, "must start with a '/'")
-    for index, segment in enumerate(path[1:].removesuffix("/").split("/")):
-        if not segment:
-            found.invalid(at, path, f"segment[{index}] may not be empty")
-            continue
-        for why in names.dns_subdomain(segment):
-            found.invalid(at, path, f"segment[{index}]: {why}")
+        found += webhook_service_errors(f"{at}.service", service)
 
 
 def _check_versions(found: Findings, at: str, versions: list[str] | None) -> None:

@@ -26,6 +26,18 @@ pytest.importorskip("cel_expr_python.cel")
           "'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"]),
         ({"variables": [{"name": "in", "expression": "1"}]},
          ['spec.variables[0].name: Invalid value: "in": must be a valid CEL identifier']),
+        ({"variables": [{"name": "a-b", "expression": "1 +"}, {"name": "", "expression": "x"}]},
+         ['spec.variables[0].name: Invalid value: "a-b": must be a valid CEL identifier',
+          'spec.variables[0].expression: Invalid value: "1 +": compilation failed: ERROR: '
+          "<input>:1:4: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', "
+          "'-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+          "IDENTIFIER}\n | 1 +\n | ...^",
+          "spec.variables[1].name: Required value: name is not specified",
+          'spec.variables[1].expression: Invalid value: "x": compilation failed: ERROR: '
+          "<input>:1:1: undeclared reference to 'x' (in container '')\n | x\n | ^"]),
+        ({"auditAnnotations": [{"key": "k", "valueExpression": " 1 "}]},
+         ['spec.auditAnnotations[0].valueExpression: Invalid value: " 1 ": must evaluate to one '
+          "of [string null_type] but got int"]),
         ({"validations": [{"expression": "true", "message": "a\nb", "reason": "Odd"}]},
          ['spec.validations[0].message: Invalid value: "a\\nb": must not contain line breaks',
           'spec.validations[0].reason: Unsupported value: "Odd": supported values: "Forbidden", '
@@ -165,3 +177,34 @@ def test_a_policy_binding_says_which_parameters_it_takes(ref: Any, text: str) ->
     )
 
     assert found[2] == text
+
+
+def test_what_a_mutating_policy_and_its_binding_may_not_name_comes_with_their_rules() -> None:
+    rules = {"resourceRules": [{**RULE, "operations": ["DELETE"]}]}
+    patch = {"patchType": "JSONPatch", "jsonPatch": {"expression": " 1 "}}
+    spec = {"matchConstraints": rules, "matchConditions": [{"name": "c"}], "mutations": [patch],
+            "reinvocationPolicy": "Never"}  # fmt: skip
+    binding = {"policyName": "p", "matchResources": rules}
+    unsupported = (
+        'Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"'
+    )
+
+    assert errors(ADMISSION, "MutatingAdmissionPolicy", spec=spec) == [
+        f"spec.matchConstraints.resourceRules.operations: {unsupported}",
+        "spec.matchConditions[0].expression: Required value",
+        'spec.mutations[0].jsonPatch.expression: Invalid value: "1": must evaluate to '
+        "list(JSONPatch) but got int",
+    ]
+    assert errors(ADMISSION, "MutatingAdmissionPolicyBinding", spec=binding) == [
+        f"spec.matchResources.resourceRules.operations: {unsupported}"
+    ]
+
+
+@pytest.mark.parametrize(("resources", "is_valid"), [(["*", "pods"], False), (["pods", "*"], True)])
+def test_a_star_after_other_resources_is_taken(resources: list[str], is_valid: bool) -> None:
+    spec = {"policyName": "p", "validationActions": ["Deny"],
+            "matchResources": {"resourceRules": [{**RULE, "resources": resources}]}}  # fmt: skip
+
+    found = errors(ADMISSION, "ValidatingAdmissionPolicyBinding", spec=spec)
+
+    assert (found == []) is is_valid

@@ -128,3 +128,38 @@ def test_more_conditions_than_the_loop_can_wait_for_are_compiled_in_a_thread() -
 
     assert isinstance(found, NeedsThread)
     assert len(found.work()) == 64
+
+
+@pytest.mark.parametrize(
+    ("service", "missing"),
+    [({"name": "s"}, ["name"]), ({"namespace": "n"}, ["namespace"]), ({}, ["name", "namespace"])],
+)
+def test_name_and_namespace_of_a_service_are_taken_for_each_other(
+    service: dict[str, str], missing: list[str]
+) -> None:
+    found = errors(GROUP, KIND, webhooks=[hook(clientConfig={"service": service})])
+
+    at = "webhooks[0].clientConfig.service"
+    assert found == [f"{at}.{key}: Required value" for key in missing]
+
+
+def test_a_name_that_is_no_domain_is_refused_once() -> None:
+    found = errors(GROUP, KIND, webhooks=[hook(name="A_b")])
+
+    assert len(found) == 1
+    assert found[0].startswith('webhooks[0].name: Invalid value: "A_b": a lowercase RFC 1123')
+
+
+def test_a_rule_for_reviews_is_warned_of() -> None:
+    reviews = {"operations": ["CREATE"], "apiVersions": ["v1"]}
+    named = {**reviews, "apiGroups": ["authentication.k8s.io", "apps"],
+             "resources": ["tokenreviews", "deployments", "tokenreviews"]}  # fmt: skip
+    starred = {**named, "apiGroups": ["*"]}
+    given = {"webhooks": [hook(rules=[starred, named])]}
+
+    found = rules_of({"apiVersion": GROUP, "kind": KIND}).warnings(given)
+
+    assert found == [
+        "webhooks[0].rules[1]: tokenreviews.authentication.k8s.io is excluded from admission "
+        "webhooks; this rule will have no effect"
+    ]
