@@ -286,12 +286,34 @@ async def test_namespaced_parameters_need_a_namespace(client: Client) -> None:
         client,
         "params.data.x == '1'",
         paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
-        matchConstraints={"resourceRules": [rule("namespaces")]},
+        matchConstraints={"resourceRules": [rule("nodes")]},
     )
     await bind(client, "Validating", paramRef={"name": "p", "parameterNotFoundAction": "Deny"})
 
     with pytest.raises(ApiError, match="cannot use namespaced paramRef in policy binding that"):
-        await client.core_v1.namespaces.create({"metadata": {"name": "x"}})
+        await client.core_v1.nodes.create({"metadata": {"name": "x"}})
+
+
+async def test_parameters_for_a_namespace_are_looked_up_in_itself(client: Client) -> None:
+    namespaces = client.core_v1.namespaces
+    await namespaces.create({"metadata": {"name": "in-itself"}})
+    params = {"metadata": {"name": "p"}, "data": {"x": "1"}}
+    await client.core_v1.configmaps("in-itself").create(params)
+    await validate(
+        client,
+        "object.metadata.labels.x == params.data.x",
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+        matchConstraints={"resourceRules": [rule("namespaces")]},
+    )
+    await bind(client, "Validating", paramRef={"name": "p", "parameterNotFoundAction": "Deny"})
+
+    changed = await namespaces.patch("in-itself", {"metadata": {"labels": {"x": "1"}}})
+    with pytest.raises(ApiError, match="failed expression"):
+        await namespaces.patch("in-itself", {"metadata": {"labels": {"x": "2"}}})
+    with pytest.raises(ApiError, match="no params found for policy binding with `Deny`"):
+        await namespaces.create({"metadata": {"name": "in-another"}})
+
+    assert changed.labels["x"] == "1"
 
 
 async def test_a_refused_reason_has_its_code(client: Client) -> None:

@@ -10,7 +10,9 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from proreus.server.cel.functions.operators import NO_OVERLOAD, find, index, whole
+from proreus.server.cel.functions.operators import NO_OVERLOAD, NoOverload, find, index, whole
+from proreus.server.cel.functions.operators import TABLE as OPERATORS
+from proreus.server.cel.functions.overloads import is_convertible, no_overload
 from proreus.server.cel.functions.table import FUNCTIONS
 from proreus.server.cel.meter import COSTS
 from proreus.server.cel.pace import CostPace
@@ -210,17 +212,24 @@ def called(function: str, operands: list[Step]) -> Step:
 
 def _application(function: str) -> Callable[[Run, list[Any]], Any]:
     work, cost = FUNCTIONS[function], COSTS.get(function)
+    takes = is_convertible(function)
 
     def apply(run: Run, values: list[Any]) -> Any:
+        if takes is not None and not takes(values[0]):
+            raise EvaluationError(no_overload(function, values))
         try:
             if cost is None:
                 run.spent += 1
             else:
                 run.charge(cost(*values))
             return work(*values)
+        except NoOverload:
+            if function not in OPERATORS:
+                raise  # an operator that it uses on elements
+            raise EvaluationError(no_overload(function, values)) from None
         except (TypeError, AttributeError):
             # Values of no declared type only reveal their type here.
-            raise EvaluationError(NO_OVERLOAD) from None
+            raise EvaluationError(no_overload(function, values)) from None
         except OverflowError:
             raise EvaluationError("range error") from None
 

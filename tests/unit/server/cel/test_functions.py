@@ -139,9 +139,39 @@ def test_functions_hold(text: str) -> None:
         ("quantity('1500m').asInteger()", "cannot convert value to integer"),
         ("semver('1')", "No Major.Minor.Patch elements found"),
         ("'a'.matches('[' + '')", "error parsing regexp"),
-        ("dyn(1).isSorted()", "no such overload"),
+        ("dyn(1).isSorted()", "no such overload: isSorted(int)"),
         ("[dyn(1), dyn('a')].max()", "no such overload"),
     ],
 )
 def test_functions_fail_with_a_reason(text: str, message: str) -> None:
     assert message in value_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dyn(1) + 'a'", "no such overload"),
+        ("dyn(true) + 1", "no such overload: _+_"),
+        ("dyn('a') * 2", "no such overload"),  # texts have methods, which are asked
+        ("dyn({}) < 1", "no such overload: _<_"),
+        ("dyn(1) < 'a'", "no such overload"),
+        ("-dyn('a')", "no such overload"),
+        ("!dyn(1)", "no such overload"),
+        ("1 in dyn(1)", "no such overload"),
+        ("size(dyn(1))", "no such overload: size"),
+        ("dyn(1).matches('a')", "no such overload: matches"),
+        ("dyn(1).startsWith('a')", "no such overload"),
+        ("dyn(1).lowerAscii()", "no such overload: lowerAscii(int)"),
+        ("string(dyn({}))", "no such overload: string(map)"),
+        ("int(dyn(true))", "no such overload: int(bool)"),
+        ("double(dyn([]))", "no such overload: double(list)"),
+        ("quantity(dyn(1))", "no such overload: quantity(int)"),
+        ("quantity('1').isLessThan(dyn('2'))",
+         "no such overload: isLessThan(kubernetes.Quantity, string)"),
+        ("dyn('a').getFullYear()", "no such overload: getFullYear(string)"),
+    ],
+)  # fmt: skip
+def test_a_value_that_no_overload_takes_is_named_as_kubernetes_engine_does(
+    text: str, message: str
+) -> None:
+    assert value_of(text) == f"error: {message}"

@@ -165,7 +165,8 @@ class PolicyInvocations:
         policy = candidate.hook.policy
         found: Sequence[JsonObject | None] = [None]
         if policy.param_kind is not None and binding.params is not None:
-            found = await self._params.find(policy.param_kind, binding.params, attributes.namespace)
+            where = namespace_of(attributes)
+            found = await self._params.find(policy.param_kind, binding.params, where)
         matched = self._versions.matched(attributes, candidate.resource)
         return [PolicyInvocation(policy, binding, matched, one) for one in found]
 

@@ -33,8 +33,12 @@ _TYPE_NAMES = {
 }  # fmt: skip
 
 
-def _no_overload() -> EvaluationError:
-    return EvaluationError(NO_OVERLOAD)
+class NoOverload(EvaluationError):
+    """Of an operator or a conversion: whoever calls it knows what it is called."""
+
+
+def _no_overload() -> NoOverload:
+    return NoOverload(NO_OVERLOAD)
 
 
 def whole(value: int) -> int:

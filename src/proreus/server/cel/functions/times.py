@@ -26,7 +26,7 @@ def _zone(name: str) -> tzinfo:
 def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
     def run(value: Any, zone: str = "UTC") -> int:
         if not isinstance(value, datetime):
-            raise EvaluationError("no such overload")
+            raise TypeError("no time")
         return read(value.astimezone(_zone(zone)))
 
     return run

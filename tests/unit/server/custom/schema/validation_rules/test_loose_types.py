@@ -61,9 +61,9 @@ def said(rule: str, value: Any, schema: Schema = OBJECT) -> list[str]:
     return [str(error) for error in SchemaRules(parse(root)).violations({"spec": value})]
 
 
-def no_overload(rule: str, kind: str = "object") -> str:
+def no_overload(rule: str, kind: str = "object", of: str = "") -> str:
     return (
-        f"spec: Invalid value: \"{kind}\": 'no such overload': call arguments did not match a "
+        f"spec: Invalid value: \"{kind}\": 'no such overload{of}': call arguments did not match a "
         f"supported operator, function or macro signature for rule: {rule}"
     )
 
@@ -165,7 +165,8 @@ def test_null_in_a_map_or_a_list_is_a_value() -> None:
 
     assert said("'a' in self.map && has(self.map.a) && self.map['a'] != 'x'", value) == []
     assert said("self.items.size() == 2 && self.items[0] != 1", value) == []
-    assert said("self.items.all(x, x > 0)", value) == [no_overload("self.items.all(x, x > 0)")]
+    rule = "self.items.all(x, x > 0)"
+    assert said(rule, value) == [no_overload(rule, of=": _>_")]
 
 
 def test_rules_on_a_null_value_are_not_run() -> None:
