@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.jsonpath import JsonPath, PathError
 from proreus.api.values import names
 from proreus.server.kinds.parts.admission_policies import (
     admission_policy,
@@ -13,6 +14,7 @@ from proreus.server.kinds.parts.admission_policies import (
     check_expression,
     check_policy,
 )
+from proreus.server.kinds.parts.conditions import check_conditions
 from proreus.server.kinds.parts.findings import Findings, items
 
 if TYPE_CHECKING:
@@ -87,6 +89,23 @@ def _check_value(found: Findings, at: str, entry: Json, compiler: PolicyCompiler
         check_compiled(found, at, entry["valueExpression"], lambda _: compiler.annotation(text))
 
 
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found, status = Findings(), new.get("status") or {}
+    warnings = (status.get("typeChecking") or {}).get("expressionWarnings")
+    for where, warning in items(warnings, "status.typeChecking.expressionWarnings"):
+        found.require(f"{where}.warning", warning.get("warning"))
+        field = (warning.get("fieldRef") or "").strip()
+        if found.require(f"{where}.fieldRef", field):
+            try:
+                JsonPath(f".{field.lstrip('.')}")
+            except PathError as error:
+                found.invalid(f"{where}.fieldRef", field, f"invalid JSONPath: {error}")
+    check_conditions(found, "status.conditions", status.get("conditions"))
+    return found
+
+
 RESOURCES = (
-    admission_policy("ValidatingAdmissionPolicy", "validations", _violations, has_status=True),
+    admission_policy(
+        "ValidatingAdmissionPolicy", "validations", _violations, validate_status=_validate_status
+    ),
 )

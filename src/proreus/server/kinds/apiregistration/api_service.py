@@ -6,7 +6,7 @@ from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, condition, name_of
-from proreus.server.kinds.parts.findings import Findings
+from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.resource import Lifecycle, Names, Persistence, Resource, Rules
 from proreus.server.resource.printer import Cells, Printer
 
@@ -75,6 +75,14 @@ def _check_backend(found: Findings, spec: JsonObject) -> None:
         found.invalid("spec.insecureSkipTLSVerify", True, "may not be true if caBundle is present")
 
 
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings()
+    given = (new.get("status") or {}).get("conditions")
+    for where, one in items(given, "status.conditions"):
+        found.one_of(f"{where}.status", one.get("status") or "", ("True", "False", "Unknown"))
+    return found
+
+
 def _fill(obj: Json, now: float) -> Cells:
     service = (obj.get("spec") or {}).get("service")
     where = "Local"
@@ -105,7 +113,12 @@ RESOURCES = (
         persistence=Persistence(prefix="apiregistration.k8s.io/apiservices"),
         lifecycle=Lifecycle(status_keeps_metadata=True, unconditional_update=False),
         name_rule=names.path_segment,
-        rules=Rules(default=_default, prepare_create=_prepare_create, validate=_validate),
+        rules=Rules(
+            default=_default,
+            prepare_create=_prepare_create,
+            validate=_validate,
+            validate_status=_validate_status,
+        ),
         printer=Printer.of(_fill, "Name", "Service", "Available", "Age", null_when_empty=True),
     ),
 )

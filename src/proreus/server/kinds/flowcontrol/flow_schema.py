@@ -8,7 +8,7 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, condition, name_of, number
 from proreus.server.kinds.parts.findings import Findings, items
-from proreus.server.kinds.parts.flow_control import SCHEMA_KIND, fixed_specs
+from proreus.server.kinds.parts.flow_control import SCHEMA_KIND, check_conditions, fixed_specs
 from proreus.server.resource import Cells, Generation, Lifecycle, Names, Printer, Resource, Rules
 
 _PRECEDENCE = 1000
@@ -27,16 +27,26 @@ def _default(obj: JsonObject) -> None:
 def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     name = obj["metadata"].get("name") or ""
+    _check_spec(found, name, spec)
     if (fixed := fixed_specs(SCHEMA_KIND).get(name)) is not None and spec != fixed:
         found.invalid("spec", _as_go(spec), f"spec of '{name}' must equal the fixed value")
-        return found
+    return found
+
+
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings()
+    check_conditions(found, new)
+    return found
+
+
+def _check_spec(found: Findings, name: str, spec: Json) -> None:
     precedence = spec.get("matchingPrecedence") or 0
     at = "spec.matchingPrecedence"
     if precedence <= 0:
         found.invalid(at, precedence, "must be a positive value")
     if precedence > _PRECEDENCE_MAX:
         found.invalid(at, precedence, f"must not be greater than {_PRECEDENCE_MAX}")
-    if precedence == 1 and obj["metadata"].get("name") != "exempt":
+    if precedence == 1 and name != "exempt":
         why = "only the schema named 'exempt' may have matchingPrecedence 1"
         found.invalid(at, precedence, why)
     if (method := spec.get("distinguisherMethod")) is not None:
@@ -50,7 +60,6 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         found.name(at, level)
     for where, rule in items(spec.get("rules"), "spec.rules"):
         _check_rule(found, where, rule)
-    return found
 
 
 def _as_go(spec: Json) -> JsonObject:
@@ -226,7 +235,7 @@ RESOURCES = (
         namespaced=False,
         has_status=True,
         lifecycle=Lifecycle(generation=Generation(), status_keeps_metadata=True),
-        rules=Rules(default=_default, validate=_validate),
+        rules=Rules(default=_default, validate=_validate, validate_status=_validate_status),
         printer=_PRINTER,
     ),
 )

@@ -8,7 +8,7 @@ from proreus.api.field_error import FieldError, Reason
 from proreus.api.json_types import Json, JsonObject
 from proreus.server.kinds.parts.cells import age, name_of
 from proreus.server.kinds.parts.findings import Findings
-from proreus.server.kinds.parts.flow_control import LEVEL_KIND, fixed_specs
+from proreus.server.kinds.parts.flow_control import LEVEL_KIND, check_conditions, fixed_specs
 from proreus.server.resource import Cells, Generation, Lifecycle, Names, Printer, Resource, Rules
 
 _SHARES = 30
@@ -35,9 +35,8 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     kind, name = spec.get("type") or "", obj["metadata"].get("name")
     is_exempt = kind == "Exempt"
-    if kind in ("Exempt", "Limited") and is_exempt != (name == "exempt"):
+    if is_exempt != (name == "exempt"):
         found.invalid("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
-    _check_fixed(found, name or "", spec)
     limited, exempt = spec.get("limited"), spec.get("exempt")
     if is_exempt and exempt is not None:
         _check_shares(found, "spec.exempt", exempt)
@@ -46,7 +45,14 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         _check_limited(found, "spec.limited", limited)
     elif kind:
         found.one_of("spec.type", kind, ("Exempt", "Limited"))
+    _check_fixed(found, name or "", spec)
     _check_declared(found, kind, limited, exempt)
+    return found
+
+
+def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    found = Findings()
+    check_conditions(found, new)
     return found
 
 
@@ -200,7 +206,7 @@ RESOURCES = (
         namespaced=False,
         has_status=True,
         lifecycle=Lifecycle(generation=Generation(), status_keeps_metadata=True),
-        rules=Rules(default=_default, validate=_validate),
+        rules=Rules(default=_default, validate=_validate, validate_status=_validate_status),
         printer=_PRINTER,
     ),
 )

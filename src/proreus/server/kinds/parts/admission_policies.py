@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proreus.api.field_error import FieldError
@@ -24,7 +25,7 @@ from proreus.server.kinds.parts.request_matching import (
     default_rule,
 )
 from proreus.server.resource import Cells, Fill, Printer, Resource, Rules
-from proreus.server.resource.rules import Validated
+from proreus.server.resource.rules import Validated, ValidateUpdate
 
 if TYPE_CHECKING:
     from proreus.server.cel.policy import PolicyCompiler
@@ -204,20 +205,24 @@ def admission_policy(
     counted: str,
     violations: Callable[[JsonObject], list[FieldError]],
     *,
-    has_status: bool = False,
+    validate_status: ValidateUpdate | None = None,
 ) -> Resource:
-    """``counted``: the field of the spec that lists what the policy does."""
+    """``counted``: the field of the spec that lists what the policy does. ``validate_status``: of a
+    kind that has one."""
 
     def validate(obj: JsonObject) -> Validated:
         return on_thread_if_many(count_expressions(obj["spec"]), lambda: violations(obj))
 
+    rules = Rules(default=default_policy, validate=validate)
+    if validate_status is not None:
+        rules = replace(rules, validate_status=validate_status)
     columns = "Name", f"{counted.capitalize()}:integer", "ParamKind", "Age"
     return admission_kind(
         kind,
         f"{kind.lower().removesuffix('y')}ies",
-        Rules(default=default_policy, validate=validate),
+        rules,
         Printer.of(_fill_policy(counted), *columns),
-        has_status=has_status,
+        has_status=validate_status is not None,
     )
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from proreus.api.json_types import JsonObject
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.wire import json
+from proreus.server.kinds.parts.findings import Findings, repeats
 
 GROUP = "flowcontrol.apiserver.k8s.io"
 API_VERSION = f"{GROUP}/v1"
@@ -47,3 +48,12 @@ def fixed_specs(kind: str) -> dict[str, JsonObject]:
         for obj in bootstrap_objects()
         if obj["kind"] == kind and obj["metadata"]["name"] in MANDATORY
     }
+
+
+def check_conditions(found: Findings, obj: Json) -> None:
+    """Of the status: each type once."""
+    kinds = [one.get("type") or "" for one in (obj.get("status") or {}).get("conditions") or ()]
+    for where, kind, is_repeated in repeats(kinds, "status.conditions"):
+        if is_repeated:
+            found.duplicate(f"{where}.type", kind)
+        found.require(f"{where}.type", kind, "must not be empty")

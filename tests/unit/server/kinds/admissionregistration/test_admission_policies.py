@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from proreus.server.offload import NeedsThread
-from tests.unit.server.kinds.creating import errors, resource_of
+from tests.unit.server.kinds.creating import created, errors, resource_of, status_errors
 from tests.unit.server.views.sample import NOW
 
 ADMISSION = "admissionregistration.k8s.io/v1"
+NEVER = "2026-01-01T00:00:00Z"
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
 
 pytest.importorskip("cel_expr_python.cel")
@@ -208,3 +209,22 @@ def test_a_star_after_other_resources_is_taken(resources: list[str], is_valid: b
     found = errors(ADMISSION, "ValidatingAdmissionPolicyBinding", spec=spec)
 
     assert (found == []) is is_valid
+
+
+def test_the_status_of_a_policy_is_validated() -> None:
+    warning = {"fieldRef": "spec.validations[0].expression", "warning": "w"}
+    policy = created(ADMISSION, "ValidatingAdmissionPolicy", spec={})
+    condition = {"type": "A", "status": "Maybe", "lastTransitionTime": NEVER, "reason": "R"}
+
+    def found(**status: Any) -> list[str]:
+        return status_errors(policy, status)
+
+    assert found(typeChecking={"expressionWarnings": [warning]}) == []
+    assert found(typeChecking={"expressionWarnings": [{}]}) == [
+        "status.typeChecking.expressionWarnings[0].warning: Required value",
+        "status.typeChecking.expressionWarnings[0].fieldRef: Required value",
+    ]
+    assert found(conditions=[condition]) == [
+        'status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", '
+        '"True", "Unknown"'
+    ]

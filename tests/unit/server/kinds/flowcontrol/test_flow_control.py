@@ -11,6 +11,7 @@ from proreus.server.views import JsonView, TableView
 from proreus.server.views.list_encodings import json_pieces
 from proreus.server.watch_cache.query import ListResult
 from tests.unit.server.kinds.creating import errors, resource_of
+from tests.unit.server.validated import at_once
 from tests.unit.server.views.sample import NOW, StandingClock, cached, resource
 
 FLOW = "flowcontrol.apiserver.k8s.io"
@@ -69,3 +70,44 @@ def test_flow_schemas_are_listed_in_the_order_they_are_tried() -> None:
     rows = json.decode(b"".join(json_pieces(view.parts(ListResult(schemas, 9)))))["rows"]
 
     assert [row["cells"][0] for row in rows] == ["b", "a", "c"]
+
+
+def test_what_is_wrong_with_a_mandatory_schema_comes_before_its_fixed_value() -> None:
+    spec = {"matchingPrecedence": 20000, "priorityLevelConfiguration": {"name": "exempt"}}
+
+    found = errors(f"{FLOW}/v1", "FlowSchema", metadata={"name": "exempt"}, spec=spec)
+
+    assert [one.split(":")[0] for one in found] == ["spec.matchingPrecedence", "spec"]
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "fields"),
+    [
+        ("catch-all", {"type": "Limited", "limited": {"lendablePercent": 200,
+                                                      "limitResponse": {"type": "Reject"}}},
+         ["spec.limited.lendablePercent", "spec"]),
+        ("exempt", {"type": "Odd"}, ["spec.type", "spec.type", "spec"]),
+        ("exempt", {}, ["spec.type", "spec", "spec.type"]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_mandatory_level_comes_before_its_fixed_value(
+    name: str, spec: dict[str, Any], fields: list[str]
+) -> None:
+    kind = "PriorityLevelConfiguration"
+
+    found = errors(f"{FLOW}/v1", kind, metadata={"name": name}, spec=spec)
+
+    assert [one.split(":")[0] for one in found] == fields
+
+
+@pytest.mark.parametrize("kind", ["FlowSchema", "PriorityLevelConfiguration"])
+def test_a_status_has_each_condition_once(kind: str) -> None:
+    conditions = [{"type": "A"}, {"type": "A"}, {"status": "True"}]
+    rules = resource_of(FLOW, kind).rules
+
+    found = at_once(rules.validate_status({"status": {"conditions": conditions}}, {}))
+
+    assert [str(error) for error in found] == [
+        'status.conditions[1].type: Duplicate value: "A"',
+        "status.conditions[2].type: Required value: must not be empty",
+    ]
