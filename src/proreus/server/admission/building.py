@@ -11,6 +11,7 @@ from proreus.server.admission.expressions import ExpressionRunner
 from proreus.server.admission.options import AdmissionOptions
 from proreus.server.admission.plugin_metrics import PluginMetrics
 from proreus.server.admission.policies.plugin import AdmissionPolicies, PolicyInputs
+from proreus.server.admission.policies.rights import PolicyParamRights
 from proreus.server.admission.policies.status import PolicyStatus
 from proreus.server.admission.standard import standard_admission
 from proreus.server.admission.versions import ObjectVersions
@@ -76,8 +77,9 @@ def build_admission(options: AdmissionOptions, inputs: AdmissionInputs) -> Built
             clock=clock,
         )
     )
+    params = PolicyParamRights(inputs.access.authorization, inputs.catalog, collections)
     admission = standard_admission(
-        collections, clock, inputs.access, policies, webhooks, options, configuration
+        collections, clock, inputs.access, policies, webhooks, options, configuration, params
     )
     PluginMetrics(inputs.registry, admission)
     status = None

@@ -29,7 +29,7 @@ from proreus.server.admission.plugins.limit_ranger import LimitRanger
 from proreus.server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
 from proreus.server.admission.plugins.pod_security import SECURED, PodSecurity
 from proreus.server.admission.plugins.pod_topology_labels import PodTopologyLabels
-from proreus.server.admission.plugins.priority import Priority
+from proreus.server.admission.plugins.priority import Priority, protect_system_classes
 from proreus.server.admission.plugins.resource_quota import ResourceQuota
 from proreus.server.admission.plugins.runtime_class import RuntimeClass
 from proreus.server.admission.plugins.service_account import PodServiceAccounts
@@ -38,6 +38,7 @@ from proreus.server.admission.plugins.storage_in_use import PROTECTED, protect_s
 from proreus.server.admission.plugins.taint_nodes_by_condition import taint_new_node
 from proreus.server.admission.pod_certificate_signing import PodCertificateSigning
 from proreus.server.admission.policies.plugin import AdmissionPolicies
+from proreus.server.admission.policies.rights import PolicyParamRights
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
 from proreus.server.authz.rbac.following import GROUP as RBAC_GROUP
@@ -84,6 +85,7 @@ def standard_admission(
     webhooks: AdmissionWebhooks,
     options: AdmissionOptions,
     configuration: AdmissionConfiguration,
+    params: PolicyParamRights,
 ) -> Admission:
     enabled = options.enabled(with_node_authorizer=access.restricts_nodes)
     every = list(_plugins(collections, clock, access, policies, webhooks, configuration))
@@ -99,9 +101,12 @@ def standard_admission(
                 SigningRequests(clock).admit,
                 PodCertificateSigning(access.authorization).admit,
             ),
+            "scheduling.k8s.io": (protect_system_classes,),
             RBAC_GROUP: access.after_mutation,
         },
-        before_validation=access.before_validation,
+        before_validation=(
+            (*access.before_validation, params.admit) if access.before_validation else ()
+        ),
         validating=AdmissionStep("validate", validating, now),
     )
 

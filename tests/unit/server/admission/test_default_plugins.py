@@ -263,3 +263,17 @@ async def test_no_quota_counts_events(ask: Asking) -> None:
     made = await ask("POST", "events", event)
 
     assert made.status == 201
+
+
+async def test_a_system_priority_class_stays_unless_all_are_deleted(ask: Asking) -> None:
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+
+    kept = await ask("DELETE", f"{classes}/system-node-critical")
+    all_of_them = await ask("DELETE", classes)
+
+    assert kept.body["message"] == (
+        'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system '
+        "priority class and cannot be deleted"
+    )
+    assert all_of_them.status == 200
+    assert (await ask("GET", classes)).body["items"] == []

@@ -14,7 +14,7 @@ from proreus.api.wire import splice
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
 from proreus.server.kinds.parts.pod_template.scheduling import SYSTEM_PRIORITIES
-from proreus.server.registry.admission import UPDATE, Attributes
+from proreus.server.registry.admission import DELETE, UPDATE, Attributes
 from proreus.server.registry.collection import Collection
 from proreus.server.watch_cache.cache_follower import CacheFollower
 from proreus.server.watch_cache.object import CachedObject
@@ -23,6 +23,15 @@ _MARKED = b'"globalDefault":true'
 Class = dict[str, Any] | None
 _DEFAULT_POLICY = "PreemptLowerPriority"
 _UNREADABLE = "priority class is unreadable and no default"
+
+
+def protect_system_classes(attributes: Attributes) -> None:
+    """Raises Forbidden. Kubernetes' registry asks it, whatever the plugins; a delete of the whole
+    collection it does not ask about."""
+    if not attributes.is_of(DELETE, "scheduling.k8s.io", "priorityclasses"):
+        return
+    if attributes.name in SYSTEM_PRIORITIES:
+        raise attributes.forbidden("this is a system priority class and cannot be deleted")
 
 
 class Priority:

@@ -124,7 +124,7 @@ def test_more_conditions_than_the_loop_can_wait_for_are_compiled_in_a_thread() -
     many = [{"name": f"m{number}", "expression": f"{number}"} for number in range(64)]
     rules = rules_of({"apiVersion": GROUP, "kind": KIND})
 
-    found = rules.validate({"webhooks": [hook(matchConditions=many)]})
+    found = rules.validate({"metadata": {}, "webhooks": [hook(matchConditions=many)]})
 
     assert isinstance(found, NeedsThread)
     assert len(found.work()) == 64
@@ -163,3 +163,17 @@ def test_a_rule_for_reviews_is_warned_of() -> None:
         "webhooks[0].rules[1]: tokenreviews.authentication.k8s.io is excluded from admission "
         "webhooks; this rule will have no effect"
     ]
+
+
+def test_a_name_that_is_kept_for_files_is_refused_on_create_only() -> None:
+    name = "mine.static.k8s.io"
+    rules = rules_of({"apiVersion": GROUP, "kind": KIND})
+
+    found = errors(GROUP, KIND, metadata={"name": name}, webhooks=[])
+
+    assert found == [
+        f'metadata.name: Invalid value: "{name}": names ending with ".static.k8s.io" are reserved '
+        "for static manifest-based configurations and cannot be managed via the API"
+    ]
+    stored = {"metadata": {"name": name}, "webhooks": []}
+    assert at_once(rules.check_update(stored, stored)) == []
