@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupResource
 from proreus.lazy_dataclass import dataclass
+from proreus.server.admission.admin_access import AdminAccess
 from proreus.server.admission.configuration_file import AdmissionConfiguration
 from proreus.server.admission.options import PLUGINS, AdmissionOptions
 from proreus.server.admission.plugins.certificate_decisions import CertificateDecisions
@@ -101,6 +102,7 @@ def standard_admission(
                 SigningRequests(clock).admit,
                 PodCertificateSigning(access.authorization).admit,
             ),
+            "resource.k8s.io": (AdminAccess(collections.named("", "v1", "namespaces")).admit,),
             "scheduling.k8s.io": (protect_system_classes,),
             RBAC_GROUP: access.after_mutation,
         },

@@ -277,3 +277,42 @@ async def test_a_system_priority_class_stays_unless_all_are_deleted(ask: Asking)
     )
     assert all_of_them.status == 200
     assert (await ask("GET", classes)).body["items"] == []
+
+
+@pytest.mark.parametrize("plural", ["resourceclaims", "resourceclaimtemplates"])
+async def test_a_claim_with_admin_access_needs_a_label_on_its_namespace(
+    ask: Asking, plural: str
+) -> None:
+    request = {"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}
+    spec: dict[str, Any] = {"devices": {"requests": [request]}}
+    if plural == "resourceclaimtemplates":
+        spec = {"spec": spec}
+    claim = {"metadata": {"name": "c"}, "spec": spec}
+    path = f"/apis/resource.k8s.io/v1/namespaces/default/{plural}"
+
+    refused = await ask("POST", path, claim)
+    label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
+    await ask("PATCH", "/api/v1/namespaces/default", label, kind=MERGE)
+    await ask("GET", "/api/v1/namespaces")
+
+    assert refused.body["message"].partition("is invalid: ")[2] == (
+        "spec.devices.requests[0].adminAccess: Forbidden: admin access to devices requires the "
+        "`resource.kubernetes.io/admin-access: true` label on the containing namespace"
+    )
+    assert (await ask("POST", path, claim)).status == 201
+
+
+async def test_a_status_grants_no_admin_access_without_the_label(ask: Asking) -> None:
+    path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    request = {"name": "r", "exactly": {"deviceClassName": "c"}}
+    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": [request]}}}
+    await ask("POST", path, claim)
+    result = {"request": "r", "driver": "d.example", "pool": "p", "device": "x"}
+
+    granted = {"devices": {"results": [{**result, "adminAccess": True}]}}
+    patch = {"status": {"allocation": granted}}
+    refused = await ask("PATCH", f"{path}/c/status", patch, kind=MERGE)
+
+    assert refused.body["details"]["causes"][0]["field"] == (
+        "status.allocation.devices.results[0].adminAccess"
+    )
