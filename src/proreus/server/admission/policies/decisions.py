@@ -110,7 +110,7 @@ def _denial(validation: PolicyValidation, made: ExpressionResult) -> ValidationD
 def _annotated(
     annotation: AuditAnnotation, evaluation: PolicyEvaluation
 ) -> tuple[str, ExpressionResult]:
-    result = evaluation.evaluate(annotation.value)
+    result = evaluation.evaluate_annotation(annotation.value)
     if result.error:
         return annotation.key, result
     if isinstance(result.value, str):

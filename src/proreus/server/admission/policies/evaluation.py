@@ -11,7 +11,7 @@ from typing import Any
 from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import Match, match_conditions
 from proreus.server.admission.policies.compiled import CompiledPolicy, PolicyExpression
-from proreus.server.cel.admission import CALL_LIMIT, POLICY_LIMIT
+from proreus.server.cel.admission import CALL_LIMIT, POLICY_LIMIT, REQUEST_RESOURCE
 from proreus.server.cel.pace import CostPace
 from proreus.server.cel.steps import CostExceeded, LazyFields
 from proreus.server.cel.values import EvaluationError
@@ -21,6 +21,21 @@ _TIRED = (
 )
 _STOPPED = "operation cancelled: actual cost limit exceeded"
 _NAMESPACE, _AUTHORIZERS = 2, 4  # where they stand among the values
+
+
+class Unbound:
+    """A variable that is declared and has no value: using it fails."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise EvaluationError(f"no such attribute(s): {self._name}")
+
+
+_UNBOUND = Unbound("authorizer"), Unbound(REQUEST_RESOURCE)
 
 
 class OutOfBudget(Exception):
@@ -67,6 +82,11 @@ class PolicyEvaluation:
     def evaluate_message(self, expression: PolicyExpression) -> ExpressionResult:
         """Messages cannot ask the authorizer. Raises OutOfBudget."""
         return self._run(expression, self._values[:-2])
+
+    def evaluate_annotation(self, expression: PolicyExpression) -> ExpressionResult:
+        """Annotations may name the authorizer, and there is none when Kubernetes evaluates them.
+        Raises OutOfBudget."""
+        return self._run(expression, (*self._values[:-2], *_UNBOUND))
 
     def renew_budget(self) -> None:
         self._budget = POLICY_LIMIT

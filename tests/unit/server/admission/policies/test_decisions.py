@@ -172,3 +172,18 @@ def test_a_stored_expression_that_does_not_compile_fails_when_it_is_evaluated() 
         "compilation error: compilation failed: ERROR: <input>:1:1: undeclared reference to"
     )
     assert found.decisions[1].is_denied is False
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("authorizer.path('/x').check('get').reason()", "authorizer"),
+        ("authorizer.requestResource.check('get').reason()", "authorizer.requestResource"),
+    ],
+)
+def test_an_annotation_that_asks_the_authorizer_finds_none(text: str, missing: str) -> None:
+    found = decided({}, auditAnnotations=[{"key": "k", "valueExpression": text}])
+
+    assert found.unannotated == (
+        f"expression '{text}' resulted in error: no such attribute(s): {missing}",
+    )
