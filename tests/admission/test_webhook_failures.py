@@ -5,6 +5,7 @@ Whatever a webhook does, its request ends: within the webhook's timeout, with a 
 
 from __future__ import annotations
 
+import base64
 import uuid
 from collections.abc import Iterator
 
@@ -105,6 +106,28 @@ async def test_a_webhook_of_an_unknown_authority_is_not_believed(
 
     with pytest.raises(ApiError, match="certificate signed by unknown authority"):
         await client.core_v1.configmaps("default").create(webhooks.config_map("a"))
+
+
+@pytest.mark.parametrize(
+    ("bundle", "why"),
+    [
+        (b"abc", "unable to parse bytes as PEM block"),
+        (b"-----BEGIN X-----\nYWJj\n-----END X-----\n", "no valid certificate authority data seen"),
+    ],
+)
+async def test_a_webhook_whose_authorities_cannot_be_read_is_not_called(
+    client: Client, process: webhooks.WebhookProcess, name: str, bundle: bytes, why: str
+) -> None:
+    address = {"url": process.url(name), "caBundle": base64.b64encode(bundle).decode()}
+    await webhooks.configure(client, "Validating", process.hook(name, clientConfig=address))
+
+    with pytest.raises(ApiError) as refused:
+        await client.core_v1.configmaps("default").create(webhooks.config_map("a"))
+
+    assert refused.value.message == (
+        f'Internal error occurred: failed calling webhook "{name}.example.com": could not get '
+        f"REST client: unable to load root certificates: {why}"
+    )
 
 
 async def test_all_validating_webhooks_are_heard_and_the_first_refusal_is_reported(

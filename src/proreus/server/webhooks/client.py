@@ -48,6 +48,11 @@ _TEXT_MAX = 2048  # of an answer that is quoted
 Resolve = Callable[[ServiceReference], tuple[str, int]]
 
 
+_UNLOADED, _PEM = "unable to load root certificates", "-----BEGIN "
+_NO_PEM = "unable to parse bytes as PEM block"
+_NO_CERTIFICATE = "no valid certificate authority data seen"
+
+
 class CallError(Exception):
     """A call that brought no usable answer."""
 
@@ -64,8 +69,8 @@ class CallRejected(CallError):
         self.code = code
 
 
-class _InvalidAuthorities(Exception):
-    """The authorities of the webhook cannot be read."""
+class CallImpossible(CallError):
+    """The authorities of the webhook cannot be read: nothing was sent."""
 
 
 class WebhookClient:
@@ -92,13 +97,7 @@ class WebhookClient:
         try:
             async with deadline(self._clock, timeout_s):
                 answer = await self._post(url, body, answer_bytes_max)
-        except (
-            TransportError,
-            TimeoutError,
-            UnresolvedService,
-            _InvalidAuthorities,
-            ssl.SSLError,
-        ) as error:
+        except (TransportError, TimeoutError, UnresolvedService, ssl.SSLError) as error:
             raise CallFailed(
                 f'Post "{url}": {failure_text(error, self._config.address)}'
             ) from error
@@ -140,8 +139,12 @@ class WebhookClient:
             try:
                 authorities = base64.b64decode(self._config.ca_bundle).decode("ascii")
             except (binascii.Error, UnicodeDecodeError) as error:
-                raise _InvalidAuthorities("unable to load root certificates") from error
-        context = ssl.create_default_context(cadata=authorities)
+                raise CallImpossible(f"{_UNLOADED}: {_NO_PEM}") from error
+        try:
+            context = ssl.create_default_context(cadata=authorities)
+        except ssl.SSLError as error:
+            why = _NO_CERTIFICATE if _PEM in (authorities or "") else _NO_PEM
+            raise CallImpossible(f"{_UNLOADED}: {why}") from error
         self._user.sign(context)
         return context
 

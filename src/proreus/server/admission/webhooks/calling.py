@@ -24,7 +24,7 @@ from proreus.server.admission.webhooks.review import (
 )
 from proreus.server.registry.admission import Attributes
 from proreus.server.registry.metadata import new_uid
-from proreus.server.webhooks.client import CallError, CallRejected
+from proreus.server.webhooks.client import CallError, CallImpossible, CallRejected
 from proreus.server.webhooks.clients import WebhookClients
 
 T = TypeVar("T")
@@ -113,6 +113,8 @@ class WebhookCaller:
                 body, webhook.timeout_s, answer_bytes_max=_ANSWER_BYTES_MAX
             )
             return read_response(answer, uid, version, is_mutating=is_mutating)
+        except CallImpossible as error:
+            raise WebhookFailed(webhook, f"could not get REST client: {error}", 500) from error
         except CallRejected as error:
             raise WebhookFailed(webhook, f"failed to call webhook: {error}", error.code) from error
         except (CallError, UnreadableAnswer) as error:
