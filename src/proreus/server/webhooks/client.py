@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import socket
 import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -166,6 +167,8 @@ def failure_text(error: Exception, address: str) -> str:
             return "context deadline exceeded"
         case ConnectionLost():
             return "EOF"
+        case TransportError() if isinstance(error.__cause__, socket.gaierror):
+            return f"dial tcp: lookup {address.rpartition(':')[0]}: no such host"
         case TransportError():
             return error.why
         case _:
