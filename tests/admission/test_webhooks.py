@@ -58,6 +58,20 @@ async def test_a_mutating_webhook_changes_what_is_stored(
     assert process.calls(name)[0]["query"] == "timeout=10s"
 
 
+@pytest.mark.parametrize("kind", ["Mutating", "Validating"])
+async def test_no_webhook_is_asked_about_reviews(
+    client: Client, process: WebhookProcess, name: str, kind: str
+) -> None:
+    process.behave(name, DENY)
+    await configure(client, kind, process.hook(name, rule=EVERYTHING))
+    reviews = client.resource("selfsubjectaccessreviews.v1.authorization.k8s.io")
+
+    answered = await reviews.create({"spec": {"resourceAttributes": {"verb": "get"}}})
+
+    assert answered["status"]["allowed"] is True
+    assert process.requests(name) == []
+
+
 async def test_a_validating_webhook_refuses_in_its_own_words(
     client: Client, process: WebhookProcess, name: str
 ) -> None:

@@ -26,18 +26,19 @@ from proreus.api.values import quantity
 from proreus.api.wire import json
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
-from proreus.server.kinds.parts.request_matching import REVIEWS
 from proreus.server.registry.admission import CREATE, UPDATE, Attributes
 from proreus.server.registry.collection import Collection
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 
 _GROWING = (SERVICES, CLAIMS)  # what may use more after an update than before
 # What no quota counts.
-_IGNORED = REVIEWS | {
-    GroupResource("", "bindings"),
-    GroupResource("", "events"),
-    GroupResource("events.k8s.io", "events"),
-}
+_IGNORED = frozenset(
+    {
+        GroupResource("", "bindings"),
+        GroupResource("", "events"),
+        GroupResource("events.k8s.io", "events"),
+    }
+)
 
 
 class ResourceQuota:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from proreus.api.wire import splice
 from proreus.server.admission.matching import configures_admission
 from proreus.server.admission.webhooks.configuration import AdmissionWebhook, read_configuration
-from proreus.server.kinds.parts.request_matching import REVIEWS
 from proreus.server.registry.admission import Attributes
 from proreus.server.registry.collections import Collections
 from proreus.server.watch_cache.cache_follower import CacheFollower
@@ -35,14 +34,11 @@ class WebhookList:
         cache.follow(CacheFollower(self._clear, self._put, self._remove, _UNREADABLE))
 
     def concern(self, attributes: Attributes) -> bool:
-        """Whether they may be asked: never about what configures them, which they could lock, nor
-        about reviews."""
+        """Whether they may be asked: never about what configures them, which they could lock."""
         if not self.ordered:
             return False
         kind = attributes.kind
-        if configures_admission(kind.group, kind.kind):
-            return False
-        return attributes.resource.group_resource not in REVIEWS
+        return not configures_admission(kind.group, kind.kind)
 
     def _clear(self) -> None:
         self._by_name.clear()

@@ -11,7 +11,7 @@ from proreus.server.kinds.parts.findings import Findings, items
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _CONDITIONS_MAX = 64
-# Reviews are questions, not objects: neither webhooks nor policies are asked about them.
+# Reviews are questions, not objects: they pass no admission, and rules that name them do nothing.
 REVIEWS = frozenset(
     GroupResource(group, name)
     for group, names_of_group in (
