@@ -1,4 +1,4 @@
-"""Whoever writes a policy or a binding may read the parameters that it names.
+"""Whoever writes a policy or a binding must be allowed to read the parameters that it names.
 
 A policy could otherwise tell what its author may not see. Kubernetes asks it after all other rules
 of these kinds and answers as it does invalid objects.
