@@ -1,12 +1,14 @@
-"""Names of API types: group, version, kind, resource."""
+"""Names of API types: group, version, kind, resource.
+
+They are keys of most tables, so what compares and hashes them runs no Python.
+"""
 
 from __future__ import annotations
 
-from proreus.lazy_dataclass import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupVersion:
+class GroupVersion(msgspec.Struct, frozen=True, order=True, gc=False):
     """``apps/v1``, or ``v1`` for the core group, whose name is empty."""
 
     group: str
@@ -32,8 +34,7 @@ class GroupVersion:
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _InGroupVersion:
+class _InGroupVersion(msgspec.Struct, frozen=True, order=True, gc=False):
     group: str
     version: str
 
@@ -42,8 +43,7 @@ class _InGroupVersion:
         return GroupVersion(self.group, self.version)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupVersionKind(_InGroupVersion):
+class GroupVersionKind(_InGroupVersion, frozen=True, order=True, gc=False):
     kind: str
 
     @property
@@ -59,8 +59,7 @@ class GroupVersionKind(_InGroupVersion):
         return f"{self.group_version}, Kind={self.kind}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupVersionResource(_InGroupVersion):
+class GroupVersionResource(_InGroupVersion, frozen=True, order=True, gc=False):
     resource: str
 
     @property
@@ -71,8 +70,7 @@ class GroupVersionResource(_InGroupVersion):
         return f"{self.group_version}, Resource={self.resource}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupResource:
+class GroupResource(msgspec.Struct, frozen=True, order=True, gc=False):
     group: str
     resource: str
 
@@ -81,8 +79,7 @@ class GroupResource:
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupKind:
+class GroupKind(msgspec.Struct, frozen=True, order=True, gc=False):
     group: str
     kind: str
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import NamedTuple
 
+import msgspec
+
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.patch import field_sets, managed_fields
 from proreus.api.patch.errors import UnmappedPatchError
@@ -82,8 +84,7 @@ class Endpoint:
         object.__setattr__(self, "reset_fields", field_sets.of_paths(self.reset))
 
 
-@dataclass(frozen=True, slots=True)
-class OwnershipUpdate:
+class OwnershipUpdate(msgspec.Struct, frozen=True):
     """Where and when one write happens, and how it changes the owners."""
 
     node: TypeNode | None

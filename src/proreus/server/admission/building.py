@@ -81,6 +81,8 @@ def build_admission(options: AdmissionOptions, inputs: AdmissionInputs) -> Built
     admission = standard_admission(
         collections, clock, inputs.access, policies, webhooks, options, configuration, params
     )
+    webhooks.on_change(admission.choose_anew)
+    policies.on_change(admission.choose_anew)
     PluginMetrics(inputs.registry, admission)
     status = None
     if options.checks_policy_types:

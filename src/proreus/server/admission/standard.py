@@ -6,7 +6,8 @@ stored. ResourceQuota comes last: what it charges would not be given back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from proreus.aio.clock import Clock
 from proreus.api.group_version import GroupResource
@@ -31,7 +32,7 @@ from proreus.server.admission.plugins.namespace_lifecycle import NamespaceLifecy
 from proreus.server.admission.plugins.pod_security import SECURED, PodSecurity
 from proreus.server.admission.plugins.pod_topology_labels import PodTopologyLabels
 from proreus.server.admission.plugins.priority import Priority, protect_system_classes
-from proreus.server.admission.plugins.resource_quota import ResourceQuota
+from proreus.server.admission.plugins.resource_quota import GROWING, ResourceQuota
 from proreus.server.admission.plugins.runtime_class import RuntimeClass
 from proreus.server.admission.plugins.service_account import PodServiceAccounts
 from proreus.server.admission.plugins.signing_requests import REQUESTS, SigningRequests
@@ -40,42 +41,70 @@ from proreus.server.admission.plugins.taint_nodes_by_condition import taint_new_
 from proreus.server.admission.pod_certificate_signing import PodCertificateSigning
 from proreus.server.admission.policies.plugin import AdmissionPolicies
 from proreus.server.admission.policies.rights import PolicyParamRights
+from proreus.server.admission.policies.source import GROUP as POLICY_GROUP
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
 from proreus.server.authz.rbac.following import GROUP as RBAC_GROUP
 from proreus.server.registry.admission import CREATE, DELETE, UPDATE, Admission
-from proreus.server.registry.admission_step import AdmissionStep, Admit, PluginHalf
+from proreus.server.registry.admission_step import AdmissionStep, Admit, PluginHalf, WriteScope
 from proreus.server.registry.collections import Collections
 
-_CREATES, _UPDATES = frozenset({CREATE}), frozenset({UPDATE})
+_CREATES, _UPDATES, _DELETES = frozenset({CREATE}), frozenset({UPDATE}), frozenset({DELETE})
 _WRITES = _CREATES | _UPDATES
-_CHANGES = _WRITES | {DELETE}
-_PODS, _NODES = frozenset({GroupResource("", "pods")}), frozenset({GroupResource("", "nodes")})
-_CLAIMS, _INGRESSES = frozenset({STORAGE_CLASS.resource}), frozenset({INGRESS_CLASS.resource})
-_PRIORITY_CLASSES = frozenset({GroupResource("scheduling.k8s.io", "priorityclasses")})
-_TRUST_BUNDLES = frozenset({GroupResource("certificates.k8s.io", "clustertrustbundles")})
-_SIGNING_REQUESTS = frozenset({REQUESTS})
-# Subresources; "" is the object itself.
-_ITSELF = frozenset({""})
-_SIZES = _ITSELF | {"resize"}
-_CONTAINERS = _ITSELF | {"ephemeralcontainers"}
-_BINDINGS = _ITSELF | {"binding"}
+_CHANGES = _WRITES | _DELETES
+
+
+def _scope(
+    operations: frozenset[str], *resources: GroupResource, subresources: tuple[str, ...] = ("",)
+) -> WriteScope:
+    """Of the objects themselves, or else of the subresources."""
+    return WriteScope(operations, frozenset(resources) or None, frozenset(subresources))
+
+
+_PODS, _NODES = GroupResource("", "pods"), GroupResource("", "nodes")
+_CLAIMS, _INGRESSES = STORAGE_CLASS.resource, INGRESS_CLASS.resource
+_PRIORITY_CLASSES = GroupResource("scheduling.k8s.io", "priorityclasses")
+_TRUST_BUNDLES = GroupResource("certificates.k8s.io", "clustertrustbundles")
+
+_NEW_OR_NAMESPACE_GONE = (
+    WriteScope(_CREATES),
+    WriteScope(_DELETES, frozenset({GroupResource("", "namespaces")})),
+)
+_NEW_POD, _WRITTEN_POD = (_scope(_CREATES, _PODS),), (_scope(_WRITES, _PODS),)
+_RESIZED_POD = _scope(_UPDATES, _PODS, subresources=("resize",))
+_NEW_OR_DEBUGGED_POD = (*_NEW_POD, _scope(_UPDATES, _PODS, subresources=("ephemeralcontainers",)))
+_NEW_OR_BOUND_POD = (_scope(_CREATES, _PODS, subresources=("", "binding")),)
+_SECURED = (_scope(_WRITES, *SECURED, subresources=("", "resize", "ephemeralcontainers")),)
+_NEW_NODE, _NEW_CLAIM = (_scope(_CREATES, _NODES),), (_scope(_CREATES, _CLAIMS),)
+_CHANGED_CLAIM, _NEW_PROTECTED = (_scope(_UPDATES, _CLAIMS),), (_scope(_CREATES, *PROTECTED),)
+_BOUNDED = (*_NEW_POD, _RESIZED_POD, _scope(_WRITES, _CLAIMS))
+_WRITTEN_PRIORITY_CLASS = (_scope(_WRITES, _PRIORITY_CLASSES),)
+_NEW_REQUEST = (WriteScope(_CREATES, frozenset({REQUESTS})),)
+_DECIDED_REQUEST = (WriteScope(_UPDATES, frozenset({REQUESTS})),)
+_TRUST_BUNDLE = (WriteScope(_WRITES, frozenset({_TRUST_BUNDLES})),)
+_NEW_INGRESS = (WriteScope(_CREATES, frozenset({_INGRESSES})),)
+_CHARGED = (_scope(_CREATES), _scope(_UPDATES, *GROWING), _RESIZED_POD)  # may use more than before
+
+
+class Half(NamedTuple):
+    """What a plugin does in one of the two steps, for which writes, and when it does nothing."""
+
+    admit: Admit
+    scopes: tuple[WriteScope, ...] = (WriteScope(),)
+    is_idle: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Without a half it does nothing in it. What it is for: ``resources``, ``operations`` and
-    ``subresources``; None: all."""
+    """``operations``: those whose times are counted under its name; None: all."""
 
     name: str
-    mutate: Admit | None = None
-    validate: Admit | None = None
-    resources: frozenset[GroupResource] | None = None
     operations: frozenset[str] | None = None
-    subresources: frozenset[str] | None = None
+    mutate: Half | None = None
+    validate: Half | None = None
 
-    def half(self, admit: Admit) -> PluginHalf:
-        return PluginHalf(self.name, admit, self.resources, self.operations, self.subresources)
+    def half(self, half: Half) -> PluginHalf:
+        return PluginHalf(self.name, half.admit, half.scopes, self.operations, half.is_idle)
 
 
 def standard_admission(
@@ -106,9 +135,8 @@ def standard_admission(
             "scheduling.k8s.io": (protect_system_classes,),
             RBAC_GROUP: access.after_mutation,
         },
-        before_validation=(
-            (*access.before_validation, params.admit) if access.before_validation else ()
-        ),
+        creation=access.creation,
+        before_validation={POLICY_GROUP: (params.admit,)} if access.creation else {},
         validating=AdmissionStep("validate", validating, now),
     )
 
@@ -122,54 +150,78 @@ def _plugins(
     configuration: AdmissionConfiguration,
 ) -> Iterator[Plugin]:
     """In the order of ``PLUGINS``."""
-    named, authorization = collections.named, access.authorization
+    yield from _of_pods_and_nodes(collections, clock, access, configuration)
+    yield from _of_other_kinds(collections, access)
+    yield from _of_what_is_configured(policies, webhooks)
+    quota = ResourceQuota(collections.named("", "v1", "resourcequotas"))
+    yield Plugin("ResourceQuota", _WRITES, None, Half(quota.admit, _CHARGED))
+
+
+def _of_pods_and_nodes(
+    collections: Collections,
+    clock: Clock,
+    access: AccessControl,
+    configuration: AdmissionConfiguration,
+) -> Iterator[Plugin]:
+    named = collections.named
     namespaces = named("", "v1", "namespaces")
     lifecycle = NamespaceLifecycle(namespaces, clock)
+    yield Plugin("NamespaceLifecycle", _CHANGES, Half(lifecycle.admit, _NEW_OR_NAMESPACE_GONE))
     limits = LimitRanger(named("", "v1", "limitranges"))
-    priority = Priority(named("scheduling.k8s.io", "v1", "priorityclasses"))
-    runtime = RuntimeClass(named("node.k8s.io", "v1", "runtimeclasses"))
+    bounded = Half(limits.check_bounds, _BOUNDED)
+    yield Plugin("LimitRanger", _WRITES, Half(limits.set_defaults, _NEW_POD), bounded)
     accounts = PodServiceAccounts(named("", "v1", "serviceaccounts"), clock)
+    checked = Half(accounts.check_account, _NEW_OR_DEBUGGED_POD)
+    yield Plugin("ServiceAccount", _WRITES, Half(accounts.set_account, _NEW_POD), checked)
+    of_nodes = Half(access.node_restriction, (WriteScope(_CHANGES),))
+    yield Plugin("NodeRestriction", _CHANGES, of_nodes)
+    yield Plugin("TaintNodesByCondition", _CREATES, Half(taint_new_node, _NEW_NODE))
+    security = PodSecurity(namespaces, named("", "v1", "pods"), clock, configuration.pod_security)
+    yield Plugin("PodSecurity", _WRITES, None, Half(security.check, _SECURED))
+    priority = Priority(named("scheduling.k8s.io", "v1", "priorityclasses"))
+    default_class = Half(priority.check_default, _WRITTEN_PRIORITY_CLASS)
+    yield Plugin("Priority", _WRITES, Half(priority.set_priority, _WRITTEN_POD), default_class)
+    tolerations = Half(add_default_tolerations, _WRITTEN_POD)
+    yield Plugin("DefaultTolerationSeconds", _WRITES, tolerations)
+
+
+def _of_other_kinds(collections: Collections, access: AccessControl) -> Iterator[Plugin]:
+    """And of pods, what Kubernetes asks after these."""
+    named = collections.named
     storage_classes = named("storage.k8s.io", "v1", "storageclasses")
     storage_class = DefaultClass(STORAGE_CLASS, storage_classes)
+    yield Plugin("DefaultStorageClass", _CREATES, Half(storage_class.set_class, _NEW_CLAIM))
+    yield Plugin("StorageObjectInUseProtection", _CREATES, Half(protect_storage, _NEW_PROTECTED))
     resize = PersistentVolumeClaimResize(storage_classes)
+    growth = Half(resize.check_growth, _CHANGED_CLAIM)
+    yield Plugin("PersistentVolumeClaimResize", _UPDATES, None, growth)
+    runtime = RuntimeClass(named("node.k8s.io", "v1", "runtimeclasses"))
+    yield Plugin("RuntimeClass", _CREATES, Half(runtime.set_overhead, _NEW_POD))
+    decisions = CertificateDecisions(access.authorization)
+    approval = Half(decisions.check_approval, _DECIDED_REQUEST)
+    yield Plugin("CertificateApproval", _UPDATES, None, approval)
+    signing = Half(decisions.check_signing, _DECIDED_REQUEST)
+    yield Plugin("CertificateSigning", _UPDATES, None, signing)
+    attest = ClusterTrustBundleAttest(access.authorization)
+    yield Plugin("ClusterTrustBundleAttest", _WRITES, None, Half(attest.admit, _TRUST_BUNDLE))
+    subject = Half(restrict_certificate_subject, _NEW_REQUEST)
+    yield Plugin("CertificateSubjectRestriction", _CREATES, None, subject)
     ingress_class = DefaultClass(INGRESS_CLASS, named("networking.k8s.io", "v1", "ingressclasses"))
-    security = PodSecurity(namespaces, named("", "v1", "pods"), clock, configuration.pod_security)
+    yield Plugin("DefaultIngressClass", _CREATES, Half(ingress_class.set_class, _NEW_INGRESS))
     topology = PodTopologyLabels(named("", "v1", "nodes"))
-    decisions = CertificateDecisions(authorization)
-    attest = ClusterTrustBundleAttest(authorization)
-    quota = ResourceQuota(named("", "v1", "resourcequotas"))
-    set_limits, check_limits = limits.set_defaults, limits.check_bounds
-    set_account, check_account = accounts.set_account, accounts.check_account
-    set_priority, check_default = priority.set_priority, priority.check_default
-    restrict_subject = restrict_certificate_subject
-    yield Plugin("NamespaceLifecycle", lifecycle.admit, operations=_CHANGES)
-    yield Plugin("LimitRanger", set_limits, check_limits, _PODS | _CLAIMS, _WRITES, _SIZES)
-    yield Plugin("ServiceAccount", set_account, check_account, _PODS, _WRITES, _CONTAINERS)
-    yield Plugin("NodeRestriction", access.node_restriction, operations=_CHANGES)
-    yield Plugin("TaintNodesByCondition", taint_new_node, None, _NODES, _CREATES, _ITSELF)
-    yield Plugin("PodSecurity", None, security.check, SECURED, _WRITES, _CONTAINERS | _SIZES)
-    yield Plugin(
-        "Priority", set_priority, check_default, _PODS | _PRIORITY_CLASSES, _WRITES, _ITSELF
-    )
-    yield Plugin("DefaultTolerationSeconds", add_default_tolerations, None, _PODS, _WRITES, _ITSELF)
-    yield Plugin("DefaultStorageClass", storage_class.set_class, None, _CLAIMS, _CREATES, _ITSELF)
-    yield Plugin(
-        "StorageObjectInUseProtection", protect_storage, None, PROTECTED, _CREATES, _ITSELF
-    )
-    yield Plugin(
-        "PersistentVolumeClaimResize", None, resize.check_growth, _CLAIMS, _UPDATES, _ITSELF
-    )
-    yield Plugin("RuntimeClass", runtime.set_overhead, None, _PODS, _CREATES, _ITSELF)
-    yield Plugin("CertificateApproval", None, decisions.check_approval, _SIGNING_REQUESTS, _UPDATES)
-    yield Plugin("CertificateSigning", None, decisions.check_signing, _SIGNING_REQUESTS, _UPDATES)
-    yield Plugin("ClusterTrustBundleAttest", None, attest.admit, _TRUST_BUNDLES, _WRITES)
-    yield Plugin(
-        "CertificateSubjectRestriction", None, restrict_subject, _SIGNING_REQUESTS, _CREATES
-    )
-    yield Plugin("DefaultIngressClass", ingress_class.set_class, None, _INGRESSES, _CREATES)
-    yield Plugin("PodTopologyLabels", topology.set_labels, None, _PODS, _CREATES, _BINDINGS)
-    yield Plugin("MutatingAdmissionPolicy", policies.mutate)
-    yield Plugin("MutatingAdmissionWebhook", webhooks.mutating.admit)
-    yield Plugin("ValidatingAdmissionPolicy", validate=policies.validate)
-    yield Plugin("ValidatingAdmissionWebhook", validate=webhooks.validating.admit)
-    yield Plugin("ResourceQuota", None, quota.admit, None, _WRITES, _SIZES)
+    yield Plugin("PodTopologyLabels", _CREATES, Half(topology.set_labels, _NEW_OR_BOUND_POD))
+
+
+def _of_what_is_configured(
+    policies: AdmissionPolicies, webhooks: AdmissionWebhooks
+) -> Iterator[Plugin]:
+    """Of all writes, and of connections."""
+    every = (WriteScope(),)
+    mutate = Half(policies.mutate, every, policies.has_no_mutating)
+    yield Plugin("MutatingAdmissionPolicy", mutate=mutate)
+    mutate = Half(webhooks.mutating.admit, every, webhooks.has_no_mutating)
+    yield Plugin("MutatingAdmissionWebhook", mutate=mutate)
+    validate = Half(policies.validate, every, policies.has_no_validating)
+    yield Plugin("ValidatingAdmissionPolicy", validate=validate)
+    validate = Half(webhooks.validating.admit, every, webhooks.has_no_validating)
+    yield Plugin("ValidatingAdmissionWebhook", validate=validate)

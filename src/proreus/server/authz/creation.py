@@ -9,14 +9,14 @@ from collections.abc import Awaitable
 
 from proreus.api.status import InternalError
 from proreus.server.authz.authorizer import Action, Authorization, Decision, forbidden
-from proreus.server.registry.admission import CREATE, Attributes
+from proreus.server.registry.admission import Attributes
 
 
 def authorize_creation(
     authorization: Authorization, attributes: Attributes
 ) -> Awaitable[None] | None:
     """A POST has no name in its path and was authorized as what it is."""
-    if attributes.operation != CREATE or not attributes.path_name or attributes.subresource:
+    if not attributes.path_name or attributes.subresource:
         return None
     return _check_creation(authorization, attributes)
 

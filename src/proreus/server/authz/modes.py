@@ -59,8 +59,8 @@ class AccessControl:
     """Members of ``system:masters`` may do everything, whatever the settings.
 
     Which of Node and RBAC there are is decided at the start: they follow watch caches.
-    ``after_mutation`` is what is asked of writes to roles and bindings, ``before_validation`` of
-    all, once these are known in full. ``restricts_nodes``: the authorizer Node is among them.
+    ``after_mutation`` is what is asked of writes to roles and bindings, ``creation`` of creates,
+    once these are known in full. ``restricts_nodes``: the authorizer Node is among them.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class AccessControl:
             follow_policy(self._rbac, collections)
             self.after_mutation = (EscalationPrevention(self._rbac, self.authorization).admit,)
         creation = (partial(authorize_creation, self.authorization),)
-        self.before_validation: tuple[Admit, ...] = () if types == [ALWAYS_ALLOW] else creation
+        self.creation: tuple[Admit, ...] = () if types == [ALWAYS_ALLOW] else creation
         self.authorization.chain = self._chain(settings)
 
     @property

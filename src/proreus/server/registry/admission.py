@@ -102,12 +102,14 @@ class Admission:
 
     ``registry``: what the registry does when no plugin changes the object any more, and what needs
     its user: rights over a role's rules, who asks for a certificate; by API group, as most writes
-    are of none of them. ``before_validation``: what it asks then. All refuse by raising.
+    are of none of them. ``creation``: what it asks then of creates. ``before_validation``: what it
+    asks last, by API group as well. All refuse by raising.
     """
 
     mutating: AdmissionStep | None = None
     registry: Mapping[str, tuple[Admit, ...]] = field(default_factory=dict)
-    before_validation: tuple[Admit, ...] = ()
+    creation: tuple[Admit, ...] = ()
+    before_validation: Mapping[str, tuple[Admit, ...]] = field(default_factory=dict)
     validating: AdmissionStep | None = None
 
     async def mutate(self, attributes: Attributes) -> None:
@@ -116,21 +118,33 @@ class Admission:
             if attributes.wants_reinvocation:
                 attributes.is_reinvocation = True
                 await self.mutating.run(attributes)
-        for admit in self.registry.get(attributes.resource.group, ()):
-            if (pending := admit(attributes)) is not None:
-                await pending
+        if (asked := self.registry.get(attributes.resource.group)) is not None:
+            await _ask(asked, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        for admit in self.before_validation:
-            if (pending := admit(attributes)) is not None:
-                await pending
+        if attributes.operation == CREATE:
+            await _ask(self.creation, attributes)
+        if (asked := self.before_validation.get(attributes.resource.group)) is not None:
+            await _ask(asked, attributes)
         if self.validating is not None:
             await self.validating.run(attributes)
+
+    def choose_anew(self) -> None:
+        """A plugin has become idle, or is no longer."""
+        for step in (self.mutating, self.validating):
+            if step is not None:
+                step.choose_anew()
 
     async def admit(self, attributes: Attributes) -> None:
         """Both halves, where no rules of a kind come in between."""
         await self.mutate(attributes)
         await self.validate(attributes)
+
+
+async def _ask(admits: tuple[Admit, ...], attributes: Attributes) -> None:
+    for admit in admits:
+        if (pending := admit(attributes)) is not None:
+            await pending
 
 
 # Gives an object what is unique in the cluster; returns what takes it back.

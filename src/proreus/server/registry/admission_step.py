@@ -1,7 +1,7 @@
 """The mutating or the validating halves of all plugins in a row, and how long they take.
 
-Cost: a write runs the halves that are for its operation, resource and subresource, and reads the
-clock after each. What it read is counted in buckets later, for many writes at once.
+Cost: a write runs the halves that are for its operation, resource and subresource and not idle, and
+reads the clock after each. What it read is counted in buckets later, for many writes at once.
 """
 
 from __future__ import annotations
@@ -27,20 +27,38 @@ Admit = Callable[["Attributes"], Awaitable[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
+class WriteScope:
+    """Which writes: ``operations``, ``resources``, ``subresources`` ("": the object itself); None:
+    all."""
+
+    operations: frozenset[str] | None = None
+    resources: frozenset[GroupResource] | None = None
+    subresources: frozenset[str] | None = None
+
+    def includes(self, operation: str, resource: GroupResource, subresource: str) -> bool:
+        return (
+            (self.operations is None or operation in self.operations)
+            and (self.resources is None or resource in self.resources)
+            and (self.subresources is None or subresource in self.subresources)
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PluginHalf:
-    """What it is for: ``operations``, ``resources`` and ``subresources`` ("": the object itself);
-    None: all."""
+    """Runs for writes in one of its ``scopes``. ``operations``: those whose times are counted,
+    whatever the resource; None: all. ``is_idle``: whether it would do nothing, as nothing is
+    configured; who says so calls ``AdmissionStep.choose_anew`` when that changes."""
 
     name: str
     admit: Admit
-    resources: frozenset[GroupResource] | None = None
+    scopes: tuple[WriteScope, ...] = (WriteScope(),)
     operations: frozenset[str] | None = None
-    subresources: frozenset[str] | None = None
+    is_idle: Callable[[], bool] | None = None
 
-    def is_for(self, resource: GroupResource, subresource: str) -> bool:
-        return (self.resources is None or resource in self.resources) and (
-            self.subresources is None or subresource in self.subresources
-        )
+    def is_for(self, operation: str, resource: GroupResource, subresource: str) -> bool:
+        if self.is_idle is not None and self.is_idle():
+            return False
+        return any(scope.includes(operation, resource, subresource) for scope in self.scopes)
 
 
 @dataclass(slots=True, eq=False)
@@ -83,16 +101,22 @@ class _Choice:
     skipped: list[HalfTimes] = field(default_factory=list)
     # Of each write that passed when it began and when each half ended.
     uncounted: list[list[float]] = field(default_factory=list)
+    uncounted_max: int = _UNCOUNTED_MAX
+    unasked: int = 0  # writes, where there is no half to ask
 
     def count(self) -> None:
-        if not self.uncounted:
-            return
         operation, count = self.operation, len(self.uncounted)
-        marks = list(zip(*self.uncounted, strict=True))
-        self.uncounted.clear()
-        for times, begun, ended in zip(self.times, marks, marks[1:], strict=False):
-            _add_all(times.of_passed(operation), list(map(sub, ended, begun)))
-        _add_all(self.step.of_passed(operation), list(map(sub, marks[-1], marks[0])))
+        if count:
+            marks = list(zip(*self.uncounted, strict=True))
+            self.uncounted.clear()
+            for times, begun, ended in zip(self.times, marks, marks[1:], strict=False):
+                _add_all(times.of_passed(operation), list(map(sub, ended, begun)))
+            _add_all(self.step.of_passed(operation), list(map(sub, marks[-1], marks[0])))
+        elif self.unasked:
+            count, self.unasked = self.unasked, 0
+            self.step.of_passed(operation).lowest += count
+        else:
+            return
         for times in self.skipped:
             times.of_passed(operation).lowest += count
 
@@ -129,6 +153,9 @@ class AdmissionStep:
         resource = attributes.resource
         key = (attributes.operation, resource.group, resource.plural, attributes.subresource)
         choice = self._choices.get(key) or self._choose(key)
+        if not choice.admits:
+            choice.unasked += 1
+            return
         now = self._now
         marks = [now()]
         try:
@@ -141,7 +168,7 @@ class AdmissionStep:
             choice.count_refused(marks)
             raise
         choice.uncounted.append(marks)
-        if len(choice.uncounted) >= _UNCOUNTED_MAX:
+        if len(choice.uncounted) >= choice.uncounted_max:
             choice.count()
 
     @property
@@ -151,22 +178,28 @@ class AdmissionStep:
         return self._step_times
 
     def half_times(self) -> Iterator[HalfTimes]:
-        """Those of every half for the operation; one that is not for the resource is asked in no
-        time, as Kubernetes counts it."""
+        """Those of every half for the operation; one that is not for the resource, or is idle, is
+        asked in no time, as Kubernetes counts it."""
         self._count()
         for _, times in self._halves:
             yield times
 
+    def choose_anew(self) -> None:
+        """From the next write on: a half has become idle, or is no longer."""
+        for choice in self._choices.values():
+            choice.count()
+            choice.uncounted_max = 1  # nobody counts what is still under way later
+        self._choices.clear()
+
     def _choose(self, key: tuple[str, str, str, str]) -> _Choice:
         if len(self._choices) >= _CHOICES_MAX:
-            self._count()
-            self._choices.clear()
+            self.choose_anew()
         operation, resource, subresource = key[0], GroupResource(key[1], key[2]), key[3]
         choice = _Choice(operation, self._step_times)
         for half, times in self._halves:
             if half.operations is not None and operation not in half.operations:
                 continue
-            if half.is_for(resource, subresource):
+            if half.is_for(operation, resource, subresource):
                 choice.admits.append(half.admit)
                 choice.times.append(times)
             else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.typed import TypeNode
 from proreus.server.registry.catalog import Catalog
@@ -103,7 +101,7 @@ class KnownKinds:
         if gvk.api_version == "v1" and gvk.kind in _META_KINDS:
             return True
         if gvk.kind in _OPTIONS:
-            gvk = replace(gvk, kind="DeleteOptions")
+            gvk = gvk.group_version.kind("DeleteOptions")
         past = _PAST_KINDS.get(gvk.api_version, frozenset())
         kind = gvk.kind.removesuffix("List")
         if gvk.kind in past or (kind in past and not kind.endswith("Review")):

@@ -16,6 +16,7 @@ from proreus.server.resource import PartialUpdate, Resource
 from proreus.server.resource.restore import restore, restore_content, restore_metadata
 from proreus.server.resource.rules import Default, PrepareUpdate, ValidateUpdate
 
+_OF_STATUS = frozenset({"kind", "apiVersion", "metadata", "status"})
 UpdateWarnings = Callable[[JsonObject, JsonObject], list[str]]
 
 
@@ -23,10 +24,17 @@ def _no_warnings(_: JsonObject, __: JsonObject) -> list[str]:
     return []
 
 
+def _nothing(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateStrategy:
+    """``restores``: whether ``reset`` puts back a part of the object whole."""
+
     default: Default
     reset: PrepareUpdate
+    restores: Callable[[str], bool] = _nothing
     prepare: PrepareUpdate
     validate: ValidateUpdate
     warnings: UpdateWarnings = _no_warnings
@@ -69,6 +77,7 @@ def _main(resource: Resource) -> UpdateStrategy:
     return UpdateStrategy(
         default=rules.default,
         reset=reset,
+        restores=lambda part: has_status and part == "status",
         prepare=prepare,
         validate=rules.check_update,
         warnings=warnings,
@@ -89,6 +98,7 @@ def _status(resource: Resource) -> UpdateStrategy:
     return UpdateStrategy(
         default=resource.rules.default_status or resource.rules.default,
         reset=reset,
+        restores=lambda part: part not in _OF_STATUS,
         prepare=resource.rules.prepare_status,
         validate=resource.rules.validate_status,
         warnings=lambda new, _: resource.rules.warnings_on_status(new),

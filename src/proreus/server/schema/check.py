@@ -16,7 +16,7 @@ The input is not changed, but the result consists of parts of it: it is the call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -35,22 +35,37 @@ from proreus.server.schema.scalars import FormatError, Mismatch, Nested, Seen, W
 __all__ = ["Checked", "DecodeError", "check", "unknown_fields", "zero"]
 
 
+_NOTHING: Mapping[str, Any] = {}
+
+
 class Checked(NamedTuple):
     value: dict[str, Any]
     # Paths in the order of the body, e.g. spec.containers[0].imag; of very many only the first.
     unknown_fields: list[str]
 
 
-def check(node: TypeNode, value: Any, raw: bytes = b"", *, is_text: bool = True) -> Checked:
+def check(
+    node: TypeNode,
+    value: Any,
+    raw: bytes = b"",
+    *,
+    is_text: bool = True,
+    unchanged: Mapping[str, Any] = _NOTHING,
+) -> Checked:
     """Decode ``value`` as ``node``. ``raw``, the JSON it came from, lets errors quote numbers.
 
     Without ``is_text`` errors are those of Kubernetes' copying of values that are decoded already.
+    ``unchanged``: fields of the value that were checked before and are taken as they are.
     """
     if node.decode is not None:
         return Checked(*node.decode(value))
     seen = Seen(_MISFITS_MAX)
     try:
-        result = _kind_walk(node)(value, seen)
+        if unchanged:
+            given, value = value, {key: value[key] for key in value if key not in unchanged}
+            result = _with_unchanged(_walk_of(node)(value, seen), unchanged, given)
+        else:
+            result = _kind_walk(node)(value, seen)
     except Mismatch as found:
         text = mismatch_text(node, found, raw) if is_text else restore_text(node, found)
         raise DecodeError(text) from found
@@ -58,6 +73,14 @@ def check(node: TypeNode, value: Any, raw: bytes = b"", *, is_text: bool = True)
         raise DecodeError(str(found) if is_text else restore_format_text(found)) from found
     unknown = unknown_fields(node, value) if seen else []
     return Checked(result, unknown)
+
+
+def _with_unchanged(
+    checked: dict[str, Any], unchanged: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Fields in the order in which they were given, then those that are always written."""
+    found = {**checked, **unchanged}
+    return {key: found[key] for key in given if key in found} | found
 
 
 def zero(node: TypeNode) -> dict[str, Any]:

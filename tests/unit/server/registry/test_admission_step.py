@@ -9,7 +9,7 @@ import pytest
 
 from proreus.api.group_version import GroupResource
 from proreus.server.registry.admission import CREATE, Attributes
-from proreus.server.registry.admission_step import AdmissionStep, PluginHalf
+from proreus.server.registry.admission_step import AdmissionStep, PluginHalf, WriteScope
 
 PODS = frozenset({GroupResource("", "pods")})
 
@@ -44,7 +44,10 @@ def counted(step: AdmissionStep) -> dict[tuple[str, str], int]:
 
 async def test_a_half_is_asked_about_its_own_resources_only() -> None:
     every, of_pods = Asked(), Asked()
-    halves = [PluginHalf("Every", every.admit), PluginHalf("OfPods", of_pods.admit, PODS)]
+    halves = [
+        PluginHalf("Every", every.admit),
+        PluginHalf("OfPods", of_pods.admit, (WriteScope(resources=PODS),)),
+    ]
     step = AdmissionStep("admit", halves, lambda: 0.0)
 
     for plural in ("pods", "nodes", "pods"):
@@ -57,7 +60,7 @@ async def test_a_half_is_asked_about_its_own_resources_only() -> None:
 async def test_a_half_is_asked_about_its_own_subresources_only() -> None:
     of_pods = Asked()
     itself = frozenset({""})
-    halves = [PluginHalf("OfPods", of_pods.admit, PODS, subresources=itself)]
+    halves = [PluginHalf("OfPods", of_pods.admit, (WriteScope(None, PODS, itself),))]
     step = AdmissionStep("admit", halves, lambda: 0.0)
 
     for subresource in ("", "status"):
@@ -84,7 +87,9 @@ async def test_how_long_each_half_takes_is_added_up_exactly(writes: int) -> None
 
 async def test_metrics_count_writes_that_a_half_has_nothing_to_do_with() -> None:
     """As Kubernetes does, whose plugins are all called."""
-    step = AdmissionStep("admit", [PluginHalf("OfPods", Asked().admit, PODS)], lambda: 0.0)
+    step = AdmissionStep(
+        "admit", [PluginHalf("OfPods", Asked().admit, (WriteScope(resources=PODS),))], lambda: 0.0
+    )
     for plural in ("pods", "nodes", "nodes"):
         await step.run(write(plural))
 
@@ -103,3 +108,32 @@ async def test_a_refusal_ends_the_step_and_is_counted() -> None:
     assert later.plurals == []
     assert counted(step) == {("Refusing", "true"): 1}
     assert [rejected for _, rejected, _ in step.step_times.counted()] == ["true"]
+
+
+async def test_an_idle_half_is_asked_from_the_change_on_that_configures_it() -> None:
+    hooks: list[str] = []
+    of_hooks = Asked()
+    halves = [PluginHalf("OfHooks", of_hooks.admit, is_idle=lambda: not hooks)]
+    step = AdmissionStep("admit", halves, lambda: 0.0)
+
+    await step.run(write("pods"))
+    hooks.append("one")
+    step.choose_anew()
+    await step.run(write("nodes"))
+    hooks.clear()
+    step.choose_anew()
+    await step.run(write("pods"))
+
+    assert of_hooks.plurals == ["nodes"]
+    assert counted(step) == {("OfHooks", "false"): 3}
+    assert [len(counts) for _, _, counts in step.step_times.counted()] == [3]
+
+
+async def test_a_write_that_is_under_way_when_plugins_change_is_counted() -> None:
+    async def change(attributes: Attributes) -> None:
+        step.choose_anew()
+
+    step = AdmissionStep("admit", [PluginHalf("Waiting", change)], lambda: 0.0)
+    await step.run(write("pods"))
+
+    assert counted(step) == {("Waiting", "false"): 1}

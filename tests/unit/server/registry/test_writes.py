@@ -10,11 +10,14 @@ import pytest
 
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
+from proreus.server.registry import metadata
 from tests.unit.server.registry.server_under_test import MERGE, Asking
 
+STRATEGIC = "application/strategic-merge-patch+json"
 
-def config_map(name: str = "a", **metadata: Any) -> dict[str, Any]:
-    return {"metadata": {"name": name, **metadata}, "data": {"k": "1"}}
+
+def config_map(name: str = "a", **meta: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **meta}, "data": {"k": "1"}}
 
 
 def pod(**spec: Any) -> dict[str, Any]:
@@ -38,6 +41,75 @@ async def test_generated_names_differ(ask: Asking) -> None:
 
     assert len(names) == 20
     assert {len(name) for name in names} == {7}
+
+
+async def test_a_generated_name_that_is_taken_is_tried_anew_with_what_was_sent(
+    ask: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ask("POST", "configmaps", config_map("x-taken"))
+    names = iter(["x-taken", "x-taken", "x-free"])
+    monkeypatch.setattr(metadata, "generate_name", lambda prefix: next(names))
+    body = {"metadata": {"generateName": "x-", "uid": "mine"}, "data": {"k": "2"}}
+
+    made = await ask("POST", "configmaps", body)
+
+    assert (made.status, made.body["metadata"]["name"]) == (201, "x-free")
+    assert made.body["data"] == {"k": "2"}
+    assert made.body["metadata"]["uid"] != "mine"
+
+
+PATCHES = {
+    MERGE: {"status": {"phase": "Running"}},
+    STRATEGIC: {"status": {"phase": "Running"}},
+    "application/json-patch+json": [{"op": "add", "path": "/status/phase", "value": "Running"}],
+}
+
+
+@pytest.mark.parametrize("kind", PATCHES)
+async def test_a_patch_of_the_status_leaves_the_rest_as_it_is(ask: Asking, kind: str) -> None:
+    made = (await ask("POST", "pods", pod())).body
+
+    patched = (await ask("PATCH", "pods/p/status", PATCHES[kind], kind=kind)).body
+    again = (await ask("PATCH", "pods/p/status", PATCHES[kind], kind=kind)).body
+
+    assert list(patched) == ["kind", "apiVersion", "metadata", "spec", "status"]
+    assert patched["spec"] == made["spec"]
+    assert patched["status"] == made["status"] | {"phase": "Running"}
+    assert again == patched == (await ask("GET", "pods/p")).body
+
+
+async def test_a_patch_of_the_status_does_not_change_the_spec(ask: Asking) -> None:
+    made = (await ask("POST", "pods", pod(nodeSelector={"a": "1"}))).body
+    change = {"spec": {"nodeSelector": {"b": "2"}}, "status": {"phase": "Running"}}
+
+    patched = (await ask("PATCH", "pods/p/status", change, kind=MERGE)).body
+
+    assert patched["spec"] == made["spec"]
+    assert patched["status"]["phase"] == "Running"
+
+
+@pytest.mark.parametrize("path", ["pods/p", "pods/p/status"])
+@pytest.mark.parametrize("kind", [MERGE, STRATEGIC])
+async def test_a_patch_is_refused_for_a_wrong_type_in_a_part_that_the_endpoint_does_not_change(
+    ask: Asking, path: str, kind: str
+) -> None:
+    await ask("POST", "pods", pod())
+    change = {"spec": {"nodeSelector": 1}, "status": {"phase": 1}}
+
+    refused = await ask("PATCH", path, change, kind=kind)
+
+    assert refused.status >= 400
+
+
+@pytest.mark.parametrize("kind", [MERGE, STRATEGIC])
+async def test_a_patch_of_the_labels_keeps_the_status(ask: Asking, kind: str) -> None:
+    made = (await ask("POST", "pods", pod())).body
+
+    patched = (await ask("PATCH", "pods/p", {"metadata": {"labels": {"a": "1"}}}, kind=kind)).body
+
+    assert list(patched) == list(made)
+    assert (patched["spec"], patched["status"]) == (made["spec"], made["status"])
+    assert patched["metadata"]["labels"] == {"a": "1"}
 
 
 async def test_an_update_without_change_keeps_its_revision_whatever_the_order(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api.json_types import JsonObject
-from proreus.server.registry.admission import CREATE, UPDATE, Attributes
+from proreus.server.registry.admission import Attributes
 
 _TOLERATED_S = 300
 _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def add_default_tolerations(attributes: Attributes) -> None:
-    if attributes.is_of(CREATE, "", "pods") or attributes.is_of(UPDATE, "", "pods"):
-        assert attributes.obj is not None, "a write has an object"
-        tolerate(attributes.obj.setdefault("spec", {}))
+    """To a pod that is created or updated."""
+    assert attributes.obj is not None, "a write has an object"
+    tolerate(attributes.obj.setdefault("spec", {}))
 
 
 def tolerate(spec: JsonObject) -> None:

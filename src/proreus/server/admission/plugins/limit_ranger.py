@@ -9,7 +9,7 @@ from proreus.api.quota_usage import needs_of_containers, spelling
 from proreus.api.values import quantity
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
-from proreus.server.registry.admission import CREATE, UPDATE, Attributes
+from proreus.server.registry.admission import Attributes
 from proreus.server.registry.collection import Collection
 
 _NOTE = "kubernetes.io/limit-ranger"
@@ -29,7 +29,8 @@ class LimitRanger:
         return self._limit_ranges.cache.peek_all(namespace) == []
 
     def set_defaults(self, attributes: Attributes) -> Awaitable[None] | None:
-        if not attributes.is_of(CREATE, "", "pods") or self._has_none(attributes.namespace):
+        """Of a new pod."""
+        if self._has_none(attributes.namespace):
             return None
 
         def fill(ranges: lookup.Objects) -> None:
@@ -40,21 +41,14 @@ class LimitRanger:
         return lookup.with_each(fill, self._limit_ranges, attributes.namespace)
 
     def check_bounds(self, attributes: Attributes) -> Awaitable[None] | None:
-        if attributes.operation not in (CREATE, UPDATE) or attributes.obj is None:
-            return None
-        is_pod = attributes.is_of(CREATE, "", "pods") or attributes.is_of(
-            UPDATE, "", "pods", "resize"
-        )
-        is_claim = attributes.resource.plural == "persistentvolumeclaims"
-        if not is_pod and (attributes.subresource or attributes.resource.group or not is_claim):
-            return None
+        """Of a new or resized pod, and of a claim."""
         if self._has_none(attributes.namespace):
             return None
 
         def check(ranges: lookup.Objects) -> None:
             assert attributes.obj is not None
             if ranges:
-                check_one = check_pod if is_pod else check_claim
+                check_one = check_pod if attributes.resource.plural == "pods" else check_claim
                 with as_forbidden(attributes):
                     for one in ranges:  # the first that is violated is reported
                         check_one(attributes.obj, [one])

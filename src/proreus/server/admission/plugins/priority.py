@@ -42,8 +42,8 @@ class Priority:
         classes.cache.follow(CacheFollower(self._forget, self._put, self._remove, _UNREADABLE))
 
     def set_priority(self, attributes: Attributes) -> Awaitable[None] | None:
-        if attributes.obj is None or attributes.subresource or attributes.resource.plural != "pods":
-            return None
+        """Of a pod that is created or updated."""
+        assert attributes.obj is not None, "a write has an object"
         if attributes.operation == UPDATE:
             keep_priority(attributes.obj["spec"], (attributes.old or {}).get("spec") or {})
             return None
@@ -62,9 +62,7 @@ class Priority:
     def check_default(self, attributes: Attributes) -> Awaitable[None] | None:
         """One class at most is the default one."""
         created = attributes.obj
-        if attributes.resource.plural != "priorityclasses" or created is None:
-            return None
-        if attributes.resource.group != "scheduling.k8s.io" or not created.get("globalDefault"):
+        if created is None or not created.get("globalDefault"):
             return None
 
         def check(classes: lookup.Objects) -> None:

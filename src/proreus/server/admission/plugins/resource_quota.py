@@ -26,11 +26,11 @@ from proreus.api.values import quantity
 from proreus.api.wire import json
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
-from proreus.server.registry.admission import CREATE, UPDATE, Attributes
+from proreus.server.registry.admission import Attributes
 from proreus.server.registry.collection import Collection
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 
-_GROWING = (SERVICES, CLAIMS)  # what may use more after an update than before
+GROWING = frozenset({SERVICES, CLAIMS})  # what may use more after an update than before
 # What no quota counts.
 _IGNORED = frozenset(
     {
@@ -46,16 +46,9 @@ class ResourceQuota:
         self._quotas = quotas
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
+        """Of writes that may use more than before."""
         resource = attributes.resource
         if attributes.obj is None or not resource.namespaced:
-            return None
-        if attributes.subresource:
-            may_grow = attributes.is_of(UPDATE, "", "pods", "resize")
-        else:
-            may_grow = attributes.operation == CREATE or (
-                attributes.operation == UPDATE and resource.group_resource in _GROWING
-            )
-        if not may_grow:
             return None
         found = lookup.at_hand(self._quotas, attributes.namespace)
         if found == [] or resource.group_resource in _IGNORED:

@@ -18,7 +18,7 @@ from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
 from proreus.server.authz.node.references import MIRROR
 from proreus.server.authz.node.restricted_pods import mirror_faults
-from proreus.server.registry.admission import CREATE, UPDATE, Attributes
+from proreus.server.registry.admission import CREATE, Attributes
 from proreus.server.registry.collection import Collection
 
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -39,19 +39,17 @@ class PodServiceAccounts:
         self._clock = clock
 
     def set_account(self, attributes: Attributes) -> Awaitable[None] | None:
-        if not attributes.is_of(CREATE, "", "pods") or attributes.obj is None:
-            return None
+        """Of a new pod."""
+        assert attributes.obj is not None, "a create has an object"
         return self._set_account(attributes, attributes.obj)
 
     def check_account(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Once more: another plugin may have changed the pod."""
-        if attributes.obj is None:
-            return None
-        if attributes.is_of(CREATE, "", "pods"):
+        """Of a new pod once more, as another plugin may have changed it, and of one that gets
+        ephemeral containers."""
+        assert attributes.obj is not None, "a write has an object"
+        if attributes.operation == CREATE:
             return self._check(attributes, attributes.obj)
-        if attributes.is_of(UPDATE, "", "pods", "ephemeralcontainers"):
-            return self._check_ephemeral(attributes, attributes.obj)
-        return None
+        return self._check_ephemeral(attributes, attributes.obj)
 
     async def _set_account(self, attributes: Attributes, pod: JsonObject) -> None:
         with as_forbidden(attributes):

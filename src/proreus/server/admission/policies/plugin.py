@@ -6,7 +6,7 @@ Until then they follow policies and bindings and do nothing: the engine is large
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -52,16 +52,31 @@ class AdmissionPolicies:
     def __init__(self, inputs: PolicyInputs) -> None:
         self._inputs = inputs
         self._changed = asyncio.Event()
-        self._validating_source = PolicySource(self._changed.set)
-        self._mutating_source = PolicySource(self._changed.set)
+        self._on_change: Callable[[], None] = _nothing
+        self._validating_source = PolicySource(self._note_change)
+        self._mutating_source = PolicySource(self._note_change)
         self._validating_source.follow(inputs.collections, "validating")
         self._mutating_source.follow(inputs.collections, "mutating")
+
+    def has_no_mutating(self) -> bool:
+        return not self._mutating_source.hooks
+
+    def has_no_validating(self) -> bool:
+        return not self._validating_source.hooks
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """``changed`` is called in the turn in which a cache applies a change."""
+        self._on_change = changed
 
     def mutate(self, attributes: Attributes) -> Awaitable[None] | None:
         return self._mutating.admit(attributes) if self._mutating_source.hooks else None
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         return self._validating.admit(attributes) if self._validating_source.hooks else None
+
+    def _note_change(self) -> None:
+        self._changed.set()
+        self._on_change()
 
     async def run(self) -> None:
         """For ever: compile what is bound, in a thread, mostly before it is first asked."""
@@ -102,6 +117,10 @@ class AdmissionPolicies:
         inputs = self._inputs
         found = PolicyInvocations(inputs.catalog, inputs.collections, inputs.versions)
         return PolicyRunner(found, inputs.versions, inputs.expressions, inputs.compiling)
+
+
+def _nothing() -> None:
+    return None
 
 
 def _compile(policy: AdmissionPolicy) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from proreus.aio.clock import Clock
 from proreus.server.admission.configuration_file import AdmissionConfiguration
@@ -39,8 +40,9 @@ class AdmissionWebhooks:
         resolve = ServiceResolver(collections).resolve
         mutating = WebhookClients(resolve, clock, configuration.mutating_webhooks)
         validating = WebhookClients(resolve, clock, configuration.validating_webhooks)
-        self._mutating = WebhookList(self._forget_clients)
-        self._validating = WebhookList(self._forget_clients)
+        self._on_change: Callable[[], None] = _nothing
+        self._mutating = WebhookList(self._note_change)
+        self._validating = WebhookList(self._note_change)
         self._clients = ((mutating, self._mutating), (validating, self._validating))
         self._mutating.follow(collections, "mutatingwebhookconfigurations")
         self._validating.follow(collections, "validatingwebhookconfigurations")
@@ -60,12 +62,27 @@ class AdmissionWebhooks:
             WebhookCaller(_VALIDATE, validating, counted, clock),
         )
 
+    def has_no_mutating(self) -> bool:
+        return not self._mutating.ordered
+
+    def has_no_validating(self) -> bool:
+        return not self._validating.ordered
+
+    def on_change(self, changed: Callable[[], None]) -> None:
+        """``changed`` is called in the turn in which a cache applies a change."""
+        self._on_change = changed
+
     async def run(self) -> None:
         """For ever."""
         async with asyncio.TaskGroup() as parts:
             for clients, _ in self._clients:
                 parts.create_task(clients.run(), name="connections to admission webhooks")
 
-    def _forget_clients(self) -> None:
+    def _note_change(self) -> None:
+        self._on_change()
         for clients, webhooks in self._clients:
             clients.keep({webhook.client for webhook in webhooks.ordered})
+
+
+def _nothing() -> None:
+    return None

@@ -12,7 +12,6 @@ from proreus.server.registry.verbs.create import Create
 
 async def create(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     representation = services.representations.negotiate(exchange, route.resource)
-    write, obj, _ = await read_write(services, exchange, route, "CreateOptions")
-    new = Create(write, obj)
+    new = Create(*await read_write(services, exchange, route, "CreateOptions"))
     outcome = await new.commit()
     return await write_answer(services, exchange, representation, new.write, outcome)

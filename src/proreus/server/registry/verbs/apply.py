@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from proreus.api import go_text
@@ -14,7 +15,7 @@ from proreus.api.status import Conflict
 from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.registry.tracking import endpoint_of
-from proreus.server.registry.verbs.patch import Patched, own_value
+from proreus.server.registry.verbs.patch import Patched, text_of
 from proreus.server.registry.write import Write
 
 
@@ -59,8 +60,8 @@ class ApplyPatch:
             f"failed to convert new object ({go_name(self.document)}) to proper version: "
             f"unable to convert unstructured object to {go_kind(gvk)}"
         )
-        value, text = own_value(value)
-        return Patched(value, text.decode, self.faults, is_text=False, context=context)
+        quote = partial(text_of, value)
+        return Patched(value, quote, self.faults, is_text=False, context=context)
 
 
 def read_apply(body: bytes, *, is_strict: bool) -> ApplyPatch:

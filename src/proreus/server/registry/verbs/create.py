@@ -10,6 +10,9 @@ was seen before; 130 if not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.ownership import NeedsConversion
@@ -34,24 +37,33 @@ _NAME_ATTEMPTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """One create. ``obj`` is in the served version, checked against its type."""
+    """One create. ``obj`` is in the served version, checked against its type.
+
+    Each attempt changes the object it gets. ``again`` makes it anew for those after the first,
+    which are rare; only a name that is generated is tried more than once.
+    """
 
     write: Write
     obj: JsonObject
+    again: Callable[[], JsonObject] | None = None
 
     async def commit(self) -> Outcome:
         """Store the new object; one whose name is generated is tried under several."""
-        write, obj = self.write, self.obj
-        set_namespace(write, obj)
-        metadata.wipe_system_fields(obj)
-        refuse_revision(obj)
+        write, obj, again = self.write, self.obj, self.again
         meta = metadata.ensure(obj)
         generated = meta.get("generateName") or ""
         is_generated = bool(generated) and not meta.get("name")
+        if is_generated and again is None:
+            again = partial(json.decode, json.encode(obj))
         for attempt in range(_NAME_ATTEMPTS):
-            candidate = json.decode(json.encode(obj)) if is_generated else obj
+            if attempt:
+                assert again is not None, "other names are tried once"
+                obj = await write.runner.run(again)
+            set_namespace(write, obj)
+            metadata.wipe_system_fields(obj)
+            refuse_revision(obj)
             try:
-                return await _store(write, await prepare(write, candidate))
+                return await _store(write, await prepare(write, obj))
             except AlreadyExists as error:
                 await write.release()
                 if not generated:

@@ -7,12 +7,15 @@ Kubernetes does; so ``read_patch`` only parses and ``PatchedObject`` does the re
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import msgspec
 
 from proreus.api import go_text
 from proreus.api.field_error import limited
 from proreus.api.group_version import GroupVersionKind
-from proreus.api.json_types import JsonObject
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.patch.errors import (
     MalformedPatch,
     PatchError,
@@ -24,10 +27,8 @@ from proreus.api.patch.merge_patch import apply_merge_patch, check_merge_patch
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.patch.strategic_merge import apply_strategic_merge
-from proreus.api.typed import TypeNode
 from proreus.api.wire import json, strict_json
 from proreus.api.wire.amplification import check_json
-from proreus.lazy_dataclass import dataclass
 from proreus.server.registry.declared_types import (
     UnreadableType,
     check_patched_version,
@@ -36,6 +37,7 @@ from proreus.server.registry.declared_types import (
     null_version,
 )
 from proreus.server.registry.kinds import not_convertible, not_registered
+from proreus.server.registry.strategy import strategy_for
 from proreus.server.registry.verbs.update import Update, check_name
 from proreus.server.registry.write import Write
 from proreus.server.resource.versions import run_with_conversions
@@ -53,9 +55,9 @@ def patching(write: Write, document: PatchDocument) -> Update:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Patched:
-    """``value`` shares nothing with the live object. ``quote``: what an error about it quotes.
+class Patched(msgspec.Struct, frozen=True):
+    """``value`` may share parts with the live object and with the patch: those are never changed.
+    ``quote``: what an error about it quotes.
 
     ``faults``: of the patch itself. ``is_text``: Kubernetes writes and decodes the result; else it
     takes values over one by one. ``context``: what an error about such a value begins with, which
@@ -84,8 +86,7 @@ class PatchDocument(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PatchedObject:
+class PatchedObject(msgspec.Struct, frozen=True):
     """The modification by a patch; its result is checked like a body of the kind ``gvk``."""
 
     document: PatchDocument
@@ -97,9 +98,7 @@ class PatchedObject:
             patched = await run_with_conversions(
                 resource.versions, lambda: self.document.apply(write, live, gvk), write.runner
             )
-            obj, unknown = await write.runner.run(
-                lambda: _decode(patched, gvk, write.collection.node_of)
-            )
+            obj, unknown = await write.runner.run(lambda: _decode(patched, live, gvk, write))
             faults = [*patched.faults, *unknown]
             if faults and write.field_validation == "Strict":
                 text = f"strict decoding error: {', '.join(limited(faults))}"
@@ -127,22 +126,20 @@ def read_patch(media: str, body: bytes) -> JsonPatch | MergePatch:
     return MergePatch(document, duplicates, is_strategic=media == PatchType.STRATEGIC)
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPatch:
+class JsonPatch(msgspec.Struct, frozen=True):
     is_apply: ClassVar[bool] = False
     document: Any
     duplicates: tuple[str, ...]
 
     def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
         operations = check_operations(self.document)
-        value, text = own_value(apply_json_patch(live, operations))
+        value = apply_json_patch(live, operations)
         faults = [f'json patch unknown field "{path}"' for path in unknown_members(operations)]
         faults += [f'json patch duplicate field "{path}"' for path in self.duplicates]
-        return Patched(value, text.decode, tuple(faults))
+        return Patched(value, partial(text_of, value), tuple(faults))
 
 
-@dataclass(frozen=True, slots=True)
-class MergePatch:
+class MergePatch(msgspec.Struct, frozen=True):
     is_apply: ClassVar[bool] = False
     document: Any
     duplicates: tuple[str, ...]
@@ -153,37 +150,59 @@ class MergePatch:
         faults = tuple(f'duplicate field "{path}"' for path in self.duplicates)
         if self.is_strategic:
             node = write.collection.node_of(gvk)
-            value, _ = own_value(apply_strategic_merge(live, self.document, node))
+            value = apply_strategic_merge(live, self.document, node)
             return Patched(value, lambda: go_text.plain(self.document), faults, is_text=False)
         check_merge_patch(self.document)
-        value, text = own_value(apply_merge_patch(live, self.document))
-        return Patched(value, text.decode, faults)
+        value = apply_merge_patch(live, self.document)
+        return Patched(value, partial(text_of, value), faults)
 
 
-def own_value(value: Any) -> tuple[Any, bytes]:
-    """A copy, as patches share what they do not change, and its JSON.
+def text_of(value: Any) -> str:
+    return json.encode(value).decode()
+
+
+class _Own(NamedTuple):
+    """A patched value to be changed. ``unchanged``: parts as the live object has them, which were
+    checked when they were written."""
+
+    value: Any
+    unchanged: Json
+
+
+def _own(value: Any, live: Json | None, write: Write) -> _Own:
+    """A copy of the patched value, but for what the endpoint takes from the live object anyway.
 
     Raises MalformedPatch: operations, each shallow, can build what is too deep to be written.
     """
+    unchanged = {}
+    if live is not None and value.__class__ is dict:
+        unchanged = {key: part for key, part in value.items() if part is live.get(key)}
+    is_restored = strategy_for(write.collection.resource, write.subresource).restores
+    shared = {key for key in unchanged if is_restored(key)}
+    copied = {key: part for key, part in value.items() if key not in shared} if shared else value
     try:
-        text = json.encode(value)
+        text = json.encode(copied)
     except TypeError as deep:
         raise MalformedPatch("exceeded max depth") from deep
-    return json.decode(text), text
+    own = json.decode(text)
+    if shared:
+        own = {key: part if key in shared else own[key] for key, part in value.items()}
+    return _Own(own, {key: own[key] for key in unchanged})
 
 
 def _decode(
-    patched: Patched,
-    gvk: GroupVersionKind,
-    find_node: Callable[[GroupVersionKind], TypeNode | None],
+    patched: Patched, live: Json | None, gvk: GroupVersionKind, write: Write
 ) -> tuple[JsonObject, list[str]]:
     """The result as an object of its kind, and a fault for each field that the kind lacks.
 
     Raises UndecodablePatch.
     """
+    find_node = write.collection.node_of
     node = find_node(gvk)
     is_custom = node is not None and node.decode is not None
-    value = {} if is_custom and patched.value is None else patched.value
+    is_compared = not is_custom and gvk == write.collection.resource.gvk
+    value, unchanged = _own(patched.value, live if is_compared else None, write)
+    value = {} if is_custom and value is None else value
     try:
         declared = declared_type(value)
     except UnreadableType as error:
@@ -204,7 +223,7 @@ def _decode(
     if node is None:
         return value, []
     try:
-        checked = check(node, value, b"", is_text=patched.is_text)
+        checked = check(node, value, is_text=patched.is_text, unchanged=unchanged)
     except DecodeError as error:
         if patched.context and not is_custom:
             raise UnmappedPatchError(f"{patched.context}: {error}") from error

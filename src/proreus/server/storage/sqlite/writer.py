@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
+import msgspec
+
 from proreus.lazy_dataclass import dataclass
 from proreus.server.storage.interface import StorageBroken, StorageError, Unavailable
 from proreus.server.storage.sqlite.database import Database
@@ -24,8 +26,7 @@ from proreus.server.storage.sqlite.rows import Row
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """Rows to commit together. ``epoch`` counts refusals: a batch of an earlier one is refused.
 
     ``is_watched``: watches need the values that the rows replace; ``unread`` are the
