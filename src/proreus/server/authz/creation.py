@@ -16,7 +16,7 @@ def authorize_creation(
     authorization: Authorization, attributes: Attributes
 ) -> Awaitable[None] | None:
     """A POST has no name in its path and was authorized as what it is."""
-    if not attributes.path_name or attributes.subresource:
+    if attributes.subresource:
         return None
     return _check_creation(authorization, attributes)
 

@@ -59,8 +59,9 @@ class AccessControl:
     """Members of ``system:masters`` may do everything, whatever the settings.
 
     Which of Node and RBAC there are is decided at the start: they follow watch caches.
-    ``after_mutation`` is what is asked of writes to roles and bindings, ``creation`` of creates,
-    once these are known in full. ``restricts_nodes``: the authorizer Node is among them.
+    ``after_mutation`` is what is asked of writes to roles and bindings, ``creation`` of creates
+    that name their object in the path, once these are known in full. ``restricts_nodes``: the
+    authorizer Node is among them.
     """
 
     def __init__(

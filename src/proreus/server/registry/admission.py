@@ -102,8 +102,9 @@ class Admission:
 
     ``registry``: what the registry does when no plugin changes the object any more, and what needs
     its user: rights over a role's rules, who asks for a certificate; by API group, as most writes
-    are of none of them. ``creation``: what it asks then of creates. ``before_validation``: what it
-    asks last, by API group as well. All refuse by raising.
+    are of none of them. ``creation``: what it asks then of creates that name their object in the
+    path, as apply. ``before_validation``: what it asks last, by API group as well. All refuse by
+    raising.
     """
 
     mutating: AdmissionStep | None = None
@@ -122,7 +123,7 @@ class Admission:
             await _ask(asked, attributes)
 
     async def validate(self, attributes: Attributes) -> None:
-        if attributes.operation == CREATE:
+        if attributes.path_name and attributes.operation == CREATE:
             await _ask(self.creation, attributes)
         if (asked := self.before_validation.get(attributes.resource.group)) is not None:
             await _ask(asked, attributes)

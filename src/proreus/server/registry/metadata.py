@@ -30,7 +30,7 @@ _NOWHERE: Any = object()
 
 
 def ensure(obj: JsonObject) -> dict[str, Any]:
-    """The object's metadata, made if there is none."""
+    """The metadata of a body's object, made if there is none; after that every object has some."""
     found = obj.get("metadata")
     if not isinstance(found, dict):
         found = obj["metadata"] = {}
@@ -48,13 +48,13 @@ def check_namespace(obj: JsonObject, namespace: str) -> None:
 
 def wipe_system_fields(obj: JsonObject) -> None:
     """On create a client cannot choose these."""
-    metadata = ensure(obj)
+    metadata = obj["metadata"]
     for name in _SYSTEM_FIELDS.intersection(metadata):
         del metadata[name]
 
 
 def fill_system_fields(obj: JsonObject, now: float) -> None:
-    metadata = ensure(obj)
+    metadata = obj["metadata"]
     metadata["uid"] = new_uid()
     metadata["creationTimestamp"] = format_time(now)
 
@@ -101,7 +101,7 @@ def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> bool:
     A deletion cannot be taken back; one that is not under way is left to validation. Returns
     whether the object came with all of them as they are.
     """
-    new, before = ensure(obj), old["metadata"]
+    new, before = obj["metadata"], old["metadata"]
     came = list(map(new.get, _SERVER_FIELDS)) == list(map(before.get, _SERVER_FIELDS))
     if not new.get("uid"):
         _restore(new, before, "uid")
@@ -129,7 +129,7 @@ def is_deleting(obj: Mapping[str, Any]) -> bool:
 
 def mark_deleting(obj: JsonObject, now: float, grace_s: int = 0) -> None:
     """Begin a deletion that something still holds up; the first mark counts as a change."""
-    metadata = ensure(obj)
+    metadata = obj["metadata"]
     if not metadata.get("deletionTimestamp"):
         raise_generation(obj)
     marked = metadata.get("deletionTimestamp")
@@ -139,16 +139,16 @@ def mark_deleting(obj: JsonObject, now: float, grace_s: int = 0) -> None:
 
 
 def raise_generation(obj: JsonObject) -> None:
-    metadata = ensure(obj)
+    metadata = obj["metadata"]
     if metadata.get("generation"):
         metadata["generation"] += 1
 
 
 def set_finalizers(obj: JsonObject, finalizers: list[str]) -> None:
     if finalizers:
-        ensure(obj)["finalizers"] = finalizers
+        obj["metadata"]["finalizers"] = finalizers
     else:
-        ensure(obj).pop("finalizers", None)
+        obj["metadata"].pop("finalizers", None)
 
 
 def goes_with_last_finalizer(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
@@ -161,12 +161,12 @@ def goes_with_last_finalizer(new: Mapping[str, Any], old: Mapping[str, Any]) -> 
 
 
 def without_resource_version(obj: JsonObject) -> None:
-    ensure(obj).pop("resourceVersion", None)
+    obj["metadata"].pop("resourceVersion", None)
 
 
 def unique_owner_references(obj: JsonObject) -> list[str]:
     """Drop exact duplicates; returns their uids."""
-    owners = ensure(obj).get("ownerReferences")
+    owners = obj["metadata"].get("ownerReferences")
     if not owners or len(owners) < 2:
         return []
     kept: dict[bytes, Any] = {}
@@ -177,7 +177,7 @@ def unique_owner_references(obj: JsonObject) -> list[str]:
             doubled[owner.get("uid") or ""] = None
         else:
             kept[known] = owner
-    ensure(obj)["ownerReferences"] = list(kept.values())
+    obj["metadata"]["ownerReferences"] = list(kept.values())
     return sorted(doubled)
 
 

@@ -68,7 +68,7 @@ def _main(resource: Resource) -> UpdateStrategy:
             metadata.spec_changed(new, old)
             or (on_annotations and _annotations(new) != _annotations(old))
         ):
-            metadata.ensure(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
+            new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def warnings(new: JsonObject, old: JsonObject) -> list[str]:
         is_same = new["metadata"].get("generation") == old["metadata"].get("generation")
@@ -111,7 +111,7 @@ def _partial(resource: Resource, part: PartialUpdate) -> UpdateStrategy:
 
     def prepare(new: JsonObject, old: JsonObject) -> None:
         if part.counts and metadata.spec_changed(new, old):
-            metadata.ensure(new)["generation"] = (old["metadata"].get("generation") or 0) + 1
+            new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     return UpdateStrategy(
         default=resource.rules.default,

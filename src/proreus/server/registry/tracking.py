@@ -38,9 +38,9 @@ def track(write: Write, live: JsonObject | None, stored: JsonObject) -> NeedsCon
     if isinstance(fields, NeedsConversion):
         return fields
     if fields:
-        metadata.ensure(stored)["managedFields"] = fields
+        stored["metadata"]["managedFields"] = fields
     else:
-        metadata.ensure(stored).pop("managedFields", None)
+        stored["metadata"].pop("managedFields", None)
     return None
 
 

@@ -50,16 +50,16 @@ class ResourceQuota:
         resource = attributes.resource
         if attributes.obj is None or not resource.namespaced:
             return None
-        found = lookup.at_hand(self._quotas, attributes.namespace)
-        if found == [] or resource.group_resource in _IGNORED:
+        if self._quotas.cache.peek_all(attributes.namespace) == []:
+            return None  # most namespaces are without quotas
+        if resource.group_resource in _IGNORED:
             return None
-        return self._charge_all(attributes, found)
+        return self._charge_all(attributes)
 
-    async def _charge_all(self, attributes: Attributes, found: lookup.Objects | None) -> None:
+    async def _charge_all(self, attributes: Attributes) -> None:
         assert attributes.obj is not None
         resource = attributes.resource.group_resource
-        if found is None:
-            found = await lookup.each(self._quotas, attributes.namespace)
+        found = await lookup.each(self._quotas, attributes.namespace)
         concerned = [
             quota
             for quota in found

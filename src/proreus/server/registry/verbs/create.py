@@ -86,7 +86,7 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     stored = await run_with_conversions(
         resource.versions, lambda: _completed(write, obj, tracks=tracks), runner
     )
-    meta = metadata.ensure(stored)
+    meta = stored["metadata"]
     admitted_as = meta.get("name") or meta.get("generateName") or ""
     attributes = write.attributes(CREATE, stored, None, name=admitted_as)
     await write.admission.mutate(attributes)
@@ -119,7 +119,7 @@ def _prepared_violations(stored: JsonObject, collection: Collection) -> list[Fie
     resource.rules.prepare_create(stored)
     if wrong := type_violations(stored, resource):
         return wrong
-    return metadata_rules.violations(metadata.ensure(stored), resource, collection.non_owners)
+    return metadata_rules.violations(stored["metadata"], resource, collection.non_owners)
 
 
 def _warnings(rules: Rules, stored: JsonObject) -> list[str]:
@@ -137,7 +137,7 @@ def _completed(write: Write, obj: JsonObject, *, tracks: bool) -> JsonObject | N
 async def _store(write: Write, prepared: JsonObject) -> Outcome:
     collection = write.collection
     resource = collection.resource
-    name = metadata.ensure(prepared)["name"]
+    name = prepared["metadata"]["name"]
     key = collection.key(write.namespace, name)
     value = await fitted(write, prepared)
     with translate_errors(resource.group_resource, name, "create"):
@@ -153,11 +153,7 @@ async def _store(write: Write, prepared: JsonObject) -> Outcome:
 async def fitted(write: Write, prepared: JsonObject, *, is_apply: bool = False) -> bytes:
     """The bytes to store. An object that is too large is tried without its managed fields."""
     value = await write.collection.to_bytes(prepared)
-    if (
-        len(value) > VALUE_BYTES_MAX
-        and not is_apply
-        and metadata.ensure(prepared).get("managedFields")
-    ):
+    if len(value) > VALUE_BYTES_MAX and not is_apply and prepared["metadata"].get("managedFields"):
         del prepared["metadata"]["managedFields"]
         value = await write.collection.to_bytes(prepared)
     return value
@@ -174,7 +170,7 @@ def set_namespace(write: Write, obj: JsonObject) -> None:
 
 def refuse_revision(obj: JsonObject) -> None:
     """A new object cannot have a revision; "0" and what is no number count as none."""
-    version = metadata.ensure(obj).pop("resourceVersion", "")
+    version = obj["metadata"].pop("resourceVersion", "")
     try:
         if parse_resource_version(version or ""):
             raise PlainError("resourceVersion should not be set on objects to be created")
