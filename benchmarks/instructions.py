@@ -1,7 +1,8 @@
 """Instructions that the server's process executes for a request, counted by callgrind.
 
-The one figure that a busy machine does not change by more than a few percent: threads and batches
-of commits come out a little different each time. The kernel's work is not in it. Without valgrind
+The one figure that a busy machine hardly changes: two runs differ by a percent. One client asks,
+one request at a time: several would share commits, differently in each run. The kernel's work is
+not in it. Without valgrind
 (Debian: valgrind) there are no rows.
 """
 
@@ -21,8 +22,7 @@ from benchmarks.api_server._server import ServerProcess, running_server
 from benchmarks.report import Row
 from proreus.api.wire import json
 
-CONNECTIONS = 4  # more would be slow under callgrind, and each slow request is logged
-WARM, COUNTED = 200, 200
+WARM, COUNTED = 150, 300
 _NAMESPACE = "/api/v1/namespaces/default"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _TIME = "2026-01-01T00:00:00Z"
@@ -69,7 +69,7 @@ class _Questions:
         numbers = range(WARM + COUNTED)
         paths = [f"{pods}/web-{number:05}" for number in numbers]
         status = json.encode({"status": _STATUS})
-        async with target.connections(CONNECTIONS) as connections:
+        async with target.connections(1) as connections:
 
             async def ask(question: str, requests: list[bytes]) -> Row:
                 await each(connections, requests[:WARM])
