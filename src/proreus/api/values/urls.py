@@ -12,7 +12,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _PORT = re.compile(r"(:[0-9]*)?")
 _USER = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-_NOT_IN_HOSTS = re.compile(r"""[^A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]""")
+_NOT_IN_HOSTS = re.compile(r"[\x00-\x20#/?@\\^`{|}\x7f]")
 
 
 def url_fault(text: str) -> str:
