@@ -190,6 +190,10 @@ class WatchCache:
         self._catch_up.release_parked(change.revision)
         self._fan_out.dispatch(transition)
 
+    def end_turn(self) -> None:
+        """What was applied in this turn of the loop goes to the watchers."""
+        self._fan_out.end_turn()
+
     def set_back(self, changed: Mapping[str, StoredValue | None], revision: int) -> None:
         """The state of ``revision`` again, in which the keys of storage in ``changed`` had these
         values. Watchers end; nothing before ``revision`` is known any more."""

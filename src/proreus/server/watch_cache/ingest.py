@@ -211,6 +211,7 @@ class Ingest:
 
     async def _take(self, batch: ChangeBatch) -> None:
         for piece in _pieces(batch.changes):
+            changed: dict[WatchCache, None] = {}  # in the order of their changes
             for change in piece:
                 cache = self._routes.find(change.key)
                 if cache is None:
@@ -219,7 +220,10 @@ class Ingest:
                     self._late[cache].append(change)
                 else:
                     cache.apply(change)
+                    changed[cache] = None
             self._freshness.reached(piece[-1].revision)
+            for cache in changed:
+                cache.end_turn()
             if piece[-1] is not batch.changes[-1]:
                 await asyncio.sleep(0)
         self._freshness.reached(batch.revision)
