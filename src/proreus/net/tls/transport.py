@@ -181,9 +181,16 @@ class TlsTransport(asyncio.Transport):
     # Writing
 
     def write(self, data: Buffer) -> None:
-        pieces = (data,) if len(data) <= _PIECE_BYTES else pieces_of(data)
-        if data and (unsent := self.try_send(pieces)) is not None:
-            self.queue(unsent)
+        if not data:
+            return
+        if len(data) > _RECORD_BYTES or self._queue or self._phase is not _OPEN:
+            if (unsent := self.try_send(pieces_of(data))) is not None:
+                self.queue(unsent)
+            return
+        try:  # one record, as most answers and events are
+            self._encrypt(data)
+        except Exception as error:
+            self.queue(self._unsent((data,), error))
 
     def try_send(self, pieces: Sequence[Buffer]) -> Unsent | None:
         """Send what the kernel takes now; the caller must ``queue`` what is returned, on the loop.
@@ -201,11 +208,14 @@ class TlsTransport(asyncio.Transport):
                 else:
                     self._send_records(piece)
                 sent += 1
-        except _BLOCKED:
-            return Unsent(self, pieces[sent:])
-        except Exception as error:  # whatever it is, nothing may follow what was not sent
-            return Unsent(self, (), error)
+        except Exception as error:
+            return self._unsent(pieces[sent:], error)
         return None
+
+    def _unsent(self, pieces: Sequence[Buffer], error: Exception) -> Unsent:
+        if isinstance(error, _BLOCKED):
+            return Unsent(self, pieces)
+        return Unsent(self, (), error)  # whatever it is, nothing may follow what was not sent
 
     def queue(self, unsent: Unsent) -> None:
         """Keep what ``try_send`` could not send until the socket takes it."""

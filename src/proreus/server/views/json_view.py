@@ -35,6 +35,7 @@ class JsonView(ObjectFrames):
 
     __slots__ = (
         "_event_heads",
+        "_hash",
         "_head",
         "_is_custom",
         "_item_head",
@@ -45,6 +46,7 @@ class JsonView(ObjectFrames):
 
     def __init__(self, resource: Resource) -> None:
         self.gvk = resource.gvk
+        self._hash = hash((JsonView, self.gvk))  # asked for with every change
         self._zero_spec = resource.zero_spec
         self._head = splice.kind_head(resource.kind, resource.api_version)
         self._list_head = splice.kind_head(resource.names.list_kind, resource.api_version)
@@ -118,7 +120,7 @@ class JsonView(ObjectFrames):
         return type(other) is JsonView and other.gvk == self.gvk
 
     def __hash__(self) -> int:
-        return hash((JsonView, self.gvk))
+        return self._hash
 
     def __repr__(self) -> str:
         return f"<JsonView {self.gvk}>"

@@ -179,7 +179,14 @@ class WatchCache:
         key = new.key if new is not None else change.key[len(self.kind.prefix) :]
         old = state.snapshot.remove(key) if new is None else state.snapshot.put(new)
         assert old is not None or new is not None, f"{key}: deleted twice"
-        transition = Transition(change.revision, key, old, new, self._shared.clock.monotonic())
+        is_alike = (
+            old is not None
+            and new is not None
+            and old.labels is new.labels
+            and old.fields == new.fields
+        )
+        now_s = self._shared.clock.monotonic()
+        transition = Transition(change.revision, key, old, new, now_s, is_alike)
         state.history.append(transition)
         state.counts.received += 1
         for follower in self._followers:

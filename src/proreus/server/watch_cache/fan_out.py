@@ -17,7 +17,7 @@ successor waits twice that long, 8 ms at most: under load frames go out together
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from proreus.aio.clock import Timer
 from proreus.server.storage.revision_times import RevisionTimes
@@ -236,26 +236,27 @@ class FanOut:
             group = audience.groups[subscriber.view] = ViewGroup(subscriber.view)
         return group
 
-    def _interested(self, transition: Transition) -> Iterator[Audience]:
-        obj = transition.new or transition.old
+    def _interested(self, transition: Transition) -> list[Audience]:
+        old, new = transition.old, transition.new
+        obj = new or old
         assert obj is not None
-        namespace, name = obj.namespace, obj.name
-        find = self._by_scope.get
+        found: list[Audience] = []
         if self._by_scope:
-            yield from find(_EVERYWHERE, _NO_AUDIENCES).values()
-            yield from find(EventScope("", name), _NO_AUDIENCES).values()
+            namespace, name = obj.namespace, obj.name
+            find = self._by_scope.get
+            found += find(_EVERYWHERE, _NO_AUDIENCES).values()
+            found += find(EventScope("", name), _NO_AUDIENCES).values()
             if namespace:
-                yield from find(EventScope(namespace, ""), _NO_AUDIENCES).values()
-                yield from find(EventScope(namespace, name), _NO_AUDIENCES).values()
+                found += find(EventScope(namespace, ""), _NO_AUDIENCES).values()
+                found += find(EventScope(namespace, name), _NO_AUDIENCES).values()
         if self._by_exact:
-            index = self._exact_index
-            values = {
-                state.fields.get(index, "")
-                for state in (transition.old, transition.new)
-                if state is not None
-            }
-            for value in values:
-                yield from self._by_exact.get(value, _NO_AUDIENCES).values()
+            value = obj.fields.get(self._exact_index, "")
+            found += self._by_exact.get(value, _NO_AUDIENCES).values()
+            if old is not None and not transition.is_alike:
+                before = old.fields.get(self._exact_index, "")
+                if before != value:
+                    found += self._by_exact.get(before, _NO_AUDIENCES).values()
+        return found
 
     def _flush_group(self, group: ViewGroup) -> None:
         pending, group.pending = group.pending, []

@@ -33,6 +33,7 @@ class Transition:
     old: CachedObject | None
     new: CachedObject | None
     at_s: float
+    is_alike: bool = False  # to selectors, as most updates are: what one matches, both do
     has_readers: bool = False  # some live watcher was given it
     _deleted: CachedObject | None = field(default=None, init=False)
 
@@ -83,10 +84,10 @@ class History:
         return self._end - self._start
 
     def append(self, transition: Transition) -> None:
-        if len(self) == self._capacity:
+        if self._end - self._start == self._capacity:
             self._resize(transition.at_s)
-        if len(self) == self._capacity:
-            self._drop_oldest()
+            if self._end - self._start == self._capacity:
+                self._drop_oldest()
         slot = (self._end - self._laid_from) % self._capacity
         if slot == len(self._ring):
             self._ring.append(transition)

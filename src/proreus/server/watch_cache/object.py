@@ -100,6 +100,12 @@ class FieldValues(
         place = self._places.get(name)
         return default if place is None else self._values[place]
 
+    def __eq__(self, other: object) -> bool:
+        """Two of one resource, as every update compares them, by their values alone."""
+        if type(other) is FieldValues and other._places is self._places:
+            return self._values == other._values
+        return Mapping.__eq__(self, other)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
 

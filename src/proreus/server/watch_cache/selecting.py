@@ -97,4 +97,7 @@ def _all(checks: list[Matches]) -> Matches | None:
         return None
     if len(checks) == 1:
         return checks[0]
+    if len(checks) == 2:  # a namespace and a selector
+        first, second = checks
+        return lambda obj: first(obj) and second(obj)
     return lambda obj: all(check(obj) for check in checks)

@@ -130,6 +130,8 @@ class Snapshot:
         return old
 
     def _reindex(self, old: CachedObject | None, new: CachedObject | None) -> None:
+        if old is not None and new is not None and old.fields == new.fields:
+            return
         before = old.fields.get(self._exact_index, "") if old is not None else None
         after = new.fields.get(self._exact_index, "") if new is not None else None
         if before == after:

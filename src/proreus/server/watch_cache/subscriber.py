@@ -121,6 +121,8 @@ def event_for(transition: Transition, matches: Matches | None) -> tuple[str, Cac
     revision of the change that took it away.
     """
     old, new = transition.old, transition.new
+    if transition.is_alike and new is not None:
+        return (MODIFIED, new) if matches is None or matches(new) else None
     was = old is not None and (matches is None or matches(old))
     if new is not None and (matches is None or matches(new)):
         return (MODIFIED if was else ADDED), new

@@ -88,7 +88,8 @@ class Burst:
     def encoded(self, encode: Encode) -> bytes:
         """All frames as one transport sends them, made once for all sinks that use ``encode``."""
         if self._encode is not encode:
-            body = self.data[0] if len(self.frames) == 1 else b"".join(self.data)
+            data = self.data
+            body = data[0] if len(data) == 1 else b"".join(data)
             self._encode, self._encoded = encode, encode(body)
         return self._encoded
 

@@ -10,7 +10,7 @@ from proreus.server.storage.interface import Change, StoredValue
 from proreus.server.watch_cache.fan_out import rest_s
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
-from proreus.server.watch_cache.selecting import Matches
+from proreus.server.watch_cache.selecting import Matches, scope_of
 from proreus.server.watch_cache.view import Burst
 from tests.watching import (
     PREFIX,
@@ -120,6 +120,30 @@ async def test_an_event_looks_only_at_the_watchers_it_can_concern(cluster: Clust
 
     assert set(looked) == {"n7", "n8"}
     assert repr(cluster.cache._fan_out) == "<FanOut to 200 live watchers in 200 audiences>"
+
+
+async def test_an_update_that_no_selector_can_tell_is_tested_once(cluster: Cluster) -> None:
+    looked: list[str] = []
+
+    def look(obj: CachedObject) -> bool:
+        looked.append(f"{obj.key} {obj.revision}")
+        return obj.labels.get("app") == "web"
+
+    web = selection("app=web")
+    watch = await cluster.watch(WatchQuery(web, state=AnyState()))
+    cluster.cache._fan_out._by_scope[scope_of(web)][web].matches = look
+    await cluster.write("a/x", labels={"app": "web"})
+    await cluster.write("a/y", labels={"app": "db"})
+    await cluster.settle()
+    looked.clear()
+
+    await cluster.write("a/x", labels={"app": "web"})
+    await cluster.write("a/y", labels={"app": "db"})
+    await cluster.write("a/x", labels={"app": "db"})
+    await cluster.settle()
+
+    assert looked == ["a/x 4", "a/y 5", "a/x 4", "a/x 6"]
+    assert watch.lines == ["ADDED a/x 2", "MODIFIED a/x 4", "DELETED a/x 6"]
 
 
 async def test_an_audience_nobody_is_left_in_is_forgotten(cluster: Cluster) -> None:

@@ -39,6 +39,16 @@ def test_equal_labels_and_texts_are_kept_once() -> None:
     assert one.fields[NODE] is two.fields[NODE]
 
 
+def test_fields_are_compared_by_their_names_and_values() -> None:
+    reader = ObjectReader(PREFIX, read_attributes)
+
+    one, again, other = made(reader, "a/x"), made(reader, "a/x"), made(reader, "a/y")
+
+    assert one.fields == again.fields == dict(one.fields)
+    assert one.fields != other.fields
+    assert one.fields == made(ObjectReader(PREFIX, read_attributes), "a/x").fields
+
+
 def test_thousands_of_different_values_do_not_pile_up() -> None:
     reader = ObjectReader(
         PREFIX, lambda item: SelectableAttributes({"k": item.hex()}, {"f": item.hex()})

@@ -26,12 +26,13 @@ class ChunkSink:
         self.transport = stream.transport if stream.is_chunked else None
 
     def write(self, burst: Burst) -> None:
-        stream = self._stream
-        assert stream is not None, "nothing is written before the watch has begun"
-        if stream.is_chunked:
-            stream.write_chunk(burst.encoded(chunk_of))
-        else:
-            stream.write(burst.encoded(_plain))
+        transport = self.transport
+        if transport is not None:
+            if not transport.is_closing():
+                transport.write(burst.encoded(chunk_of))
+            return
+        assert self._stream is not None, "nothing is written before the watch has begun"
+        self._stream.write(burst.encoded(_plain))
 
     @property
     def buffered(self) -> int:
