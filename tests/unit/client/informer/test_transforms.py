@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +54,31 @@ def test_dropping_managed_fields_changes_nothing_else(
     fat = {**content, "metadata": {"name": "a", "managedFields": managed}}
 
     assert drop_managed_fields(KubeObject.from_dict(fat)).to_dict() == content
+
+
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ('{"metadata": {"name": "a", "managedFields": [1], "uid": "u"}}', None),
+        ('{"metadata":{"managedFields":[1],"name":"a"}}', '{"metadata":{"name":"a"}}'),
+        ('{"metadata":{"name":"a","managedFields":[1]}}', '{"metadata":{"name":"a"}}'),
+        ('{"metadata":{"managedFields":[1]}}', '{"metadata":{}}'),
+        ('{"metadata":{"name":"a"},"spec":{"managedFields":[1]}}', None),
+        ('{"spec":{"managedFields":[1]},"metadata":{"managedFields":[1],"name":"a"}}', None),
+        ('{"spec":"managedFields","metadata":{"managedFields":[1],"name":"a"}}', None),
+        ('{"metadata":{"managedFields":null,"name":"a"}}', '{"metadata":{"name":"a"}}'),
+        ('{"spec":{"managedFields":[1]}}', None),
+    ],
+)
+def test_managed_fields_are_cut_wherever_they_stand(written: str, left: str | None) -> None:
+    expected = json.loads(written)
+    expected.get("metadata", {}).pop("managedFields", None)
+
+    slim = drop_managed_fields(KubeObject.from_bytes(written.encode()))
+
+    assert slim.to_dict() == expected
+    if left is not None:
+        assert slim.raw == left.encode()
 
 
 def test_fields_are_dropped_by_path() -> None:
