@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+import msgspec
 
 from proreus.api.json_types import JsonObject
 from proreus.api.values.timestamp import format_time
@@ -24,8 +26,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class EventSubject:
+class EventSubject(msgspec.Struct, frozen=True, gc=False):
     """The object that an event is about, as ``involvedObject`` names it."""
 
     api_version: str
@@ -53,8 +54,7 @@ class EventSubject:
         return (self.api_version, self.kind, self.namespace, self.name, self.uid)
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(msgspec.Struct, frozen=True, gc=False):
     """Something happened to ``subject``, at ``at`` (Unix seconds)."""
 
     subject: EventSubject
@@ -65,8 +65,7 @@ class Occurrence:
     annotations: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EventWrite:
+class EventWrite(msgspec.Struct, frozen=True, gc=False):
     """What to write: a new event, or one more count of the event ``name`` (``count`` > 1)."""
 
     occurrence: Occurrence
@@ -100,7 +99,8 @@ class Recent(Generic[K, V]):
             found = self._entries[key] = self._make()
             if len(self._entries) > MEMORY:
                 self._entries.popitem(last=False)
-        self._entries.move_to_end(key)
+        else:
+            self._entries.move_to_end(key)
         return found
 
     def __len__(self) -> int:
@@ -137,9 +137,10 @@ class EventCorrelator:
 
     def correlate(self, occurrence: Occurrence) -> EventWrite | None:
         """What to write about an occurrence; None: too many, drop it."""
-        combined, key = self._aggregate(occurrence)
+        identity = occurrence.subject.identity
+        combined, key = self._aggregate(occurrence, identity)
         write = self._count(combined, key)
-        return write if self._allow(occurrence) else None
+        return write if self._allow(occurrence, identity) else None
 
     def recreated(self, write: EventWrite) -> EventWrite:
         """The event to be counted up is gone from the server: begin a new one."""
@@ -148,20 +149,21 @@ class EventCorrelator:
         written.count, written.first_at = 1, occurrence.at
         return EventWrite(occurrence, written.name, 1, written.first_at, write.key)
 
-    def _aggregate(self, occurrence: Occurrence) -> tuple[Occurrence, tuple[str, ...]]:
-        subject = occurrence.subject
-        key = (*subject.identity, occurrence.type, occurrence.reason)
+    def _aggregate(
+        self, occurrence: Occurrence, identity: tuple[str, ...]
+    ) -> tuple[Occurrence, tuple[str, ...]]:
+        key = (*identity, occurrence.type, occurrence.reason)
         similar = self._similar[key]
         if occurrence.at - similar.last_at > SIMILAR_WINDOW_S:
             similar.messages.clear()
         similar.last_at = occurrence.at
         similar.messages.add(occurrence.message)
         if len(similar.messages) < SIMILAR_MAX:
-            return occurrence, (*key, subject.field_path, occurrence.message)
+            return occurrence, (*key, occurrence.subject.field_path, occurrence.message)
         # One is forgotten, so that the set stays small and the limit stays reached.
         similar.messages.pop()
         message = f"(combined from similar events): {occurrence.message}"
-        return replace(occurrence, message=message), key
+        return msgspec.structs.replace(occurrence, message=message), key
 
     def _count(self, occurrence: Occurrence, key: tuple[str, ...]) -> EventWrite:
         written = self._written[key]
@@ -170,8 +172,8 @@ class EventCorrelator:
         written.count += 1
         return EventWrite(occurrence, written.name, written.count, written.first_at, key)
 
-    def _allow(self, occurrence: Occurrence) -> bool:
-        allowance = self._allowances[(*occurrence.subject.identity, occurrence.type)]
+    def _allow(self, occurrence: Occurrence, identity: tuple[str, ...]) -> bool:
+        allowance = self._allowances[(*identity, occurrence.type)]
         since = occurrence.at if allowance.counted_at is None else allowance.counted_at
         earned = max(0.0, occurrence.at - since) / SPAM_REFILL_S
         allowance.tokens = min(float(SPAM_BURST), allowance.tokens + earned)

@@ -108,7 +108,7 @@ class EventRecorder:
         """Something happened to ``obj``. ``type`` is Normal or Warning, ``reason`` CamelCase."""
         if type not in (NORMAL, WARNING):
             raise ValueError(f"an event is Normal or Warning, not {type!r}")
-        extra = tuple(sorted((annotations or {}).items()))
+        extra = tuple(sorted(annotations.items())) if annotations else ()
         occurrence = Occurrence(
             _subject(obj), type, reason, message, self._clock.now(), annotations=extra
         )
@@ -244,7 +244,7 @@ class EventRecorder:
     def _new_name(self, subject: EventSubject) -> str:
         """The object's name and the time in hexadecimal nanoseconds; random bits tell apart events
         of one moment."""
-        unique = f"{int(self._clock.now() * 1e9) + self._random.randrange(1_000_000):x}"
+        unique = f"{int(self._clock.now() * 1e9) + self._random.getrandbits(20):x}"
         return f"{subject.name[: _NAME_MAX - len(unique) - 1]}.{unique}"
 
     def __repr__(self) -> str:
