@@ -36,7 +36,7 @@ class UserCode:
         try:
             return function(*args, **kwargs)
         except (Exception, asyncio.CancelledError) as failure:
-            self._failed(failure)
+            self.failed(failure)
             return default
 
     def begin(self, function: Callable[..., object], *args: object) -> Awaitable[object] | None:
@@ -45,7 +45,7 @@ class UserCode:
         try:
             result = function(*args)
         except (Exception, asyncio.CancelledError) as failure:
-            self._failed(failure)
+            self.failed(failure)
             return None
         return result if result is not None and inspect.isawaitable(result) else None
 
@@ -53,9 +53,10 @@ class UserCode:
         try:
             await begun
         except (Exception, asyncio.CancelledError) as failure:
-            self._failed(failure)
+            self.failed(failure)
 
-    def _failed(self, failure: BaseException) -> None:
+    def failed(self, failure: BaseException) -> None:
+        """It raised this, where it was called by someone else."""
         raise_if_cancelled(failure)
         self.failure_count += 1
         log.error(

@@ -76,12 +76,14 @@ def owner_keys(primary: SharedInformer) -> KeysOf:
     uid, so an owner that was deleted and made again under its name is not confused with itself;
     one that is not cached yet will be announced by its own event."""
 
-    owners = primary.indexer
+    owners = primary.indexer.by_key
 
     def keys(obj: KubeObject) -> tuple[str, ...]:
-        uid = obj.controller_uid
-        if not uid or not owners:
+        if not owners:
             return ()  # most kinds of owners have no object at all
+        uid = obj.controller_uid
+        if not uid:
+            return ()
         name = obj.controller_name
         for key in (f"{obj.namespace}/{name}", name):
             owner = owners.get(key)

@@ -147,10 +147,13 @@ class Handler:
     # The informer's side.
 
     def notify(self, notification: Notification) -> None:
-        if self._mailbox.is_closed:
-            return
         if self._at_once is not None:
-            self._border.call(None, self._at_once, notification)
+            try:
+                self._at_once(notification)
+            except (Exception, asyncio.CancelledError) as failure:
+                self._border.failed(failure)
+            return
+        if self._mailbox.is_closed:
             return
         if notification.is_initial:
             self._initial_left += 1
@@ -159,6 +162,7 @@ class Handler:
 
     def remove(self) -> None:
         """Tell it nothing more and drop what waits; a call under way ends by itself. Idempotent."""
+        self._at_once = None
         self._mailbox.close()
         self._caught_up.open()
 

@@ -12,6 +12,7 @@ Cost: get 0.1 µs; by_index 0.3 µs plus 5 ns per object found; put 1 µs per in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Generic, TypeAlias
 
 from proreus.api.object import KubeObject
@@ -104,6 +105,7 @@ class Indexer(Generic[AnyObject]):
 
     def __init__(self, indexes: Mapping[str, IndexFunction[AnyObject]] | None = None) -> None:
         self._objects: dict[str, AnyObject] = {}
+        self.by_key = MappingProxyType(self._objects)  # for who looks at every event
         self._indexes: dict[str, _Index[AnyObject]] = {NAMESPACE_INDEX: _NamespaceIndex()}
         self.add_indexes(indexes or {})
 

@@ -51,6 +51,8 @@ class Disruption(ObjectReconciler):
         }
 
     def keys_of_pod(self, pod: KubeObject) -> list[str]:
+        if not self.informer.indexer.by_key:
+            return []  # most clusters have none, and every event of a pod asks
         budgets = self.informer.lister.list(namespace=pod.namespace)
         return [budget.key for budget in budgets if selects(budget, pod)]
 

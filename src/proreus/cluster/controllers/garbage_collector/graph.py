@@ -8,7 +8,6 @@ Cost: per change O(owners of the object), and O(its dependents) when it begins t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -17,8 +16,7 @@ from proreus.api.object import KubeObject
 from proreus.client.discovery.api_resource import ApiResource
 
 
-@dataclass(frozen=True, slots=True)
-class OwnerReference:
+class OwnerReference(msgspec.Struct, frozen=True, gc=False):
     """A reference to an owner."""
 
     api_version: str
@@ -28,9 +26,8 @@ class OwnerReference:
     blocks: bool  # the owner's foreground deletion waits for this object
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One object."""
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """One object. A struct, as its reference is: one is made at every change of every object."""
 
     resource: ApiResource
     namespace: str
