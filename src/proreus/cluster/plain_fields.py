@@ -7,12 +7,14 @@ they keep nothing else of the object.
 
 from __future__ import annotations
 
-from proreus.api.frozen import plain
+from types import MappingProxyType
+from typing import Any
+
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 
 
 def plain_field(obj: KubeObject, name: str) -> JsonObject:
     """A field that is a mapping, as ``spec``; empty if it is not there."""
-    found = obj.get(name)
-    return plain(found) if found else {}
+    decoded: MappingProxyType[str, Any] = obj.keys().mapping  # type: ignore[attr-defined]  # a dict's
+    return decoded.get(name) or {}
