@@ -8,8 +8,6 @@ observer, so that no reconcile has to, and none can forget it (``controller.own_
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
 from proreus.api.group_version import GroupResource
@@ -41,11 +39,16 @@ def current_observer() -> WriteObserver | None:
     return _observer.get()
 
 
-@contextmanager
-def observed_by(observer: WriteObserver) -> Iterator[None]:
+class observed_by:  # read as a statement: with observed_by(writes)
     """Report the writes of the body, and of the tasks that it starts."""
-    token = _observer.set(observer)
-    try:
-        yield
-    finally:
-        _observer.reset(token)
+
+    __slots__ = ("_observer", "_token")
+
+    def __init__(self, observer: WriteObserver) -> None:
+        self._observer = observer
+
+    def __enter__(self) -> None:
+        self._token = _observer.set(self._observer)
+
+    def __exit__(self, *exc: object) -> None:
+        _observer.reset(self._token)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from proreus.net.client.websocket import ClientWebSocket
 
 log = logging.getLogger(__name__)
+_NO_ANSWER = "<error>"  # in place of a code
 _SLOW_TURN_S = 1.0
 _MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 
@@ -52,7 +53,7 @@ class _Attempt:
         self._request = request
         self._observer = observer
         self._clock = clock
-        self.code = "<error>"
+        self.code = _NO_ANSWER
 
     def __enter__(self) -> _Attempt:
         self._started = self._clock.monotonic()
@@ -235,11 +236,19 @@ class RestClient:
     async def _exchange(self, request: RestRequest) -> HttpResponse:
         connected = await self._connections.current()
         headers = self._headers_of(request, connected.credential)
-        with self._observed(request) as observed:
+        began_at, code = self.clock.monotonic(), _NO_ANSWER
+        try:
             response = await connected.http.request(
                 request.method, self._url(request), headers, request.body
             )
-            observed.code = str(response.status)
+            code = str(response.status)
+        finally:
+            self._observer.request_done(
+                verb=request.verb,
+                method=request.method,
+                code=code,
+                duration_s=self.clock.monotonic() - began_at,
+            )
         self._note(connected, response)
         return response
 

@@ -49,7 +49,7 @@ class Connections:
         is_secure = config.host.startswith("https:")
         self._tls = TlsIdentity(config.tls, clock) if is_secure else None
         self._context: ssl.SSLContext | None = None
-        self._http: Transport | None = None
+        self._connected: Connected | None = None
         self._is_closed = False
 
     async def current(self) -> Connected:
@@ -57,11 +57,16 @@ class Connections:
             raise RuntimeError("the client is closed")
         credential = await self._credentials.current()
         context = self._tls.context(credential) if self._tls is not None else None
-        if self._http is None or context is not self._context:
-            old, self._http, self._context = self._http, self._make(context), context
-            if old is not None:
-                await old.retire()
-        return Connected(self._http, credential)
+        present = self._connected
+        if present is None or context is not self._context:
+            made = Connected(self._make(context), credential)
+            self._connected, self._context = made, context
+            if present is not None:
+                await present.http.retire()
+            return made
+        if credential is not present.credential:
+            present = self._connected = Connected(present.http, credential)
+        return present
 
     def refused(self, credential: Credential) -> None:
         """The server did not accept it: the next request must not use it again."""
@@ -69,8 +74,8 @@ class Connections:
 
     async def close(self) -> None:
         self._is_closed = True
-        if self._http is not None:
-            await self._http.close()
+        if self._connected is not None:
+            await self._connected.http.close()
 
     def _make(self, context: ssl.SSLContext | None) -> Transport:
         # Imported at the first request: a program that only reads its configuration needs none.

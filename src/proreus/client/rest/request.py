@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from urllib.parse import quote, urlencode
+
+import msgspec
 
 from proreus.api.group_version import GroupVersion
 
@@ -28,8 +30,7 @@ class InvalidRequest(ValueError):
     """The request makes no sense; it was not sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestRequest:
+class RestRequest(msgspec.Struct, frozen=True):
     """``path`` is encoded and begins with a slash; ``verb`` is Kubernetes' word, for messages."""
 
     verb: str
@@ -39,7 +40,7 @@ class RestRequest:
     body: bytes | None = None
     content_type: str = JSON
     accept: str = JSON
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
 
     @property
     def target(self) -> str:
@@ -146,6 +147,8 @@ def write_query(
     field_validation: str = "",
     force: bool = False,
 ) -> Query:
+    if not (dry_run or field_manager or field_validation or force):
+        return ()
     return query(
         (
             ("dryRun", "All" if dry_run else ""),
