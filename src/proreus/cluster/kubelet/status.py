@@ -8,7 +8,6 @@ no other writer are replaced.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import assert_never
 
 import msgspec
@@ -36,8 +35,7 @@ _OWN_CONDITIONS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _ConditionState:
+class _ConditionState(msgspec.Struct, frozen=True, gc=False):
     type: str
     holds: bool
     reason: str | None = None

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject
 from proreus.cluster.plain_fields import plain_field
@@ -43,8 +45,7 @@ class HostPort:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class PodView:
+class PodView(msgspec.Struct, frozen=True, gc=False):
     """``spec``: what of it decides where the pod may run, beside the fields that are read here."""
 
     key: str

@@ -14,7 +14,9 @@ import contextlib
 import logging
 import random
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+import msgspec
 
 from proreus.aio.clock import Clock, deadline
 from proreus.aio.gate import Gate
@@ -243,7 +245,7 @@ class Scheduler:
         except ClaimProblem as problem:
             decided = hopeless(self._state.nodes, str(problem))
             return self._wait_after(self._refuse(pod, wanted, decided), pod.key, moves)
-        asked = wanted if volumes is None else replace(wanted, volumes=volumes)
+        asked = wanted if volumes is None else msgspec.structs.replace(wanted, volumes=volumes)
         decision = self._cycle.decide(asked, self._state.nodes)
         if isinstance(decision, Unschedulable):
             return self._wait_after(self._refuse(pod, asked, decision), pod.key, moves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from proreus.api.object import KubeObject
 from proreus.cluster.scheduler.cluster_state import ClusterState

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
 from proreus.cluster.scheduler.pod_volumes import (

@@ -8,7 +8,8 @@ Waiting ──its time──▶ Running ──exits or is stopped──▶ Termi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 CREATING = "ContainerCreating"
 INITIALIZING = "PodInitializing"
@@ -26,8 +27,7 @@ HEALTHY_AFTER_S = 600.0  # after which the crash back-off is reset
 _BACKOFF_S, _BACKOFF_MAX_S = 10.0, 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(msgspec.Struct, frozen=True, gc=False):
     """``until`` None: no start is scheduled."""
 
     reason: str = CREATING
@@ -35,13 +35,11 @@ class Waiting:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(msgspec.Struct, frozen=True, gc=False):
     started_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Terminated:
+class Terminated(msgspec.Struct, frozen=True, gc=False):
     """``reason`` empty: Completed or Error, as the code says."""
 
     exit_code: int
@@ -55,8 +53,7 @@ class Terminated:
 ContainerState = Waiting | Running | Terminated
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerReport:
+class ContainerReport(msgspec.Struct, frozen=True, gc=False):
     """``container_id`` is empty before the first start. ``allows_next``: of an init container, that
     what comes after it may run."""
 
@@ -72,8 +69,7 @@ class ContainerReport:
     allows_next: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PodReport:
+class PodReport(msgspec.Struct, frozen=True, gc=False):
     """What a runtime reports of a pod; ``begun`` is when the kubelet first saw it."""
 
     phase: str

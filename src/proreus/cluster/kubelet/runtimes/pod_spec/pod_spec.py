@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
@@ -18,8 +19,7 @@ from proreus.cluster.plain_fields import plain_field
 _GRACE_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerSpec:
+class ContainerSpec(msgspec.Struct, frozen=True, gc=False):
     name: str
     image: str
     restart_policy: str
@@ -37,8 +37,7 @@ class ContainerSpec:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class PodSpec:
+class PodSpec(msgspec.Struct, frozen=True, gc=False):
     """``content``: metadata, spec and status, as plain JSON that must not be changed.
     ``ephemeral``: containers that were added to the pod while it ran, each of which runs once."""
 

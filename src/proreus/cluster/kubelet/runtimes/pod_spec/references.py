@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
@@ -29,8 +30,7 @@ class ConfigProblem(Exception):
     """What the pod refers to is not there, or cannot be read; the text is for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True, gc=False):
     """To one object in the pod's own namespace, or of the cluster (``CLUSTER_KINDS``)."""
 
     kind: ObjectKind

@@ -9,9 +9,11 @@ containers exit at once with 0 unless annotated. A value that cannot be read cou
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
+
+import msgspec
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
@@ -45,15 +47,14 @@ _JOB_RUNS_S = 1.0
 _GRACE_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerPlan:
+class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     """Seconds; None means never (``exits`` None: no limit). ``lines`` is what it prints; None: its
     command is not understood. ``missing_image``: a pull fails, or is never tried. A container that
     runs is started again when its ``definition`` is another."""
 
     name: str
     image: str
-    definition: Json = field(default_factory=dict)
+    definition: Json = msgspec.field(default_factory=dict)
     start_delay_s: float = 0.0
     ready_after_s: float | None = 0.0
     exit_after_s: float | None = None
@@ -66,8 +67,7 @@ class ContainerPlan:
     missing_image: LacksImage = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PodPlan:
+class PodPlan(msgspec.Struct, frozen=True, gc=False):
     """``faults``: annotations that cannot be read, in words. ``active_deadline_s``: how long it may
     be on its node; None: for ever."""
 
@@ -102,7 +102,8 @@ def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
         init=tuple(reading.container(container, is_init=True) for container in init),
         containers=tuple(reading.container(container) for container in containers),
         ephemeral=tuple(
-            replace(reading.container(container), restart_policy=NEVER) for container in ephemeral
+            msgspec.structs.replace(reading.container(container), restart_policy=NEVER)
+            for container in ephemeral
         ),
         faults=tuple(dict.fromkeys(faults)),
         active_deadline_s=float(deadline_s) if deadline_s is not None else None,
