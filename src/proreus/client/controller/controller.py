@@ -29,7 +29,7 @@ from proreus.client.controller.failure_log import Entry, FailureLog
 from proreus.client.controller.own_writes import KeyWrites, OwnWrites
 from proreus.client.controller.predicates import Predicate
 from proreus.client.controller.reconciler import Reconcile, Request, Result, Source, TerminalError
-from proreus.client.controller.sources import Watch, owner_keys
+from proreus.client.controller.sources import Watch, owned_watch
 from proreus.client.fence import current_fence
 from proreus.client.informer import Handler, Notification, SharedInformer
 from proreus.client.informer.sync_report import SyncReport
@@ -97,7 +97,7 @@ class Controller(Generic[AnyValue]):
         self.primary = primary.raw
         self.name = name or self.primary.name
         self._reconcile = reconcile
-        owned = [Watch(informer, owner_keys(self.primary)) for informer in owns]
+        owned = [owned_watch(informer, self.primary) for informer in owns]
         self._watches: list[Watch] = [Watch(self.primary, when=when), *owned, *watches]
         self.concurrency = concurrency
         self._limits = limits or ReconcileLimits()

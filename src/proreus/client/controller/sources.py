@@ -6,7 +6,7 @@ Receives: Notification, from ``informer.handler``.  Hands on: keys, to ``workque
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias
 
@@ -71,6 +71,26 @@ def _always(_: Notification[Any]) -> bool:
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class OwnedWatch(Watch[Object]):
+    """Changes of what ``owners`` control concern these. All controllers of a cluster ask this of
+    every event of a pod, most of them in vain."""
+
+    owners: Mapping[str, KubeObject] = field(default_factory=dict)
+
+    def keys_of(self, notification: Notification[Any]) -> Sequence[str]:
+        if not self.owners:
+            return ()  # most kinds of owners have no object at all
+        old, new = notification.old, notification.new
+        if old is not None and new is not None and old.controller_uid == new.controller_uid:
+            return tuple(self.keys(new))
+        return Watch.keys_of(self, notification)
+
+
+def owned_watch(informer: SharedInformer[Object], primary: SharedInformer) -> OwnedWatch[Object]:
+    return OwnedWatch(informer, owner_keys(primary), owners=primary.indexer.by_key)
+
+
 def owner_keys(primary: SharedInformer) -> KeysOf:
     """The object that controls this one, if the primary informer knows it. Owners are compared by
     uid, so an owner that was deleted and made again under its name is not confused with itself;
@@ -79,8 +99,6 @@ def owner_keys(primary: SharedInformer) -> KeysOf:
     owners = primary.indexer.by_key
 
     def keys(obj: KubeObject) -> tuple[str, ...]:
-        if not owners:
-            return ()  # most kinds of owners have no object at all
         uid = obj.controller_uid
         if not uid:
             return ()

@@ -9,6 +9,7 @@ Cost: about 2 µs per event beside decoding it.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 from collections.abc import AsyncIterator, Callable
@@ -326,7 +327,11 @@ class Reflector:
         would leave the cache unequal to the server."""
         if self._transform is None:
             return obj
-        return self._transform_border.call(obj, self._transform, obj)
+        try:
+            return self._transform(obj)
+        except (Exception, asyncio.CancelledError) as failure:
+            self._transform_border.failed(failure)
+            return obj
 
     def _decided(self, decision: NextState, failure: Failure | None) -> State:
         """Count, log, go on. The usual end of a watch is not worth a line."""

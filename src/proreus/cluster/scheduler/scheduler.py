@@ -102,6 +102,7 @@ class Scheduler:
         self._cycle = Cycle(rng or random.Random())
         self._state = ClusterState()
         self._queue = SchedulingQueue()
+        self._outlines: dict[str, PodOutline] = {}  # of each pod as it was last seen, by uid
         self._budgets: Lister
         self._volumes: VolumeLookup
         self._volume_binding: VolumeBinding
@@ -156,13 +157,16 @@ class Scheduler:
         old, new = notification.old, notification.new
         if old is not None and (new is None or new.uid != old.uid):
             self._queue.forget(old.key)
+            self._outlines.pop(old.uid, None)
             if self._state.remove_pod(old.uid):
                 self._cluster_changed()
             old = None
         if new is None:
             return
-        outline = PodOutline(new)
-        before = PodOutline(old) if old is not None and old.labels == new.labels else None
+        before = self._outlines.get(new.uid)
+        outline = self._outlines[new.uid] = PodOutline(new)
+        if old is None or old.labels != new.labels:
+            before = None
         if outline == before:
             return  # a status
         if outline.is_finished:
