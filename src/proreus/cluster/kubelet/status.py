@@ -206,14 +206,17 @@ def _condition(
 ) -> JsonObject:
     status = "True" if verdict.holds else "False"
     changed = known.get("status") != status
-    return {
+    made: JsonObject = {
         "type": verdict.type,
         "observedGeneration": generation,
         "status": status,
-        "reason": verdict.reason,
-        "message": verdict.message,
         "lastTransitionTime": format_time(now) if changed else known.get("lastTransitionTime"),
     }
+    # None removes what is stored; of a new condition nothing is.
+    for field, said in (("reason", verdict.reason), ("message", verdict.message)):
+        if said is not None or field in known:
+            made[field] = said
+    return made
 
 
 def _sized(container: states.ContainerReport, allocated: Mapping[str, Json]) -> JsonObject:
