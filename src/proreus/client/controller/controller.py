@@ -171,6 +171,8 @@ class Controller(Generic[AnyValue]):
     def _handler(self, watches: list[Watch], resync_s: float = 0.0) -> Handler:
         def enqueue(notification: Notification) -> None:
             for watch in watches:
+                if watch.among is not None and not watch.among:
+                    continue  # most kinds of owners have no object at all
                 if not (keys := watch.keys_of(notification)):
                     continue
                 is_old = notification.is_initial or notification.is_resync

@@ -33,12 +33,15 @@ class Watch(Generic[Object]):
     A ``when`` that raises is logged and lets the change through: one reconcile too many does no
     harm, a change that is not noticed does. A ``keys`` that raises for one state is logged too;
     the keys of the other state still count. Keys of a higher ``priority`` are worked on first.
+    ``among``: the objects whose keys these can be; while there are none, nothing is asked. All
+    controllers of a cluster are told of every event of a pod, most of them in vain.
     """
 
     informer: SharedInformer[Object]
     keys: KeysOf[Object] = own_key
     when: Predicate[Object] | None = None
     priority: int = 0
+    among: Mapping[str, KubeObject] | None = None
     _predicate: UserCode = field(default_factory=lambda: UserCode("predicate"), init=False)
     _mapping: UserCode = field(default_factory=lambda: UserCode("keys of a watch"), init=False)
 
@@ -73,14 +76,9 @@ def _always(_: Notification[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OwnedWatch(Watch[Object]):
-    """Changes of what ``owners`` control concern these. All controllers of a cluster ask this of
-    every event of a pod, most of them in vain."""
-
-    owners: Mapping[str, KubeObject] = field(default_factory=dict)
+    """Changes of what objects control concern these."""
 
     def keys_of(self, notification: Notification[Any]) -> Sequence[str]:
-        if not self.owners:
-            return ()  # most kinds of owners have no object at all
         old, new = notification.old, notification.new
         if old is not None and new is not None and old.controller_uid == new.controller_uid:
             return tuple(self.keys(new))
@@ -88,7 +86,7 @@ class OwnedWatch(Watch[Object]):
 
 
 def owned_watch(informer: SharedInformer[Object], primary: SharedInformer) -> OwnedWatch[Object]:
-    return OwnedWatch(informer, owner_keys(primary), owners=primary.indexer.by_key)
+    return OwnedWatch(informer, owner_keys(primary), among=primary.indexer.by_key)
 
 
 def owner_keys(primary: SharedInformer) -> KeysOf:

@@ -44,7 +44,8 @@ class PodOwnerReconciler(ObjectReconciler):
         self.pods = context.owned_informer("pods")
 
     def pod_controller(self, name: str, *watches: Watch, concurrency: int = 10) -> Controller:
-        orphans = Watch(self.pods, self.keys_of_orphan, when=may_become_claimable)
+        owners = self.informer.indexer.by_key
+        orphans = Watch(self.pods, self.keys_of_orphan, may_become_claimable, among=owners)
         watched = [orphans, *watches]
         return self.controller(name, owns=[self.pods], watches=watched, concurrency=concurrency)
 

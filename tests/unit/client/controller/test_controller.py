@@ -168,6 +168,25 @@ async def test_further_watches_name_the_keys_they_concern() -> None:
         assert worker.keys == ["default/x", "default/y"]
 
 
+async def test_a_watch_among_objects_is_asked_nothing_while_there_are_none() -> None:
+    world, worker = World(), Worker()
+    primary, maps = world.informer("widgets"), world.informer("configmaps")
+    asked: list[str] = []
+
+    def users(config: KubeObject) -> Iterable[str]:
+        asked.append(config.name)
+        return ["default/a"]
+
+    watch = Watch(maps, users, among=primary.indexer.by_key)
+    async with world.running(Controller(worker, primary, watches=[watch])):
+        await world.changed("configmaps", "ADDED", thing("ConfigMap", "early", 101))
+        await world.changed("widgets", "ADDED", thing("Widget", "a", 102))
+        await world.changed("configmaps", "ADDED", thing("ConfigMap", "late", 103))
+
+        assert asked == ["late"]
+        assert worker.keys == ["default/a", "default/a"]
+
+
 @dataclass
 class Widget:
     spec: dict[str, int]

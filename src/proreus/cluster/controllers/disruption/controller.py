@@ -34,7 +34,8 @@ class NoScale(Exception):
 
 def disruption_controller(context: ControllerContext) -> Controller:
     budgets = Disruption(context)
-    return budgets.controller("disruption", watches=[Watch(budgets.pods, budgets.keys_of_pod)])
+    of_pods = Watch(budgets.pods, budgets.keys_of_pod, among=budgets.informer.indexer.by_key)
+    return budgets.controller("disruption", watches=[of_pods])
 
 
 class Disruption(ObjectReconciler):
@@ -51,8 +52,6 @@ class Disruption(ObjectReconciler):
         }
 
     def keys_of_pod(self, pod: KubeObject) -> list[str]:
-        if not self.informer.indexer.by_key:
-            return []  # most clusters have none, and every event of a pod asks
         budgets = self.informer.lister.list(namespace=pod.namespace)
         return [budget.key for budget in budgets if selects(budget, pod)]
 
