@@ -57,6 +57,7 @@ from proreus.server.http.stages.deadline import Deadlines
 from proreus.server.http.stages.shutdown import Shutdown
 from proreus.server.http.watch_metrics import WatchMetrics
 from proreus.server.http.worker_metrics import WorkerMetrics
+from proreus.server.key_queue import KeyQueues
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Offload
 from proreus.server.opening import make_admission, make_authentication, make_credentials
@@ -93,6 +94,7 @@ class Parts:
         self.instruments = instruments
         self.metrics = CollectorRegistry()
         register_process_metrics(self.metrics)
+        self.queues = KeyQueues(self.metrics, clock)
         self.catalog = Catalog(builtin_resources(event_ttl_s=config.event_ttl_s))
         self.limits = Limits(clock)
         self.fairness = Fairness(clock)
@@ -172,6 +174,7 @@ class Parts:
             access=self.access,
             offload=self.offload,
             registry=self.metrics,
+            queues=self.queues,
             clock=self.clock,
         )
         return make_admission(self.config, inputs)
@@ -203,6 +206,7 @@ class Parts:
                 catalog=self.catalog,
                 collections=self.collections,
                 registry=self.metrics,
+                queues=self.queues,
                 clock=self.clock,
                 lane=self.offload.answers,
                 identity=identity,
@@ -217,12 +221,12 @@ class Parts:
         return CustomResources(
             self.catalog,
             self.collections,
-            self.kinds,
             self.conversions,
             self.clock,
             schemas=self.schemas,
             forget_views=self.representations.forget,
             offload=self.offload,
+            queues=self.queues,
         )
 
     @cached_property

@@ -12,6 +12,7 @@ from proreus.aio.tasks import background
 from proreus.server.aggregation.building import Aggregation, AggregationInputs
 from proreus.server.fairness.fairness import Fairness
 from proreus.server.http.health import Check
+from proreus.server.key_queue import KeyQueues
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Lane, open_offload
 from proreus.server.prometheus import CollectorRegistry
@@ -55,6 +56,7 @@ class World:
                 catalog=catalog,
                 collections=self.collections,
                 registry=registry,
+                queues=KeyQueues(registry, clock),
                 clock=clock,
                 lane=lane,
                 identity=None,

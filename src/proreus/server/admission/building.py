@@ -17,6 +17,7 @@ from proreus.server.admission.standard import standard_admission
 from proreus.server.admission.versions import ObjectVersions
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
+from proreus.server.key_queue import KeyQueues
 from proreus.server.offload import Offload
 from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.admission import Admission
@@ -35,6 +36,7 @@ class AdmissionInputs:
     access: AccessControl
     offload: Offload
     registry: CollectorRegistry
+    queues: KeyQueues
     clock: Clock
 
 
@@ -86,5 +88,7 @@ def build_admission(options: AdmissionOptions, inputs: AdmissionInputs) -> Built
     PluginMetrics(inputs.registry, admission)
     status = None
     if options.checks_policy_types:
-        status = PolicyStatus(collections, inputs.catalog, inputs.kinds, offload.definitions, clock)
+        status = PolicyStatus(
+            collections, inputs.catalog, inputs.kinds, offload.definitions, clock, inputs.queues
+        )
     return BuiltAdmission(admission, webhooks, policies, status)

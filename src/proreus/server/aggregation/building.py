@@ -17,6 +17,7 @@ from proreus.server.aggregation.remote import RemoteParts
 from proreus.server.aggregation.remotes import BehindServices, Remotes
 from proreus.server.aggregation.statuses import Statuses
 from proreus.server.discovery.api_services import ApiServices
+from proreus.server.key_queue import KeyQueues
 from proreus.server.offload import Lane
 from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.catalog import Catalog
@@ -33,6 +34,7 @@ class AggregationInputs:
     catalog: Catalog  # of built-in kinds
     collections: Collections
     registry: CollectorRegistry
+    queues: KeyQueues
     clock: Clock
     lane: Lane
     identity: PairFiles | None
@@ -45,7 +47,9 @@ class Aggregation:
     def __init__(self, inputs: AggregationInputs) -> None:
         collections, clock = inputs.collections, inputs.clock
         behind = BehindServices(collections)
-        self.local = LocalApiServices(collections, inputs.catalog.group_versions(), clock)
+        self.local = LocalApiServices(
+            collections, inputs.catalog.group_versions(), clock, inputs.queues
+        )
         statuses = Statuses(
             collections.named(*REGISTRATION), AggregationMetrics(inputs.registry), clock
         )

@@ -8,7 +8,6 @@ as it is. Several servers may do so on one store: who comes second finds the wor
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable
 
@@ -31,6 +30,7 @@ from proreus.server.aggregation.api_service import (
     service_name,
 )
 from proreus.server.discovery.priorities import CUSTOM, REGISTRATION_GROUP, own_priority
+from proreus.server.key_queue import KeyQueue, KeyQueues
 from proreus.server.registry.collections import Collections
 from proreus.server.registry.server_objects import ObjectSet, ServerObject, ensure_object
 from proreus.server.registry.verbs.delete import Delete
@@ -49,7 +49,11 @@ class LocalApiServices:
     """``built_in`` is made before the caches are filled, ``run`` is beside requests."""
 
     def __init__(
-        self, collections: Collections, built_in: Iterable[GroupVersion], clock: Clock
+        self,
+        collections: Collections,
+        built_in: Iterable[GroupVersion],
+        clock: Clock,
+        queues: KeyQueues,
     ) -> None:
         self._collections = collections
         self._services = collections.named(*REGISTRATION)
@@ -58,8 +62,7 @@ class LocalApiServices:
         self._versions: dict[str, frozenset[GroupVersion]] = {}  # served, by their definition
         self._served: Counter[GroupVersion] = Counter()
         self._known: dict[str, ApiService] = {}
-        self._changed: set[GroupVersion] = set()
-        self._any = asyncio.Event()
+        self._changed: KeyQueue[GroupVersion] = queues.named("autoregister")
         collections.named(*_DEFINITIONS).cache.follow(
             CacheFollower(self._forget_all, self._defined, self._undefined, _UNREADABLE)
         )
@@ -84,17 +87,17 @@ class LocalApiServices:
         """For ever."""
         while True:
             worked()
-            await self._any.wait()
-            self._any.clear()
-            changed, self._changed = self._changed, set()
+            await self._changed.wait_any()
+            changed = self._changed.take()
             try:
                 for group_version in changed:
-                    await self._keep(group_version)
+                    with self._changed.working():
+                        await self._keep(group_version)
             except (ApiError, StorageError) as why:
                 _log.warning("API services of custom resources are not up to date", error=str(why))
                 await self._clock.sleep(_RETRY_S)
                 for group_version in changed:
-                    self._note(group_version)
+                    self._changed.retry(group_version)
 
     # From the watch cache of definitions
 
@@ -128,7 +131,6 @@ class LocalApiServices:
     def _note(self, group_version: GroupVersion) -> None:
         if group_version not in self._built_in:
             self._changed.add(group_version)
-            self._any.set()
 
     # Writing
 

@@ -103,7 +103,7 @@ class WebhookBackend:
         headers = {**_HEADERS, **self._address.headers}
         async with deadline(self._clock, _TIMEOUT_S):
             url, body = self._address.url, event_list(self._batch)
-            answer = await self._connections.client().request("POST", url, headers, body)
+            answer = await self._connections.post(url, headers, body)
         if not 200 <= answer.status <= 299:
             raise _Refused(f"the webhook answered {answer.status}")
         self._batch = []

@@ -34,6 +34,7 @@ from proreus.server.custom.definition.deletion import FINALIZER, without_finaliz
 from proreus.server.custom.definition.known import KnownDefinitions
 from proreus.server.custom.serving.kind import CustomKind
 from proreus.server.custom.serving.kinds import CustomKinds
+from proreus.server.key_queue import KeyQueue, KeyQueues
 from proreus.server.offload import Lane
 from proreus.server.registry.admission import Admission
 from proreus.server.registry.collection import Collection
@@ -54,16 +55,21 @@ class DefinitionController:
     """``start`` before requests are taken, ``run`` beside them."""
 
     def __init__(
-        self, definitions: Collection, kinds: CustomKinds, clock: Clock, lane: Lane
+        self,
+        definitions: Collection,
+        kinds: CustomKinds,
+        clock: Clock,
+        lane: Lane,
+        queues: KeyQueues,
     ) -> None:
         self._definitions = definitions
         self._kinds = kinds
         self._clock = clock
         self._lane = lane
-        self._changes = ChangedKeys()
+        self._changes: KeyQueue[str] = queues.named("crd_naming_condition_controller")
         self._known = KnownDefinitions()
         self._status = DefinitionStatus()
-        self._unchecked = ChangedKeys()
+        self._unchecked: KeyQueue[str] = queues.named("non_structural_schema_condition_controller")
         self._waiting: set[str] = set()  # definitions whose instances are not gone yet
         self._settled: dict[str, int] = {}  # at which revision there was nothing left to do
 
@@ -107,9 +113,10 @@ class DefinitionController:
                 if obj is None:
                     continue
                 try:
-                    wrong = await self._lane.run(partial(faults, obj))
+                    with self._unchecked.working():
+                        wrong = await self._lane.run(partial(faults, obj))
                 except TooManyRequests:
-                    self._unchecked.add(name)
+                    self._unchecked.retry(name)
                     await self._clock.sleep(_LOOK_AGAIN_S)
                     continue
                 if name in self._known and self._status.note(obj, wrong):
@@ -117,10 +124,11 @@ class DefinitionController:
                     self._changes.add(name)
 
     async def _follow(self) -> None:
+        sink = ChangedKeys(self._changes)
         while True:
             try:
                 query = WatchQuery(state=AnyState(), send_initial=True)
-                subscriber = await self._definitions.cache.watch(query, KeyView(), self._changes)
+                subscriber = await self._definitions.cache.watch(query, KeyView(), sink)
             except ApiError:
                 await self._clock.sleep(_LOOK_AGAIN_S)
                 continue
@@ -137,9 +145,11 @@ class DefinitionController:
             await self._wait()
             for name in [*self._changes.take(), *self._waiting]:
                 try:
-                    await self._reconcile(name)
+                    with self._changes.working():
+                        await self._reconcile(name)
                 except (ApiError, StorageError):
                     # Storage or a race: the definition is looked at again.
+                    self._changes.count_retry()
                     self._waiting.add(name)
                 except Exception:  # an unforeseen definition must not end the others
                     _log.exception("definition could not be worked on", definition=name)

@@ -15,10 +15,10 @@ from proreus.server.custom.definition.deletion import CONTENTS_FIRST
 from proreus.server.custom.definition.rules import definition_rules
 from proreus.server.custom.serving.kinds import CustomKinds
 from proreus.server.custom.serving.openapi import PublishedSchemas
+from proreus.server.key_queue import KeyQueues
 from proreus.server.offload import Lane, Offload
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
-from proreus.server.registry.kinds import KnownKinds
 from proreus.server.resource import Resource
 from proreus.server.webhooks.service_resolver import ServiceResolver
 
@@ -45,19 +45,19 @@ class CustomResources:
         self,
         catalog: Catalog,
         collections: Collections,
-        known: KnownKinds,
         conversions: Conversions,
         clock: Clock,
         *,
         schemas: PublishedSchemas,
         forget_views: Callable[[Resource], None],
         offload: Offload,
+        queues: KeyQueues,
     ) -> None:
         self._webhooks = Webhooks(ServiceResolver(collections).resolve, clock)
         self.kinds = CustomKinds(
             catalog,
             collections,
-            known,
+            collections.kinds,
             conversions,
             schemas,
             forget_views,
@@ -65,7 +65,9 @@ class CustomResources:
             offload.custom_objects,
         )
         definitions = collections.named(*_WHERE)
-        self._controller = DefinitionController(definitions, self.kinds, clock, offload.definitions)
+        self._controller = DefinitionController(
+            definitions, self.kinds, clock, offload.definitions, queues
+        )
         self._has_started = False
 
     async def start(self) -> None:

@@ -15,6 +15,7 @@ from proreus.server.prometheus import (
     GaugeMetricFamily,
     Metric,
 )
+from proreus.server.webhooks.sent_requests import SENT
 
 _LABELS = {
     "major": "major",
@@ -27,8 +28,15 @@ _LABELS = {
     "compiler": "compiler",
     "platform": "platform",
 }
-
-
+_FEATURES = (
+    "APIServerIdentity",
+    "ConsistentListFromCache",
+    "MutatingAdmissionPolicy",
+    "RetryGenerateName",
+    "StructuredAuthenticationConfiguration",
+    "StructuredAuthorizationConfiguration",
+    "WatchList",
+)
 _PROCESS = Path("/proc/self")
 
 
@@ -94,6 +102,23 @@ def _usage(own: Path, system: Path) -> Iterator[Metric]:
     )
 
 
+class Features(Collector):
+    """Features of Kubernetes by the names of their gates, as clients look for them. What is here
+    cannot be switched off, so the stage is that of features without a gate."""
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "kubernetes_feature_enabled",
+            "Whether a feature of Kubernetes is here.",
+            labels=("name", "stage"),
+        )
+        for name in _FEATURES:
+            family.add_metric((name, ""), 1)
+        yield family
+
+
 def register_process_metrics(registry: CollectorRegistry) -> None:
     registry.register(ProcessNumbers())
     registry.register(BuildInfo())
+    registry.register(Features())
+    registry.register(SENT)

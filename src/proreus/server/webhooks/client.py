@@ -124,9 +124,7 @@ class WebhookClient:
             headers["Host"] = parts.netloc
             place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
             url = parts._replace(netloc=place).geturl()
-        return await self._connections.client().request(
-            "POST", url, headers, body, answer_bytes_max=answer_bytes_max
-        )
+        return await self._connections.post(url, headers, body, answer_bytes_max=answer_bytes_max)
 
     def _route(self) -> Route:
         from proreus.net.client.connectors import Route

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from proreus.server.webhooks.sent_requests import NO_ANSWER, SENT
 
 if TYPE_CHECKING:
     from proreus.net.client.connectors import Route
-    from proreus.net.client.http_client import HttpClient
+    from proreus.net.client.http_client import HttpClient, HttpResponse
 
 
 class WebhookConnections:
@@ -18,12 +21,28 @@ class WebhookConnections:
         self._client: HttpClient | None = None
         self._is_retired = False
 
-    def client(self) -> HttpClient:
+    async def post(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        answer_bytes_max: int | None = None,
+    ) -> HttpResponse:
+        """Raises TransportError, and what ``route`` raises."""
         if self._client is None:
             from proreus.net.client.http_client import HttpClient
 
             self._client = HttpClient(self._route())
-        return self._client
+        code = NO_ANSWER
+        try:
+            answer = await self._client.request(
+                "POST", url, headers, body, answer_bytes_max=answer_bytes_max
+            )
+            code = str(answer.status)
+        finally:
+            SENT.count(code, "POST", urlsplit(url).netloc.rpartition("@")[2])
+        return answer
 
     async def close(self) -> None:
         client, self._client = self._client, None

@@ -137,8 +137,8 @@ class ReviewClient:
     async def _post(self, body: bytes) -> HttpResponse:
         headers = {**_HEADERS, **self._address.headers}
         async with deadline(self._clock, self._timeout_s):
-            return await self._connections.client().request(
-                "POST", self._url, headers, body, answer_bytes_max=ANSWER_BYTES_MAX
+            return await self._connections.post(
+                self._url, headers, body, answer_bytes_max=ANSWER_BYTES_MAX
             )
 
     def __repr__(self) -> str:

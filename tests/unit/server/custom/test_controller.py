@@ -15,8 +15,10 @@ from proreus.server.custom.conversion.conversions import Conversions
 from proreus.server.custom.definition import conditions
 from proreus.server.custom.parts import CustomResources
 from proreus.server.custom.serving.openapi import PublishedSchemas
+from proreus.server.key_queue import KeyQueues
 from proreus.server.kinds import builtin_resources
 from proreus.server.offload import Lane, open_offload
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collection import Collection
 from proreus.server.registry.collections import Collections
@@ -41,8 +43,9 @@ async def test_a_definition_is_checked_once_the_lane_has_room() -> None:
         collections.serve_all(catalog)
         definitions = collections.named("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         custom = CustomResources(
-            catalog, collections, known, conversions, clock, schemas=PublishedSchemas(),
+            catalog, collections, conversions, clock, schemas=PublishedSchemas(),
             forget_views=lambda resource: None, offload=offload,
+            queues=KeyQueues(CollectorRegistry(), clock),
         )  # fmt: skip
         async with background(storage.run(), caches.run()):
             await caches.wait_ready()

@@ -11,12 +11,12 @@ from functools import partial
 import structlog
 
 from proreus.aio.clock import Clock
-from proreus.aio.mailbox import Mailbox
 from proreus.api.group_version import GroupVersionKind, GroupVersionResource
 from proreus.api.json_types import JsonObject
 from proreus.api.status import ApiError
 from proreus.api.wire import splice
 from proreus.server.admission.policies.source import GROUP
+from proreus.server.key_queue import KeyQueue, KeyQueues
 from proreus.server.offload import Lane
 from proreus.server.registry.catalog import Catalog
 from proreus.server.registry.collections import Collections
@@ -40,14 +40,14 @@ class PolicyStatus:
         kinds: KnownKinds,
         lane: Lane,
         clock: Clock,
+        queues: KeyQueues,
     ) -> None:
         policies = self._policies = collections.named(GROUP, "v1", "validatingadmissionpolicies")
         self._catalog = catalog
         self._kinds = kinds
         self._lane = lane
         self._clock = clock
-        self._names: Mailbox[str] = Mailbox()  # bounded by the number of policies
-        self._waiting: set[str] = set()
+        self._names: KeyQueue[str] = queues.named("validatingadmissionpolicy-status")
         policies.cache.follow(
             CacheFollower(self._nothing, self._add, self._nothing_of, _UNREADABLE)
         )
@@ -55,15 +55,16 @@ class PolicyStatus:
     async def run(self) -> None:
         """For ever."""
         while True:
-            name = await self._names.get()
-            self._waiting.discard(name)
-            try:
-                await self._check(name)
-            except (ApiError, StorageError):
-                await self._clock.sleep(_AGAIN_S)
-                self._put(name)
-            except Exception:  # a policy that nobody foresaw must not end the checks of others
-                _log.exception("admission policy could not be checked", policy=name)
+            await self._names.wait_any()
+            for name in self._names.take():
+                try:
+                    with self._names.working():
+                        await self._check(name)
+                except (ApiError, StorageError):
+                    await self._clock.sleep(_AGAIN_S)
+                    self._names.retry(name)
+                except Exception:  # a policy that nobody foresaw must not end the checks of others
+                    _log.exception("admission policy could not be checked", policy=name)
 
     async def _check(self, name: str) -> None:
         found = self._policies.cache.peek(name)
@@ -98,12 +99,7 @@ class PolicyStatus:
         return None if found is None else found.gvk
 
     def _add(self, found: CachedObject) -> None:
-        self._put(found.name)
-
-    def _put(self, name: str) -> None:
-        if name not in self._waiting:
-            self._waiting.add(name)
-            self._names.put_nowait(name)
+        self._names.add(found.name)
 
     def _nothing(self) -> None:
         return None

@@ -1,11 +1,11 @@
-"""A sink for the watch of definitions that collects the keys of changed ones."""
+"""A sink for the watch of definitions that queues the keys of changed ones."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from proreus.server.key_queue import KeyQueue
 from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.view import Burst
 
@@ -34,20 +34,15 @@ class KeyView:
 
 
 class ChangedKeys:
-    """Keys that changed since they were last taken. Bounded by the number of definitions."""
+    """Puts the keys into a queue."""
 
-    def __init__(self) -> None:
-        self._keys: dict[str, None] = {}
-        self._any = asyncio.Event()
+    def __init__(self, queue: KeyQueue[str]) -> None:
+        self._queue = queue
 
     def write(self, burst: Burst) -> None:
         for frame in burst.data:
             if frame:
-                self.add(frame.decode())
-
-    def add(self, key: str) -> None:
-        self._keys[key] = None
-        self._any.set()
+                self._queue.add(frame.decode())
 
     @property
     def buffered(self) -> int:
@@ -55,13 +50,3 @@ class ChangedKeys:
 
     def close(self) -> None:
         return None
-
-    async def wait_any(self) -> None:
-        """Waits as long as nothing happens: the owner's cancellation ends it."""
-        await self._any.wait()
-
-    def take(self) -> list[str]:
-        taken = list(self._keys)
-        self._keys.clear()
-        self._any.clear()
-        return taken
