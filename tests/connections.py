@@ -16,8 +16,12 @@ async def serving_connections(
 ) -> AsyncIterator[int]:
     """The port. At the end connections that are still open are reset."""
     serving: set[asyncio.Task[None]] = set()
+    is_ending = False
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if is_ending:  # its handshake was under way when the server was closed
+            writer.transport.abort()
+            return
         task = asyncio.current_task()
         assert task is not None
         serving.add(task)
@@ -34,6 +38,7 @@ async def serving_connections(
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
+        is_ending = True
         server.close()
         for task in list(serving):
             task.cancel()
