@@ -3,8 +3,7 @@
 Only commands call this: in somebody's test or application it is not ours to change.
 
 Sockets are read, and pieces of lists made, in buffers of up to 256 kB. The C library would map and
-unmap each in the kernel; up to a megabyte it keeps them. Larger ones still go back at once. Threads
-share one arena: one of their own shrinks and grows with every commit, by several calls each.
+unmap each in the kernel; up to a megabyte it keeps them. Larger ones still go back at once.
 
 Parts of a cluster hold the caches of whole clusters, and the collector would walk them over and
 over: a fifth of the CPU of a rollout of 1,500 pods, in pauses of up to a second. It finds next to
@@ -19,7 +18,7 @@ import gc
 import sys
 from contextlib import suppress
 
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8  # mallopt's names for them
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # mallopt's names for them
 _MAPPED_BYTES_MIN = 1024 * 1024
 _TRIM_BYTES = 4 * 1024 * 1024
 _COLLECTED_AFTER = (20_000, 20, 50)  # as gc.set_threshold takes them; Python's own: 700, 10, 10
@@ -47,4 +46,3 @@ def keep_small_buffers() -> None:
     if mallopt is not None:  # other C libraries do well by themselves
         mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES_MIN)
         mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
-        mallopt(_M_ARENA_MAX, 1)
