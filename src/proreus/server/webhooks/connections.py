@@ -41,7 +41,8 @@ class WebhookConnections:
             )
             code = str(answer.status)
         finally:
-            SENT.count(code, "POST", urlsplit(url).netloc.rpartition("@")[2])
+            # A service by its name: the URL has the address of one of its pods.
+            SENT.count(code, "POST", headers.get("Host") or urlsplit(url).netloc.rpartition("@")[2])
         return answer
 
     async def close(self) -> None:

@@ -37,3 +37,15 @@ async def test_calls_are_counted_by_their_answers() -> None:
         await distrusting.close()
 
     assert sent_to(host) == {"200": 2, "404": 1, "<error>": 1}
+
+
+async def test_calls_to_a_service_are_counted_under_its_name() -> None:
+    async with HttpsServer().running() as server:
+        server.pages["/known"] = b"{}"
+        trusting = ssl.create_default_context(cadata=server.authority)
+        connections = WebhookConnections(lambda: Route(ssl=trusting))
+        await connections.post(f"{server.url}/known", {"Host": "counted.default.svc:443"}, b"{}")
+        await connections.close()
+
+    assert sent_to("counted.default.svc:443") == {"200": 1}
+    assert sent_to(server.url.removeprefix("https://")) == {}
