@@ -15,14 +15,15 @@ from benchmarks._results.verdict import comparisons, missed
 
 
 def run(command: Command) -> Results:
-    """Each benchmark's table is printed as soon as it is there."""
+    """Each benchmark's table is printed and its figures are kept as soon as they are there."""
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
-    runs = []
+    results = Results()
     for name in command.names:
         repeated = [in_a_process(name, command.peers) for _ in range(command.repeat)]
-        runs.append(record.middle(repeated))
-        print(f"\n{tables.run_table(runs[-1])}", flush=True)
-    return Results(tuple(runs))
+        results = Results((*results.runs, record.middle(repeated)))
+        record.keep(results, command.results)
+        print(f"\n{tables.run_table(results.runs[-1])}", flush=True)
+    return results
 
 
 def kept(command: Command) -> Results:
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
     if command.is_compared:
         print(f"\n{tables.comparison_table(comparisons(results, before))}")
     if command.taken_from is None:
-        print(f"\nkept in {record.keep(results, command.results)}")
+        print(f"\nkept in {record.path_of(results, command.results)}")
     picture = command.results / "latest.svg"
     picture.parent.mkdir(parents=True, exist_ok=True)
     picture.write_text(plots.ratios(results, before))

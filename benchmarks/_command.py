@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import pkgutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import benchmarks
@@ -76,6 +76,8 @@ def parsed(arguments: list[str]) -> Command:
 def add_peers(parser: argparse.ArgumentParser) -> None:
     kinds = {
         "--kube-apiserver": "measure this kube-apiserver too, on its own etcd",
+        "--kube-controller-manager": "with it and with",
+        "--kube-scheduler": "measure Kubernetes' own control plane too, with our kubelets",
         "--etcd": "the etcd that everything uses; measure it with a bare client too",
         "--client-go": "measure this client too: kubectl, or what takes its `get` and flags",
     }
@@ -84,7 +86,7 @@ def add_peers(parser: argparse.ArgumentParser) -> None:
 
 
 def peers_of(given: argparse.Namespace) -> Peers:
-    return Peers(given.kube_apiserver, given.etcd, given.client_go)
+    return Peers(**{one.name: getattr(given, one.name) for one in fields(Peers)})
 
 
 def _binary(name: str) -> Path:

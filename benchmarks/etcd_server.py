@@ -3,7 +3,8 @@
 A change is followed from its send to the kubelet that watches for it: at a steady 250 updates a
 second, where nothing is at its limit, and at a thousand. Where the server cannot keep up with these
 its 16 writers wait for it, and a change is as late as 16 divided by the rate that it reaches. etcd
-runs on the same machine, and takes as much of it as the server does.
+runs on the same machine, and takes as much of it as the server does. A kube-apiserver whose binary
+is given is asked the same, on an etcd of its own.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import asyncio
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks._peers import Peers
+from benchmarks._peers.kube_apiserver import running_kube_apiserver
 from benchmarks.api_server import NODES, Spent, around_sent, fast_loop, pod
 from benchmarks.api_server._load import Connection, Target, closed_loop, each
 from benchmarks.api_server._server import ServerProcess, running_server
@@ -41,9 +44,23 @@ def run() -> list[Row]:
         with (
             started_etcd(fsync=True) as etcd,
             running_server(Path(name) / "data", bytecode, "--etcd", etcd.endpoints[0]) as server,
-            asyncio.Runner(loop_factory=fast_loop()) as runner,
         ):
-            return runner.run(_all(server))
+            return _asked(server)
+
+
+def run_peers(peers: Peers) -> list[Row]:
+    if peers.kube_apiserver is None:
+        return []
+    with (
+        started_etcd(fsync=True) as etcd,
+        running_kube_apiserver(peers.kube_apiserver, etcd.endpoints[0]) as server,
+    ):
+        return [replace(row, target=None, peer="kube-apiserver") for row in _asked(server)]
+
+
+def _asked(server: ServerProcess) -> list[Row]:
+    with asyncio.Runner(loop_factory=fast_loop()) as runner:
+        return runner.run(_all(server))
 
 
 async def _all(server: ServerProcess) -> list[Row]:

@@ -6,7 +6,7 @@ rows repeat the questions of its own and name their ``peer``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 
@@ -15,6 +15,8 @@ class Peers:
     """The binaries that were given, by the flags of the same names."""
 
     kube_apiserver: Path | None = None
+    kube_controller_manager: Path | None = None
+    kube_scheduler: Path | None = None
     etcd: Path | None = None
     client_go: Path | None = None
 
@@ -23,6 +25,5 @@ class Peers:
         return self != Peers()
 
     def flags(self) -> list[str]:
-        given = {"kube-apiserver": self.kube_apiserver, "etcd": self.etcd}
-        given["client-go"] = self.client_go
-        return [f"--{name}={path}" for name, path in given.items() if path is not None]
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return [f"--{name.replace('_', '-')}={path}" for name, path in given.items() if path]

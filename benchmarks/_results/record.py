@@ -133,13 +133,18 @@ def read(path: Path) -> Results:
 
 
 def keep(results: Results, folder: Path) -> Path:
-    """In a file of its own, named by its time and commit, and in ``latest.json``."""
+    """In a file of its own and in ``latest.json``; those of a run that goes on replace it."""
     folder.mkdir(parents=True, exist_ok=True)
-    first = results.runs[0]
-    path = folder / f"{first.at.replace(':', '')}-{first.commit}.json"
+    path = path_of(results, folder)
     path.write_bytes(written(results))
     (folder / LATEST).write_bytes(written(merged(results, last(folder))))
     return path
+
+
+def path_of(results: Results, folder: Path) -> Path:
+    """Named by the time at which the first benchmark began, and its commit."""
+    first = results.runs[0]
+    return folder / f"{first.at.replace(':', '')}-{first.commit}.json"
 
 
 def last(folder: Path) -> Results:

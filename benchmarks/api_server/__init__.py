@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks._peers import Peers
-from benchmarks.api_server._load import Connection, Target, closed_loop, each, thrown_away
+from benchmarks.api_server._load import (
+    Connection,
+    Target,
+    body_of,
+    closed_loop,
+    each,
+    thrown_away,
+)
 from benchmarks.api_server._server import ServerProcess, running_server
 from benchmarks.report import Row, row_of
 from proreus.api.wire import json
@@ -252,7 +259,7 @@ class _Questions:
     async def _version(self) -> str:
         async with self._target.connections(1) as (connection,):
             answer = await connection.ask(self._target.request("GET", f"{_PODS_PATH}?limit=1"))
-        found = re.search(_REVISION, answer)
+        found = re.search(_REVISION, body_of(answer))
         assert found is not None
         return found[1].decode()
 
@@ -272,7 +279,7 @@ def around_sent(answer: bytes) -> tuple[bytes, bytes]:
     Without its revision, so that no update conflicts, and without the owners of its fields, which
     only the newest state has right.
     """
-    value = json.decode(answer.partition(b"\r\n\r\n")[2])
+    value = json.decode(body_of(answer))
     del value["metadata"]["resourceVersion"], value["metadata"]["managedFields"]
     value["metadata"]["annotations"]["sent"] = "@"
     before, at, after = json.encode(value).partition(b"@")

@@ -175,6 +175,21 @@ async def thrown_away(connections: list[Connection]) -> AsyncIterator[None]:
         await asyncio.wait([sweeping])
 
 
+def body_of(answer: bytes) -> bytes:
+    """Without the head, and in one piece, as a server may send it in chunks."""
+    head, _, rest = answer.partition(_HEAD_END)
+    if _CHUNKED.search(head) is None:
+        return rest
+    pieces = []
+    size = -1
+    while size:
+        written, _, rest = rest.partition(b"\r\n")
+        size = int(written, 16)
+        pieces.append(rest[:size])
+        rest = rest[size + len(b"\r\n") :]
+    return b"".join(pieces)
+
+
 async def closed_loop(
     connections: list[Connection],
     seconds: float,

@@ -11,7 +11,7 @@ from benchmarks import __main__ as program
 from benchmarks import _command
 from benchmarks._peers import Peers
 from benchmarks._results import record
-from benchmarks._results.record import Figure, Results
+from benchmarks._results.record import Figure, Results, Run
 from tests.benchmarks.figures import run
 
 MISSED = Figure("a write, CPU", 30.0, "µs", target=10.0, noise=0.1)
@@ -34,6 +34,23 @@ def test_a_benchmark_runs_in_its_process_and_its_results_are_kept(
     assert kept.benchmark == "audit" and kept.figures and kept.pace.ms > 0
     assert kept.figures[0].question in capfd.readouterr().out
     assert (tmp_path / "latest.svg").exists()
+
+
+def test_what_was_measured_is_kept_when_the_rest_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(name: str, peers: Peers) -> Run:
+        if name == "views":
+            raise KeyboardInterrupt
+        return run(MET, name=name)
+
+    monkeypatch.setattr(program, "in_a_process", measured)
+    with pytest.raises(KeyboardInterrupt):
+        program.main(["audit", "storage", "views", f"--results={tmp_path}"])
+
+    kept = record.read(next(tmp_path.glob("2*.json")))
+    assert [one.benchmark for one in kept.runs] == ["audit", "storage"]
+    assert record.last(tmp_path) == kept
 
 
 def test_a_benchmark_that_fails_is_named_and_ends_with_1(

@@ -11,7 +11,7 @@ import pytest
 from benchmarks._peers import bare_etcd
 from benchmarks._peers.kube_apiserver import running_kube_apiserver
 from benchmarks.api_server import pod
-from benchmarks.api_server._load import Connection, Target, each
+from benchmarks.api_server._load import Connection, Target, body_of, each
 from proreus.server.storage.etcd import messages
 from tests.real_etcd import started_etcd
 
@@ -119,3 +119,4 @@ async def test_an_answer_is_whole_however_it_is_cut(answer: bytes, size: int) ->
         connection.data_received(answer[at : at + size])
 
     assert await asyncio.wait_for(asking, 60) == answer
+    assert body_of(answer) == b'{"a":0}'

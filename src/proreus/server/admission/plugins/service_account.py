@@ -134,7 +134,7 @@ def mount_token(spec: JsonObject) -> None:
 
 def _suffix(spec: Json) -> str:
     """The same for pods of one template, whose specs are then checked once and not for each."""
-    number = zlib.crc32(json.encode(spec))
+    number = zlib.crc32(json.encode(spec.get("containers")))
     letters = []
     for _ in range(5):
         number, place = divmod(number, len(_LETTERS))

@@ -172,6 +172,12 @@ def test_a_good_spec_is_remembered_and_a_bad_one_is_not() -> None:
         assert container_errors(name="") == ["name: Required value"]
 
 
+def test_a_spec_that_was_good_on_one_node_is_checked_for_the_name_of_another() -> None:
+    for node in ("node-1", "node-2", "Node 3", "node-1"):
+        found = pod_errors(nodeName=node)
+        assert [one.partition(":")[0] for one in found] == ["spec.nodeName"] * (" " in node)
+
+
 def test_the_memory_of_good_specs_is_bounded() -> None:
     known = ValidationCache(bytes_max=10)
     for text in (b"12345", b"67890", b"abcde"):

@@ -93,7 +93,15 @@ def check_every_rule(found: Findings, at: str, spec: Json) -> None:
     check_file_volumes(found, at, spec)
 
 
-check_pod_spec = cache_valid(check_every_rule, POD_SPECS)
+_check_unless_known = cache_valid(check_every_rule, POD_SPECS)
+
+
+def check_pod_spec(found: Findings, at: str, spec: Json) -> None:
+    """The name of the node is checked each time: no other rule reads it."""
+    check = _check_unless_known
+    if (node := spec.get("nodeName")) and names.dns_subdomain(node):
+        check = check_every_rule
+    check(found, at, spec)
 
 
 def _check_references(found: Findings, at: str, spec: Json) -> None:
