@@ -22,7 +22,7 @@ KEPT_DEPTH = 254  # what the encoder writes
 
 # The text is known to be valid: a token is what it begins with.
 _TOKEN = re.compile(
-    r'[ \t\r\n,:]*+(?:([{\[])|([}\]])|"((?:[^"\\]|\\.)*+)"|([^ \t\r\n,:{}\[\]"]++))'
+    r'[ \t\r\n,:]*+(?:([{\[])|([}\]])|"((?>(?:[^"\\]|\\.)*))"|([^ \t\r\n,:{}\[\]"]++))'
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}

@@ -21,18 +21,20 @@ _SPACE = b" \t\r\n"
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]*+')
 _S = rb"[ \t\r\n]*+"
-_TEXT = rb'"(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+"'
+# A group is repeated inside an atomic one: until Python 3.11.5 a possessive quantifier of a group
+# with alternatives matched too little.
+_TEXT = rb'"(?>(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"'
 _SCALAR = (
-    rb"(?:%b|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null)" % _TEXT
+    rb"(?>%b|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null)" % _TEXT
 )
 
 
 def _or_nested(value: bytes) -> bytes:
     """A pattern for the value, a list of it or an object of it."""
     element, member = value + _S, _TEXT + _S + b":" + _S + value + _S
-    some = rb"(?:%b(?:,%b%b)*+)?+"
+    some = rb"(?>(?:%b(?:,%b%b)*)?)"
     items, members = some % (element, _S, element), some % (member, _S, member)
-    return rb"(?:%b|\[%b%b\]|\{%b%b\})" % (value, _S, items, _S, members)
+    return rb"(?>%b|\[%b%b\]|\{%b%b\})" % (value, _S, items, _S, members)
 
 
 class _Runs(NamedTuple):
@@ -46,11 +48,11 @@ def _runs() -> _Runs:
     one (group 2); made when first needed: it takes 30 ms."""
     shallow = _or_nested(_or_nested(_SCALAR))
     key = _TEXT + _S + b":" + _S
-    ending = rb"(?:(%b%b(?=[\]}]))|((?:\[%b){1,64}+|\{))"
+    ending = rb"(?:(%b%b(?=[\]}]))|((?>(?:\[%b){1,64})|\{))"
     last = ending % (shallow, _S, _S)
     return _Runs(
-        re.compile(rb"%b(?:%b%b,%b)*+%b?+" % (_S, shallow, _S, _S, last)),
-        re.compile(rb"%b(?:%b%b%b,%b)*+(?:%b%b)?+" % (_S, key, shallow, _S, _S, key, last)),
+        re.compile(rb"%b(?>(?:%b%b,%b)*)(?>%b?)" % (_S, shallow, _S, _S, last)),
+        re.compile(rb"%b(?>(?:%b%b%b,%b)*)(?>(?:%b%b)?)" % (_S, key, shallow, _S, _S, key, last)),
     )
 
 
