@@ -75,14 +75,16 @@ async def forwarding_proxy(
         task = asyncio.current_task()
         assert task is not None
         tasks.add(task)
-        head = await reader.readuntil(b"\r\n\r\n")
-        asked.append(head)
-        writer.write(answer_line + b"\r\n\r\n")
-        if b" 200 " in answer_line:
-            host, _, port = head.split(b" ")[1].decode().rpartition(":")
-            onward = await asyncio.open_connection(host, int(port))
-            await asyncio.gather(copy(reader, onward[1]), copy(onward[0], writer))
-        writer.close()
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            asked.append(head)
+            writer.write(answer_line + b"\r\n\r\n")
+            if b" 200 " in answer_line:
+                host, _, port = head.split(b" ")[1].decode().rpartition(":")
+                onward = await asyncio.open_connection(host, int(port))
+                await asyncio.gather(copy(reader, onward[1]), copy(onward[0], writer))
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     async with server:

@@ -200,7 +200,10 @@ async def test_a_daemon_without_an_environment_is_found_by_its_mark(
 
 async def test_one_look_serves_all_who_wait_for_it(tmp_path: Path) -> None:
     sweep, roots = ProcessSweep(), [tmp_path / str(number) for number in range(20)]
-    ended = [spawn(command(tmp_path, "sleep", "100", PROREUS_ROOT=str(root))) for root in roots]
+    script = ("sh", "-c", "echo; sleep 100")
+    ended = [spawn(command(tmp_path, *script, PROREUS_ROOT=str(root))) for root in roots]
+    for process in ended:
+        await process.ends.stdout.read()  # while a program is being loaded it has no environment
 
     await asyncio.gather(*(sweep.clear(root, UNMARKED) for root in roots))
 
