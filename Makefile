@@ -1,4 +1,5 @@
 # One way in: every target sets up what it needs, and a second run does not reinstall.
+# Unless one is named, of two builds of this version the one that runs faster (tools/fastest_python.py).
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -59,7 +60,8 @@ $(VENV)/.usable: constraints-runtime.txt pyproject.toml $(MADE_OF)
 	@touch $@
 
 SET_UP = command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not here: install Python 3.11 or newer" >&2; exit 1; }; \
-         $(PYTHON) tools/set_up.py $(VENV)
+         $(BUILD) tools/set_up.py $(VENV)
+BUILD  = $(if $(filter file,$(origin PYTHON)),$$($(PYTHON) tools/fastest_python.py || echo $(PYTHON)),$(PYTHON))
 
 # Needs uv; UPGRADE=--upgrade writes the newest versions that fit pyproject.toml.
 COMPILE = uv pip compile --python-version 3.11 --group build --generate-hashes --no-emit-index-url --no-header --quiet

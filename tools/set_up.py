@@ -38,7 +38,12 @@ def main(folder: str, pins: str) -> int:
         )
     python = str(Path(folder, "bin", "python"))
     names = _PIN.findall(Path(pins).read_text())
-    print(f"setting up {folder}: {len(names)} packages of {pins}, once", flush=True)
+    version = ".".join(map(str, sys.version_info[:3]))
+    print(
+        f"setting up {folder} with {sys.executable} ({version}): {len(names)} packages of {pins}, "
+        "once",
+        flush=True,
+    )
     if not _install(python, ["--require-hashes", "-r", pins], len(names)):
         return 1
     print("building proreus", flush=True)

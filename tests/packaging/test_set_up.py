@@ -8,7 +8,7 @@ import types
 from pathlib import Path
 
 import pytest
-from tools import browser, set_up
+from tools import browser, fastest_python, set_up
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,6 +40,31 @@ def test_a_make_without_python_says_what_to_install(tmp_path: Path) -> None:
 
     assert done.returncode != 0
     assert "python-of-nobody is not here: install Python 3.11 or newer" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("others", "chosen"),
+    [({"/a": 0.6}, "/a"), ({"/a": 0.6, "/b": 0.5}, "/b"), ({"/a": 0.95}, "own"), ({}, "own"),
+     ({"/of another version": float("inf")}, "own")],
+)  # fmt: skip
+def test_a_build_of_python_that_is_clearly_faster_is_used(
+    monkeypatch: pytest.MonkeyPatch, others: dict[str, float], chosen: str
+) -> None:
+    monkeypatch.setattr(sys, "executable", "own")
+    monkeypatch.setattr(fastest_python, "_others", lambda own: list(others))
+    monkeypatch.setattr(fastest_python, "_seconds", {**others, "own": 1.0}.__getitem__)
+
+    assert fastest_python.fastest() == chosen
+
+
+def test_builds_are_timed_and_what_is_no_python_of_this_version_is_not(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text("#!/bin/sh\necho 0.0001 3 8\n")
+    other.chmod(0o755)
+
+    assert 0 < fastest_python._seconds(sys.executable) < 60
+    assert fastest_python._seconds(str(other)) == float("inf")
+    assert fastest_python._seconds(str(tmp_path / "absent")) == float("inf")
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,7 @@ _S = rb"[ \t\r\n]*+"
 # A group is repeated inside an atomic one: until Python 3.11.5 a possessive quantifier of a group
 # with alternatives matched too little.
 _TEXT = rb'"(?>(?:[^"\\\x00-\x1f]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"'
-_SCALAR = (
-    rb"(?>%b|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null)" % _TEXT
-)
+_SCALAR = rb"(?>%b|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null)" % _TEXT
 
 
 def _or_nested(value: bytes) -> bytes:
