@@ -6,6 +6,7 @@ Made of what ``--help`` is made of, so that neither says what the other does not
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -87,7 +88,7 @@ def _chapter(name: str, command: click.Command) -> str:
 
 def _prose(text: str) -> Iterator[str]:
     """Paragraphs; those that click is not to wrap are shown as they are."""
-    for paragraph in text.split("\n\n"):
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
         if paragraph.startswith("\b\n"):
             yield "\n".join(f"    {line}" for line in paragraph[2:].splitlines()) + "\n"
         else:

@@ -131,10 +131,11 @@ def test_a_closed_client_and_one_from_before_a_fork_say_so(
 
 
 def test_an_interrupted_wait_cancels_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    cancelled = threading.Event()
+    begun, cancelled = threading.Event(), threading.Event()
 
     async def work() -> None:
         try:
+            begun.set()
             await asyncio.Event().wait()
         finally:
             cancelled.set()
@@ -144,6 +145,7 @@ def test_an_interrupted_wait_cancels_the_call(monkeypatch: pytest.MonkeyPatch) -
             self._future = future
 
         def result(self) -> None:
+            assert begun.wait(60)
             raise KeyboardInterrupt
 
         def cancel(self) -> None:

@@ -32,7 +32,10 @@ _FRACTION = ("", r"(?:[.,][0-9]+)?")
 _MICRO = (".000000", r"\.[0-9]{6}")
 _ZONE = ("Z07:00", r"Z|[+-][0-9]{2}:[0-9]{2}")
 # As servers write it, which is nearly every time there is.
-_WRITTEN = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z")
+# The hour is below 24, which ``fromisoformat`` takes for the next day's first from Python 3.14 on.
+_WRITTEN = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z"
+)
 _RANGES = {
     "01": ("month", 1, 12),
     "15": ("hour", 0, 23),

@@ -54,6 +54,15 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         job.add_done_callback(self._thread_job_ended)
         return job
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Without the deadline of ``asyncio.Runner``: threads end in real time, of which this loop
+        has none."""
+        self._thread_jobs += 1
+        try:
+            await super().shutdown_default_executor()
+        finally:
+            self._thread_jobs -= 1
+
     def _thread_job_ended(self, _: object) -> None:
         self._thread_jobs -= 1
 

@@ -12,8 +12,11 @@ from urllib.parse import urlsplit
 
 from proreus.api.values import names
 
+# ``fromisoformat`` takes more: weeks, and from Python 3.14 on the hour 24.
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _DATE_TIME = re.compile(
-    r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})?"
+    r"\d{4}-\d{2}-\d{2}[Tt ]([01]\d|2[0-3]):\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})?",
+    re.ASCII,
 )
 _DURATION = re.compile(
     r"[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))*|0"
@@ -39,11 +42,13 @@ Check = Callable[[str], bool]
 
 
 def _date(text: str) -> bool:
+    if not _DATE.fullmatch(text):
+        return False
     try:
         datetime.date.fromisoformat(text)
     except ValueError:
         return False
-    return len(text) == 10
+    return True
 
 
 def _date_time(text: str) -> bool:

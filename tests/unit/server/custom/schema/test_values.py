@@ -85,6 +85,23 @@ def test_a_violation_is_worded_as_in_kubernetes(schema: Schema, value: Any, mess
     assert message in found[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("date", ["2026-01-31", "2024-02-29"],
+         ["2026-W01-1", "2026-02-29", "20260131", "2026-1-31", "٢٠٢٦-01-01", "2026-01-31T"]),
+        ("date-time", ["2026-01-31T23:59:59Z", "2026-01-31t00:00:00.5+01:00"],
+         ["2026-01-31T24:00:00Z", "2026-01-31T23:60:00Z", "2026-02-30T00:00:00Z", "2026-01-31"]),
+    ],
+)  # fmt: skip
+def test_dates_are_those_of_the_calendar(name: str, good: list[str], bad: list[str]) -> None:
+    def is_refused(text: str) -> bool:
+        return bool(messages(spec_of(f={"type": "string", "format": name}), {"f": text}))
+
+    assert not [text for text in good if is_refused(text)]
+    assert not [text for text in bad if not is_refused(text)]
+
+
 def test_what_was_invalid_before_may_stay() -> None:
     schema = spec_of(a={"type": "string", "maxLength": 3}, b={"type": "string"})
 
