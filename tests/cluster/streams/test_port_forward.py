@@ -27,7 +27,10 @@ class Web:
 
 @pytest_asyncio.fixture
 async def web() -> AsyncIterator[Web]:
+    writers: set[asyncio.StreamWriter] = set()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.add(writer)
         server.open += 1
         server.is_idle.clear()
         try:
@@ -49,6 +52,8 @@ async def web() -> AsyncIterator[Web]:
     server = Web(listener.sockets[0].getsockname()[1])
     async with listener:
         yield server
+        for writer in writers:  # from Python 3.12 on a server waits for its connections
+            writer.transport.abort()
 
 
 async def get(port: int, path: str = "/") -> bytes:

@@ -70,11 +70,14 @@ class WorkerMetrics:
         return await self._rendering.joined(lambda _: metrics_text(self._registry))
 
     async def _answer(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, TimeoutError):
+        try:
             async with deadline(self._clock, _ANSWER_S):
                 writer.write(await self._own_page())
                 await writer.drain()
-        writer.close()
+        except (OSError, TimeoutError):
+            writer.transport.abort()  # what is unsent would hold up the end of this process
+        finally:
+            writer.close()
 
 
 def _socket(worker: Worker, number: int) -> Path:
