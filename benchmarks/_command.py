@@ -76,8 +76,9 @@ def parsed(arguments: list[str]) -> Command:
 def add_peers(parser: argparse.ArgumentParser) -> None:
     kinds = {
         "--kube-apiserver": "measure this kube-apiserver too, on its own etcd",
-        "--kube-controller-manager": "with it and with",
-        "--kube-scheduler": "measure Kubernetes' own control plane too, with our kubelets",
+        "--kube-controller-manager": "with --kube-apiserver and --kube-scheduler: measure this "
+        "control plane too, with our kubelets",
+        "--kube-scheduler": "see --kube-controller-manager",
         "--etcd": "the etcd that everything uses; measure it with a bare client too",
         "--client-go": "measure this client too: kubectl, or what takes its `get` and flags",
     }

@@ -29,7 +29,10 @@ def main(folder: str, pins: str) -> int:
             "as in `make up PYTHON=python3.11`"
         )
     made = subprocess.run(
-        [sys.executable, "-m", "venv", folder], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "venv", *_cleared(folder), folder],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if made.returncode:
         return _refuse(
@@ -48,6 +51,18 @@ def main(folder: str, pins: str) -> int:
         return 1
     print("building proreus", flush=True)
     return 0 if _install(python, ["--no-deps", "--no-build-isolation", "-e", "."], 0) else 1
+
+
+def _cleared(folder: str) -> list[str]:
+    """An environment of another interpreter is made anew: its links would stay, and load this one's
+    libraries."""
+    try:
+        said = Path(folder, "pyvenv.cfg").read_text()
+    except OSError:
+        return []
+    home = re.search(r"^home *= *(.*)$", said, re.MULTILINE)
+    base = Path(getattr(sys, "_base_executable", sys.executable)).parent
+    return [] if home is not None and Path(home[1].strip()) == base else ["--clear"]
 
 
 def _install(python: str, what: list[str], count: int) -> bool:

@@ -43,6 +43,19 @@ def test_a_make_without_python_says_what_to_install(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("home", "flags"),
+    [(None, []), (str(Path(sys._base_executable).parent), []), ("/of/another", ["--clear"])],  # type: ignore[attr-defined]
+)
+def test_an_environment_of_another_python_is_made_anew(
+    tmp_path: Path, home: str | None, flags: list[str]
+) -> None:
+    if home is not None:
+        (tmp_path / "pyvenv.cfg").write_text(f"home = {home}\nversion = 3.11.2\n")
+
+    assert set_up._cleared(str(tmp_path)) == flags
+
+
+@pytest.mark.parametrize(
     ("others", "chosen"),
     [({"/a": 0.6}, "/a"), ({"/a": 0.6, "/b": 0.5}, "/b"), ({"/a": 0.95}, "own"), ({}, "own"),
      ({"/of another version": float("inf")}, "own")],

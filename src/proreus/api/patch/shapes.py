@@ -71,7 +71,7 @@ class TreesByText:
         tree = self._trees.get((keys, text))
         if tree is None:
             tree = everything(value, below)
-            if is_cached(tree) and len(text) <= _TEXT_BYTES_MAX:
+            if is_cached(tree) and len(text) + sum(map(len, keys)) <= _TEXT_BYTES_MAX:
                 if len(self._trees) >= _TEXTS_MAX:
                     del self._trees[next(iter(self._trees))]
                 self._trees[keys, text] = tree

@@ -123,3 +123,11 @@ def test_a_type_remembers_only_so_many_shapes() -> None:
         shapes.everything({f"key-{number}": "x"}, plan)
 
     assert len(plan.shapes) <= 128
+
+
+def test_what_has_very_long_names_is_not_remembered() -> None:
+    trees, plan = shapes.TreesByText("spec"), plan_of(ROOT)
+    for name in ("count", "n" * 5000):
+        assert trees.everything({"spec": {name: "x"}}, plan)["f:spec"].keys() >= {f"f:{name}"}
+
+    assert [keys for keys, _ in trees._trees] == [("count",)]

@@ -26,7 +26,7 @@ _BYTES_MAX = 4 * 1024 * 1024
 class ValidationCache:
     """``apart``: a field that the texts leave out, whose rule is checked each time."""
 
-    def __init__(self, bytes_max: int = _BYTES_MAX, apart: str = "") -> None:
+    def __init__(self, bytes_max: int = _BYTES_MAX, apart: str | None = None) -> None:
         self._apart = apart
         self._texts: dict[bytes, bool] = {}  # whether there is nothing to warn about either
         self._bytes = 0
@@ -35,7 +35,7 @@ class ValidationCache:
 
     def text(self, spec: Mapping[str, Any]) -> bytes:
         """Equal texts are equal specs; equal specs may differ in the order of their fields."""
-        if self._apart in spec:
+        if self._apart is not None and self._apart in spec:
             spec = {**spec}
             del spec[self._apart]
         return orjson.dumps(spec)

@@ -178,6 +178,12 @@ def test_a_spec_that_was_good_on_one_node_is_checked_for_the_name_of_another() -
         assert [one.partition(":")[0] for one in found] == ["spec.nodeName"] * (" " in node)
 
 
+def test_a_part_with_an_unnamed_field_is_not_taken_for_one_without() -> None:
+    known = ValidationCache()
+
+    assert known.text({"": 1, "cpu": 1}) != known.text({"cpu": 1})
+
+
 def test_the_memory_of_good_specs_is_bounded() -> None:
     known = ValidationCache(bytes_max=10)
     for text in (b"12345", b"67890", b"abcde"):
