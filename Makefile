@@ -1,5 +1,5 @@
 # One way in: every target sets up what it needs, and a second run does not reinstall.
-# Unless one is named: that of the environment, or of two builds the one that runs faster (tools/fastest_python.py).
+# Without PYTHON=…: the interpreter of an existing $(VENV), else the fastest build of python3's version (tools/fastest_python.py).
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -61,8 +61,8 @@ $(VENV)/.usable: constraints-runtime.txt pyproject.toml $(MADE_OF)
 
 SET_UP = command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not here: install Python 3.11 or newer" >&2; exit 1; }; \
          $(BUILD) tools/set_up.py $(VENV)
-FOUND  = $(or $(wildcard $(BIN)/python),$$($(PYTHON) tools/fastest_python.py || echo $(PYTHON)))
-BUILD  = $(if $(filter file,$(origin PYTHON)),$(FOUND),$(PYTHON))
+CHOSEN = $(or $(wildcard $(BIN)/python),$$($(PYTHON) tools/fastest_python.py || echo $(PYTHON)))
+BUILD  = $(if $(filter file,$(origin PYTHON)),$(CHOSEN),$(PYTHON))
 
 # Needs uv; UPGRADE=--upgrade writes the newest versions that fit pyproject.toml.
 COMPILE = uv pip compile --python-version 3.11 --group build --generate-hashes --no-emit-index-url --no-header --quiet

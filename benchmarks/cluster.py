@@ -78,11 +78,11 @@ def run_peers(peers: Peers) -> list[Row]:
             "kubelet", "--kubeconfig", str(plane.kubeconfig), "--nodes", str(_SMALL.nodes)
         ) as kubelet,
     ):
-        rows = asyncio.run(_with(plane, kubelet.pid))
+        rows = asyncio.run(_control_plane_rows(plane, kubelet.pid))
     return [replace(row, target=None, peer="Kubernetes") for row in rows]
 
 
-async def _with(plane: ControlPlane, kubelet: int) -> list[Row]:
+async def _control_plane_rows(plane: ControlPlane, kubelet: int) -> list[Row]:
     async with _client(load_config(plane.kubeconfig)) as client:
         cluster = _Cluster(client, _SMALL, {**plane.pids, "kubelet": kubelet})
         await cluster.wait_nodes()

@@ -1,8 +1,8 @@
 """Which build of this Python runs fastest here: ``python3 tools/fastest_python.py`` prints it.
 
-The same version, built without the optimizations that distributions and container images use (as
-pyenv builds it by default), takes up to half as long again for the same work. Nothing says how an
-interpreter was built, so those that are found are timed.
+The same version, built without profile-guided optimization (as pyenv builds it by default,
+distributions and container images do not), takes up to half as long again for the same work. Nothing
+says how an interpreter was built, so those that are found are timed.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def main(folder: str, pins: str) -> int:
             "as in `make up PYTHON=python3.11`"
         )
     made = subprocess.run(
-        [sys.executable, "-m", "venv", *_cleared(folder), folder],
+        [sys.executable, "-m", "venv", *_clear_flag(folder), folder],
         capture_output=True,
         text=True,
         check=False,
@@ -53,7 +53,7 @@ def main(folder: str, pins: str) -> int:
     return 0 if _install(python, ["--no-deps", "--no-build-isolation", "-e", "."], 0) else 1
 
 
-def _cleared(folder: str) -> list[str]:
+def _clear_flag(folder: str) -> list[str]:
     """An environment of another interpreter is made anew: its links would stay, and load this one's
     libraries."""
     try:

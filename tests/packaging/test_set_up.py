@@ -52,7 +52,7 @@ def test_an_environment_of_another_python_is_made_anew(
     if home is not None:
         (tmp_path / "pyvenv.cfg").write_text(f"home = {home}\nversion = 3.11.2\n")
 
-    assert set_up._cleared(str(tmp_path)) == flags
+    assert set_up._clear_flag(str(tmp_path)) == flags
 
 
 @pytest.mark.parametrize(
