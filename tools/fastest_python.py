@@ -1,7 +1,7 @@
 """Which build of this Python runs fastest here: ``python3 tools/fastest_python.py`` prints it.
 
-The same version, built without profile-guided optimization (as pyenv builds it by default,
-distributions and container images do not), takes up to half as long again for the same work. Nothing
+The same version, built without profile-guided optimization, takes up to half as long again for
+the same work. pyenv builds it so by default; distributions and container images do not. Nothing
 says how an interpreter was built, so those that are found are timed.
 """
 
