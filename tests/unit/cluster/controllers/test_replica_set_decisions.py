@@ -15,10 +15,10 @@ from proreus.cluster.controllers.pod_owners import until_next_available_s
 from proreus.cluster.controllers.pod_template import content_hash
 from proreus.cluster.controllers.replica_set.decisions import (
     ReplicaFailure,
-    pause_s,
     plan,
     status_of,
 )
+from proreus.cluster.controllers.replica_set.pause import Pause, pause_s
 from proreus.cluster.controllers.replica_set.pod_summaries import PodSummary
 from proreus.cluster.controllers.replica_set.ranking import first_to_delete
 from proreus.cluster.pod_status import until_available_s
@@ -172,3 +172,46 @@ def test_a_slow_server_delays_a_small_replica_set_by_no_more_than_a_millisecond_
 
 def test_a_slow_server_delays_no_replica_set_by_more_than_half_a_second() -> None:
     assert pause_s(1000, 10.0) == pause_s(5000, 10.0) == 0.5
+
+
+def test_a_pause_ends_with_the_last_pod_that_starts() -> None:
+    present = {one.key: one for one in (pod("a"), pod("b", ready_s=None), pod("c", ready_s=None))}
+    pause = Pause(1, NOW + 0.5, summaries(present.values()))
+    assert pause.left_s(NOW, present.get) == pytest.approx(0.5)
+    present["default/b"] = pod("b")
+    assert pause.left_s(NOW, present.get) == pytest.approx(0.5)
+    present["default/c"] = pod("c", ready_s=None)  # another version of it
+    assert pause.left_s(NOW, present.get) == pytest.approx(0.5)
+    present["default/c"] = pod("c")
+    assert pause.left_s(NOW, present.get) == 0.0
+
+
+@pytest.mark.parametrize("successor", [None, pod("a", uid="another")])
+def test_a_pause_ends_with_the_last_pod_that_goes(successor: KubeObject | None) -> None:
+    going = pod("a", deletionTimestamp=format_time(NOW))
+    present: dict[str, KubeObject | None] = {going.key: going}
+    pause = Pause(1, NOW + 0.5, summaries([going, pod("failed", phase="Failed", ready_s=None)]))
+    assert pause.left_s(NOW, present.get) == pytest.approx(0.5)
+    present[going.key] = successor
+    assert pause.left_s(NOW, present.get) == 0.0
+
+
+def test_a_pause_that_waits_for_no_pod_lasts_its_time() -> None:
+    pause = Pause(1, NOW + 0.5, summaries([pod("a")]))
+    assert pause.left_s(NOW, lambda key: None) == pytest.approx(0.5)
+
+
+def test_a_pause_looks_at_one_pod_for_each_change() -> None:
+    starting = {one.key: one for one in (pod(f"p{n}", ready_s=None) for n in range(100))}
+    present, looked = dict(starting), []
+
+    def find(key: str) -> KubeObject | None:
+        looked.append(key)
+        return present[key]
+
+    pause = Pause(1, NOW + 0.5, summaries(starting.values()))
+    for key in starting:
+        present[key] = pod(key.removeprefix("default/"))
+        pause.left_s(NOW, find)
+    assert len(looked) < 200 + 1
+    assert pause.left_s(NOW, find) == 0.0

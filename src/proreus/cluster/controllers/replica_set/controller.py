@@ -6,12 +6,11 @@ Receives: keys of ReplicaSets, from their events and those of their pods.  Hands
 Cost: each reconcile reads all pods of a ReplicaSet (``pod_summaries`` makes it cheap), and each
 change of a pod causes one. So a pause follows each, longer the more pods there are, and longer
 still where writing the status takes long: a server that is busy with the pods themselves is not
-told ten times a second how far they are.
+told ten times a second how far they are. The pause ends with the last pod that it waits for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from proreus.api.object import KubeObject
@@ -33,10 +32,10 @@ from proreus.cluster.controllers.pod_template import pod_from_template
 from proreus.cluster.controllers.replica_set.decisions import (
     Plan,
     ReplicaFailure,
-    pause_s,
     plan,
     status_of,
 )
+from proreus.cluster.controllers.replica_set.pause import Pause, pause_s
 from proreus.cluster.controllers.replica_set.pod_summaries import PodSummaries, PodSummary
 
 
@@ -53,19 +52,13 @@ def _controller(context: ControllerContext, name: str, resource: str, component:
     return ReplicaSets(context, resource, component).pod_controller(name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pause:
-    generation: int
-    until: float
-
-
 class ReplicaSets(PodOwnerReconciler):
     """Reconciles ReplicaSets, or ReplicationControllers."""
 
     def __init__(self, context: ControllerContext, resource: str, component: str) -> None:
         super().__init__(context, resource, component)
         self.informer = context.owned_informer(resource)
-        self._pauses: dict[str, _Pause] = {}
+        self._pauses: dict[str, Pause] = {}
         self._summaries = PodSummaries()
 
     async def sync(self, replica_set: KubeObject) -> Result | None:
@@ -85,7 +78,8 @@ class ReplicaSets(PodOwnerReconciler):
             await self.write_status(replica_set, status)
             now = self.clock.monotonic()
             until = now + pause_s(len(pods), now - began)
-            self._pauses[replica_set.key] = _Pause(replica_set.metadata.generation or 0, until)
+            generation = replica_set.metadata.generation or 0
+            self._pauses[replica_set.key] = Pause(generation, until, pods)
         if failures:
             raise failures[0]
         objects = (summary.pod for summary in pods)
@@ -116,10 +110,10 @@ class ReplicaSets(PodOwnerReconciler):
 
     def _pause_left_s(self, replica_set: KubeObject) -> float:
         """A change of the spec does not wait."""
-        rest = self._pauses.get(replica_set.key)
-        if rest is None or rest.generation != (replica_set.metadata.generation or 0):
+        pause = self._pauses.get(replica_set.key)
+        if pause is None or pause.generation != (replica_set.metadata.generation or 0):
             return 0.0
-        return rest.until - self.clock.monotonic()
+        return pause.left_s(self.clock.monotonic(), self.pods.indexer.get)
 
     def _related(self, replica_set: KubeObject) -> list[PodSummary]:
         """The active pods of all ReplicaSets with the same controller."""

@@ -17,12 +17,6 @@ from proreus.cluster.controllers.replica_set.pod_summaries import PodSummary
 from proreus.cluster.controllers.replica_set.ranking import first_to_delete
 from proreus.cluster.pod_status import is_deleting
 
-# A ReplicaSet is looked at for a tenth of the time. Of 1,000 pods: ten times a second, and twice
-# where all its writes take long.
-_PAUSES_PER_RECONCILE = 9
-_PAUSE_PER_POD_MIN_S, _PAUSE_PER_POD_MAX_S = 0.0001, 0.001
-_PAUSE_MAX_S = 0.5  # a rollout waits for what it is told at its end
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -91,13 +85,6 @@ def status_of(
     if found := _conditions(replica_set.status or {}, failure, now):
         status["conditions"] = found
     return status
-
-
-def pause_s(pods: int, took_s: float) -> float:
-    """After a reconcile that took so long, until the next. It costs more the more pods there are;
-    how long its write takes says how busy the server is."""
-    pause = max(took_s * _PAUSES_PER_RECONCILE, pods * _PAUSE_PER_POD_MIN_S)
-    return min(pause, pods * _PAUSE_PER_POD_MAX_S, _PAUSE_MAX_S)
 
 
 def _conditions(
