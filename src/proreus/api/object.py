@@ -260,6 +260,16 @@ def encode(content: ObjectLike) -> bytes:
     return json.encode(content, plain)
 
 
+def plain_field(obj: KubeObject, name: str) -> JsonObject:
+    """A field that is a mapping, as ``spec``, as the plain JSON it is; empty if it is not there.
+
+    For code that reads much of it: a view is an object per step, and ``to_dict`` decodes everything
+    again. It is the object's own decoded form and must not be changed. Parts of it may be kept, as
+    they keep nothing else of the object.
+    """
+    return obj._fields().get(name) or {}
+
+
 def _with_type(raw: memoryview, api_version: str, kind: str) -> bytes:
     head = _type_head(api_version, kind)
     if raw[0] == _BRACE and raw[1] == _QUOTE:

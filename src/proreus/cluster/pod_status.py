@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import msgspec
 
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.api.values.timestamp import parse_time
 from proreus.client import conditions
-from proreus.cluster.plain_fields import plain_field
 
 FINISHED = ("Succeeded", "Failed")  # phases that nothing follows
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from proreus.aio.clock import Clock
 from proreus.api.json_types import Json
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.api.status import Conflict, NotFound
 from proreus.client import Client
 from proreus.client.controller import Request, Result
@@ -32,7 +32,6 @@ from proreus.cluster.kubelet.status import (
     rejected_patch,
     status_patch,
 )
-from proreus.cluster.plain_fields import plain_field
 from proreus.cluster.pod_status import is_deleting, is_finished
 
 _COALESCE_S = 0.3

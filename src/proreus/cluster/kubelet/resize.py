@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proreus.api.json_types import Json
-from proreus.api.object import KubeObject
-from proreus.cluster.plain_fields import plain_field
+from proreus.api.object import KubeObject, plain_field
 
 PENDING = "PodResizePending"
 DEFERRED, INFEASIBLE = "Deferred", "Infeasible"

@@ -13,14 +13,13 @@ from typing import assert_never
 import msgspec
 
 from proreus.api.json_types import Json, JsonObject
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.api.values.timestamp import format_time
 from proreus.cluster.kubelet import resize
 from proreus.cluster.kubelet.admission import Rejection
 from proreus.cluster.kubelet.resize import ResizeRefusal
 from proreus.cluster.kubelet.runtimes import states
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
-from proreus.cluster.plain_fields import plain_field
 
 _REPLACE = {"$patch": "replace"}
 _OWN_CONDITIONS = frozenset(

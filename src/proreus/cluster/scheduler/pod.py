@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from proreus.api.json_types import Json, JsonObject
-from proreus.api.object import KubeObject
-from proreus.cluster.plain_fields import plain_field
+from proreus.api.object import KubeObject, plain_field
 from proreus.cluster.scheduler import resources
 from proreus.cluster.volumes.pod_claims import may_have_claims
 

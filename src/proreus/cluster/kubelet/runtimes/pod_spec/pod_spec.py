@@ -7,14 +7,13 @@ from collections.abc import Iterator
 import msgspec
 
 from proreus.api.json_types import Json
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.cluster.kubelet.runtimes.restart_policy import (
     ALWAYS,
     NEVER,
     is_sidecar,
     restart_policy,
 )
-from proreus.cluster.plain_fields import plain_field
 
 _GRACE_S = 30.0
 

@@ -10,9 +10,8 @@ from typing import Literal
 import msgspec
 
 from proreus.api.json_types import Json
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import PodSpec
-from proreus.cluster.plain_fields import plain_field
 
 ObjectKind = Literal["configmap", "secret", "clustertrustbundle"]
 CLUSTER_KINDS: frozenset[ObjectKind] = frozenset({"clustertrustbundle"})

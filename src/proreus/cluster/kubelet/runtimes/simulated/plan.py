@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from proreus.api.json_types import Json
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.api.values.duration import parse_duration
 from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand
 from proreus.cluster.kubelet.runtimes.restart_policy import (
@@ -39,7 +39,6 @@ from proreus.cluster.kubelet.runtimes.simulated.annotations import (
 )
 from proreus.cluster.kubelet.runtimes.simulated.requirements import literal_variables
 from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
-from proreus.cluster.plain_fields import plain_field
 
 LacksImage = Literal["", "pull", "never"]
 _NAMES = frozenset(annotation.name for annotation in ANNOTATIONS)

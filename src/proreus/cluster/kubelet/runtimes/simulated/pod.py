@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.cluster.kubelet.runtimes.clock_skew import without_future_times
 from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS
@@ -34,7 +34,6 @@ from proreus.cluster.kubelet.runtimes.states import (
     crash_loop_message,
 )
 from proreus.cluster.kubelet.runtimes.watched_objects import WatchedObjects
-from proreus.cluster.plain_fields import plain_field
 
 _INVALID = "InvalidAnnotation"
 

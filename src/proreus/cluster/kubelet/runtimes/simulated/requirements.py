@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from proreus.api.json_types import Json
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources, environment_of
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec, PodSpec, read_pod
 from proreus.cluster.kubelet.runtimes.pod_spec.references import (
@@ -26,7 +26,6 @@ from proreus.cluster.kubelet.runtimes.pod_spec.volumes import (
     volume_content,
 )
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
-from proreus.cluster.plain_fields import plain_field
 
 _NOWHERE = PodAddresses("", "")
 _FILES = ("configMap", "secret", "downwardAPI")
