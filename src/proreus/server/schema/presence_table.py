@@ -75,6 +75,7 @@ ClusterTrustBundleProjection name signerName
 Container restartPolicy
 CronJobSpec timeZone
 CustomResourceDefinitionVersion deprecationWarning
+CustomResourceSubresourceScale labelSelectorPath
 DeleteOptions propagationPolicy
 Device nodeName
 DeviceAttribute string version

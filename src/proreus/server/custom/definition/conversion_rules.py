@@ -31,7 +31,9 @@ def conversion_violations(given: Json, *, takes_any_bundle: bool = False) -> lis
     webhook: Json = given.get("webhook") or {}
     config, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions")
     found: list[FieldError] = []
-    if strategy not in _STRATEGIES:
+    if not strategy:
+        found.append(field_error.required(f"{_AT}.strategy"))
+    elif strategy not in _STRATEGIES:
         found.append(field_error.not_supported(f"{_AT}.strategy", strategy, _STRATEGIES))
     if strategy == "Webhook":
         found += _client_violations(config, takes_any_bundle=takes_any_bundle)

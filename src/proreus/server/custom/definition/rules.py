@@ -37,10 +37,8 @@ def _default(obj: JsonObject) -> None:
         given["singular"] = kind.lower()
     if kind and not given.get("listKind"):
         given["listKind"] = f"{kind}List"
-    if not spec.get("conversion"):
+    if spec.get("conversion") is None:
         spec["conversion"] = {"strategy": "None"}
-    elif not spec["conversion"].get("strategy"):
-        spec["conversion"]["strategy"] = "None"
     config = (spec["conversion"].get("webhook") or {}).get("clientConfig") or {}
     if isinstance(service := config.get("service"), dict):
         service.setdefault("port", 443)
@@ -67,7 +65,7 @@ def _prepare_update(new: JsonObject, old: JsonObject) -> None:
 def _note_stored_version(obj: JsonObject) -> None:
     """What objects are stored in from now on may be found in storage for ever."""
     storage = [v.get("name") for v in obj["spec"].get("versions") or () if v.get("storage")]
-    if len(storage) != 1:
+    if not storage:
         return
     status = obj["status"] = {**(obj.get("status") or {})}
     stored = list(status.get("storedVersions") or ())
@@ -140,7 +138,7 @@ def _spec_violations(obj: JsonObject, *, takes_any_bundle: bool) -> list[FieldEr
     conversion = spec.get("conversion") or {}
     if spec.get("preserveUnknownFields") and conversion.get("strategy") != "None":
         text = "must be None if spec.preserveUnknownFields is true"
-        strategy = conversion.get("strategy")
+        strategy = conversion.get("strategy") or ""
         found.append(field_error.invalid("spec.conversion.strategy", strategy, text))
     return found + conversion_violations(conversion, takes_any_bundle=takes_any_bundle)
 
@@ -211,11 +209,14 @@ def _stored_violations(obj: JsonObject) -> list[FieldError]:
     stored = (obj.get("status") or {}).get("storedVersions")
     if not stored:
         return [field_error.invalid(at, stored, "must have at least one stored version")]
-    known = {version.get("name") for version in obj["spec"].get("versions") or ()}
-    return [
-        field_error.invalid(f"{at}[{index}]", version, _REMAIN.format(version))
-        for index, version in enumerate(stored)
-        if version not in known
+    found, left = list[FieldError](), {name: index for index, name in enumerate(stored)}
+    for version in obj["spec"].get("versions") or ():
+        name = version.get("name") or ""
+        if left.pop(name, None) is None and version.get("storage"):
+            found.append(field_error.invalid(at, version, f"must have the storage version {name}"))
+    return found + [
+        field_error.invalid(f"{at}[{index}]", name, _REMAIN.format(name))
+        for name, index in left.items()
     ]
 
 

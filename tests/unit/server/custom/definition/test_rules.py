@@ -264,3 +264,27 @@ def test_a_name_is_never_generated() -> None:
     assert [error.field for error in at_once(DEFINITION.validate(made))] == [
         "metadata.generateName"
     ]
+
+
+def test_a_conversion_that_is_given_says_how() -> None:
+    made = definition()
+    made["spec"]["conversion"] = {}
+    DEFINITION.default(made)
+
+    found = at_once(DEFINITION.validate(made))
+
+    assert [str(fault) for fault in found] == ["spec.conversion.strategy: Required value"]
+
+
+def test_every_version_that_is_stored_is_among_those_that_were() -> None:
+    made = definition()
+    second = {**made["spec"]["versions"][0], "name": "v2"}
+    made["spec"]["versions"].append(second)
+    made["status"] = {}
+    DEFINITION.prepare_create(made)
+
+    found = at_once(DEFINITION.validate(made))
+
+    assert made["status"]["storedVersions"] == ["v1"]
+    assert [fault.field for fault in found] == ["spec.versions", "status.storedVersions"]
+    assert found[1].message.endswith("must have the storage version v2")
