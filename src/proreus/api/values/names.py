@@ -230,7 +230,7 @@ def port_name(text: str) -> list[str]:
     found: list[str] = []
     if len(text) > 15:
         found.append("must be no more than 15 characters")
-    if not re.fullmatch(r"[-a-z0-9]*", text, re.ASCII):
+    if not re.fullmatch(r"[-a-z0-9]+", text, re.ASCII):
         found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search(r"[a-z]", text):
         found.append("must contain at least one letter (a-z)")

@@ -46,6 +46,14 @@ _NAME_PART = (
         (names.config_key, "..a", ["must not start with '..'"]),
         (names.config_key, ".", ["must not be '.'"]),
         (names.port_name, "http", []),
+        (
+            names.port_name,
+            "",
+            [
+                "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+                "must contain at least one letter (a-z)",
+            ],
+        ),
         (names.port_name, "1", ["must contain at least one letter (a-z)"]),
         (names.port_name, "a--b", ["must not contain consecutive hyphens"]),
         (names.port_name, "-a", ["must not begin or end with a hyphen"]),

@@ -18,10 +18,11 @@ from proreus.server.resource.subresource import PROXY
 
 def _default(obj: JsonObject) -> None:
     spec, status = obj["spec"], obj.get("status") or {}
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
-        spec["podCIDRs"] = [spec["podCIDR"]]
-    elif spec.get("podCIDRs") and not spec.get("podCIDR"):
-        spec["podCIDR"] = spec["podCIDRs"][0]
+    network, networks = spec.get("podCIDR"), spec.get("podCIDRs")
+    if network and (not networks or networks[0] != network):
+        spec["podCIDRs"] = [network]  # the older field wins
+    elif networks and not network:
+        spec["podCIDR"] = networks[0]
     if status.get("capacity") and "allocatable" not in status:
         status["allocatable"] = dict(status["capacity"])
 

@@ -141,12 +141,12 @@ def test_the_profile_of_a_pod_stays(before: Any, after: str | None, how: str) ->
     assert found == [refusal]
 
 
-def test_of_an_update_that_is_no_valid_pod_nothing_more_is_said() -> None:
+def test_an_update_to_an_invalid_pod_reports_its_violations_and_what_is_immutable() -> None:
     change = {"spec": {"tolerations": [{"key": "a b", "operator": "Exists"}], "hostname": "h"}}
 
     _, found = updated(pod(), change)
 
-    assert [text.partition(": ")[0] for text in found] == ["spec.tolerations[0].key"]
+    assert [text.partition(": ")[0] for text in found] == ["spec.tolerations[0].key", "spec"]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,8 @@ def test_an_update_of_a_node_compares_its_networks_one_by_one() -> None:
     networks = {"podCIDRs": ["10.0.0.0/24", "2001:db8::/64"]}
     old = created("v1", "Node", spec=networks)
 
-    _, found = updated(old, {"spec": {"podCIDRs": ["10.1.0.0/24", "2001:db8:1::/64"]}})
+    others = {"podCIDR": "10.1.0.0/24", "podCIDRs": ["10.1.0.0/24", "2001:db8:1::/64"]}
+    _, found = updated(old, {"spec": others})
 
     why = 'node updates may not change podCIDR except from "" to valid'
     assert found == [f"spec.podCIDRs: Forbidden: {why}"] * 2

@@ -41,11 +41,22 @@ def test_a_minimal_pod() -> None:
         ("registry.local:5000/team/nginx", "Always"),
         ("registry.local:5000/team/nginx:2", "IfNotPresent"),
         ("nginx@sha256:aa", "IfNotPresent"),
-        ("nginx:latest@sha256:aa", "Always"),
+        (f"nginx:latest@sha256:{'a' * 64}", "Always"),
+        ("localhost/nginx", "Always"),
+        ("[::1]:5000/nginx", "Always"),
     ],
 )
 def test_the_pull_policy_follows_the_tag(image: str, policy: str) -> None:
     assert pull_policy(image) == policy
+
+
+@pytest.mark.parametrize(
+    "image",
+    ["", "Nginx", "a b", "a..b", "a/", "a:", "a:latest:x", "x.io:port/a", "a" * 64, "x" * 250,
+     "localhost/A", "nginx:latest@sha256:aa"],
+)  # fmt: skip
+def test_what_is_no_reference_to_an_image_is_not_pulled_each_time(image: str) -> None:
+    assert pull_policy(image) == "IfNotPresent"
 
 
 def test_a_template_gets_less_than_a_pod() -> None:

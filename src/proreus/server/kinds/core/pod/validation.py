@@ -87,14 +87,20 @@ def validate(pod: JsonObject) -> list[FieldError]:
 
 
 def validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    """What is wrong with the pod comes first, then what may not change; each once."""
     found = Findings()
     _check_pod(found, new)
-    if found:
-        return found  # a change to an invalid pod is not checked further
+    if new["spec"] == old["spec"]:  # nearly always
+        check_kept_annotations(found, new, old)
+        return found
+    changed = _changes(new, old)
+    return found + [fault for fault in changed if fault not in found] if found else changed
+
+
+def _changes(new: JsonObject, old: JsonObject) -> Findings:
+    found = Findings()
     check_kept_annotations(found, new, old)
     spec, before = new["spec"], old["spec"]
-    if spec == before:
-        return found  # nearly always
     for key in ("containers", "initContainers"):
         if len(spec.get(key) or ()) != len(before.get(key) or ()):
             found.forbid(f"spec.{key}", "pod updates may not add or remove containers")
