@@ -231,3 +231,17 @@ def test_the_handler_of_a_runtime_class_is_the_last_fault() -> None:
         '"Exists"',
         "handler: Required value",
     ]
+
+
+def test_a_runtime_class_names_no_toleration_twice() -> None:
+    one = {"key": "k", "operator": "Exists", "effect": "NoExecute"}
+    tolerations = [one, {**one, "effect": "NoSchedule"}, {**one, "tolerationSeconds": 5}]
+
+    found = errors(
+        "node.k8s.io/v1", "RuntimeClass", handler="h", scheduling={"tolerations": tolerations}
+    )
+
+    assert found == [
+        'scheduling.tolerations[2]: Duplicate value: {"Key":"k","Operator":"Exists","Value":"",'
+        '"Effect":"NoExecute","TolerationSeconds":5}'
+    ]

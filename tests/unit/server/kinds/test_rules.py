@@ -51,6 +51,12 @@ def test_storage_starts_pending() -> None:
         (RBAC, "ClusterRole", {"aggregationRule": {}},
          ["aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector "
           "required if aggregationRule is non-nil"]),
+        (RBAC, "ClusterRole", {"aggregationRule": {"clusterRoleSelectors": [
+            {"matchExpressions": [{"key": "k", "operator": "In"}]}, {}]}},
+         ["aggregationRule.clusterRoleSelectors[0].matchExpressions[0].values: Required value: "
+          "must be specified when `operator` is 'In' or 'NotIn'",
+          "aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label "
+          "selector."]),
         ("autoscaling/v2", "HorizontalPodAutoscaler",
          {"spec": {"scaleTargetRef": {"kind": "D", "name": "d"}, "maxReplicas": 0}},
          ["spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",

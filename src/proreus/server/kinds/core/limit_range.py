@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from uuid import uuid4
 
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
@@ -136,11 +137,17 @@ def _check_pair(
     found.invalid(at, value[printed or low], why)
 
 
+def _prepare(obj: JsonObject) -> None:
+    """The only kind whose objects are named by the server without being asked to."""
+    if not obj["metadata"].get("name"):
+        obj["metadata"]["name"] = str(uuid4())
+
+
 RESOURCES = (
     Resource(
         names=Names.of("", "v1", "LimitRange", "limitranges", "limits"),
         namespaced=True,
         lifecycle=Lifecycle(create_on_update=True),
-        rules=Rules(default=_default, validate=_validate),
+        rules=Rules(default=_default, prepare_create=_prepare, validate=_validate),
     ),
 )

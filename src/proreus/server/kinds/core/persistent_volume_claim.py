@@ -34,12 +34,26 @@ def _default(obj: JsonObject) -> None:
 
 def _prepare(obj: JsonObject) -> None:
     obj["status"] = {"phase": "Pending"}
-    spec = obj["spec"]
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and reference is None and not _is_known_source(source):
+    _drop_unknown_source(obj["spec"])
+    _name_source_twice(obj["spec"])
+
+
+def _prepare_update(new: JsonObject, old: JsonObject) -> None:
+    """A client that knows the older field alone may write back what it has read."""
+    if old["spec"].get("dataSource") is None and old["spec"].get("dataSourceRef") is None:
+        _drop_unknown_source(new["spec"])
+    _name_source_twice(new["spec"])
+
+
+def _drop_unknown_source(spec: JsonObject) -> None:
+    source = spec.get("dataSource")
+    if source is not None and spec.get("dataSourceRef") is None and not _is_known_source(source):
         spec.pop("dataSource")
-        source = None
-    # The two fields are the old and the new name of one thing, unless a namespace is given.
+
+
+def _name_source_twice(spec: JsonObject) -> None:
+    """The two fields are the old and the new name of one thing, unless a namespace is given."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)
     elif reference is not None and source is None and not reference.get("namespace"):
@@ -189,6 +203,7 @@ RESOURCES = (
         rules=Rules(
             default=_default,
             prepare_create=_prepare,
+            prepare_update=_prepare_update,
             validate=_validate,
             validate_update=_validate_update,
             validate_status=_validate_status,

@@ -122,8 +122,8 @@ def _check_scope_selector(found: Findings, spec: Json, hard: Json) -> None:
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     found = Findings(_validate(new))
-    scopes, before = new["spec"].get("scopes") or [], old["spec"].get("scopes") or []
-    if sorted(scopes) != sorted(before):
+    scopes, before = new["spec"].get("scopes"), old["spec"].get("scopes")
+    if set(scopes or ()) != set(before or ()):
         found.invalid("spec.scopes", scopes, "field is immutable")
     return found
 

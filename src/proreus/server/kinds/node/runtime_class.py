@@ -6,11 +6,14 @@ from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, name_of
-from proreus.server.kinds.parts.findings import Findings
+from proreus.server.kinds.parts.findings import Findings, repeats
 from proreus.server.kinds.parts.node_labels import deprecated_label
 from proreus.server.kinds.parts.pod_template.scheduling import check_tolerations
 from proreus.server.kinds.parts.resources import check_overhead
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
+
+_TOLERATIONS = "scheduling.tolerations"
+_TOLERATION_KEY = ("key", "operator", "value", "effect")
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
@@ -19,10 +22,24 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         check_overhead(found, "overhead", overhead.get("podFixed"))
     if (scheduling := obj.get("scheduling")) is not None:
         found.labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
-        check_tolerations(found, "scheduling.tolerations", scheduling.get("tolerations"))
+        check_tolerations(found, _TOLERATIONS, scheduling.get("tolerations"))
+        _check_unique(found, scheduling.get("tolerations") or [])
     # What the type declares is checked after all that functions check.
     found.required_name("handler", obj.get("handler"), names.dns_label)
     return found
+
+
+def _check_unique(found: Findings, tolerations: list[Json]) -> None:
+    """Two that differ in their seconds alone are one."""
+    keys = [tuple(one.get(field) or "" for field in _TOLERATION_KEY) for one in tolerations]
+    for (where, key, is_repeated), one in zip(
+        repeats(keys, _TOLERATIONS), tolerations, strict=True
+    ):
+        if is_repeated:
+            printed = {
+                field.title(): part for field, part in zip(_TOLERATION_KEY, key, strict=True)
+            }
+            found.duplicate(where, {**printed, "TolerationSeconds": one.get("tolerationSeconds")})
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

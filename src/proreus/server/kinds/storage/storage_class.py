@@ -33,7 +33,8 @@ def _validate(obj: JsonObject) -> list[FieldError]:
 
 
 def _check_topologies(found: Findings, at: str, terms: list[Json] | None) -> None:
-    known: list[dict[str, set[str]]] = []
+    # Kubernetes compares with as many empty terms as there are terms, so an empty one is refused.
+    known: list[dict[str, set[str]]] = [{} for _ in terms or ()]
     for where, term in items(terms, at):
         places: dict[str, set[str]] = {}
         expressions = term.get("matchLabelExpressions")

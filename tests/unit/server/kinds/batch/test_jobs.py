@@ -47,6 +47,21 @@ def test_a_job_is_validated(spec: dict[str, Any], problems: list[str]) -> None:
     assert job_errors(**spec) == problems
 
 
+def test_an_invalid_selector_of_a_job_is_its_only_violation() -> None:
+    labels = {"metadata": {"labels": {"a": "b"}}, **TEMPLATE}
+    selector = {"matchExpressions": [{"key": "a", "operator": "Odd"}]}
+
+    found = job_errors(manualSelector=True, template=labels, selector=selector)
+
+    assert [text.partition(": ")[0] for text in found] == [
+        "spec.selector.matchExpressions[0].operator"
+    ]
+
+
+def test_a_job_without_a_name_has_no_violations_in_its_labels() -> None:
+    assert errors("batch/v1", "Job", metadata={"name": ""}, spec={"template": TEMPLATE}) == []
+
+
 def test_the_pods_of_an_indexed_job_need_hostnames() -> None:
     name = "x" * 62
     spec = {"template": TEMPLATE, "completionMode": "Indexed", "completions": 2}
@@ -105,6 +120,12 @@ def ended(*kinds: str) -> list[dict[str, str]]:
 )  # fmt: skip
 def test_a_status_is_validated(status: dict[str, Any], problems: list[str]) -> None:
     assert status_errors(job(), status) == problems
+
+
+def test_a_negative_count_is_invalid_also_where_nothing_else_is_reported() -> None:
+    found = status_errors(job(), {"active": -1})
+
+    assert found[0] == "status.active: Invalid value: -1: must be greater than or equal to 0"
 
 
 @pytest.mark.parametrize(

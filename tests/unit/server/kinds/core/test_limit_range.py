@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -57,3 +58,9 @@ def test_a_limit_range_completes_containers_only() -> None:
     assert made["spec"]["limits"] == [
         {**item, "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Mi"}}
     ]
+
+
+def test_a_limit_range_without_a_name_is_given_one() -> None:
+    made = created("v1", "LimitRange", metadata={"name": ""})
+
+    assert UUID(made["metadata"]["name"]).version == 4

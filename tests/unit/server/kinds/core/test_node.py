@@ -24,6 +24,15 @@ def test_a_node_has_what_follows_from_what_it_says() -> None:
     assert made["status"]["allocatable"] == {"cpu": "4"}
 
 
+def test_of_two_networks_of_a_node_that_differ_the_older_field_counts() -> None:
+    networks = {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.1.0.0/24", "2001:db8::/64"]}
+
+    assert created("v1", "Node", spec=networks)["spec"]["podCIDRs"] == ["10.0.0.0/24"]
+    assert [
+        text.partition(": ")[0] for text in errors("v1", "Node", spec={**networks, "podCIDR": "x"})
+    ] == ["spec.podCIDRs[0]"]
+
+
 def test_an_update_of_a_node_must_satisfy_what_a_new_one_must() -> None:
     _, found = updated(created("v1", "Node"), {"spec": {"taints": [{"key": "a"}]}})
 

@@ -33,6 +33,18 @@ def test_the_two_names_of_a_data_source_are_kept_alike() -> None:
     assert "dataSource" not in dropped["spec"]
 
 
+def test_a_claim_may_be_written_back_with_the_older_name_of_its_source_alone() -> None:
+    source = {"kind": "PersistentVolumeClaim", "name": "o"}
+    claim = created("v1", "PersistentVolumeClaim", spec={**CLAIM, "dataSource": source})
+    bare = created("v1", "PersistentVolumeClaim", spec=CLAIM)
+
+    kept, found = updated(claim, {"spec": {"dataSourceRef": None}})
+    ignored, faults = updated(bare, {"spec": {"dataSource": {"kind": "ConfigMap", "name": "o"}}})
+
+    assert (found, kept["spec"]["dataSourceRef"]["name"]) == ([], "o")
+    assert (faults, "dataSource" in ignored["spec"]) == ([], False)
+
+
 def test_a_bound_claim_may_grow() -> None:
     claim = created("v1", "PersistentVolumeClaim", spec=CLAIM)
     claim["status"] = {"phase": "Bound", "capacity": {"storage": "1Gi"}}

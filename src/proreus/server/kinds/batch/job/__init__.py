@@ -21,7 +21,7 @@ from proreus.server.kinds.parts.cells import (
     unix_time,
 )
 from proreus.server.kinds.parts.findings import Findings
-from proreus.server.kinds.parts.label_selectors import check_selector
+from proreus.server.kinds.parts.label_selectors import check_selector, is_valid, matches
 from proreus.server.kinds.parts.pod_template.warnings import name_warnings
 from proreus.server.kinds.parts.workload_cells import WIDE, template_cells
 from proreus.server.kinds.parts.workloads import check_match
@@ -32,6 +32,13 @@ from proreus.server.resource.selectable import dig
 _CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 _JOB_NAME = "batch.kubernetes.io/job-name"
 _OLD_CONTROLLER_UID, _OLD_JOB_NAME = "controller-uid", "job-name"
+# Labels that the server puts on the template, and the field of the job that is the value of each.
+_MADE_LABELS = {
+    _OLD_CONTROLLER_UID: "uid",
+    _OLD_JOB_NAME: "name",
+    _CONTROLLER_UID: "uid",
+    _JOB_NAME: "name",
+}
 _PROPAGATION_WARNING = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
     "to remove them or set propagationPolicy=Orphan to suppress this warning"
@@ -110,7 +117,8 @@ def _check_selector(found: Findings, spec: Json) -> None:
         found.require("spec.selector", None)
     else:
         check_selector(found, "spec.selector", spec["selector"])
-    check_match(found, "spec.template", spec.get("selector"), spec["template"])
+    if spec.get("selector") is None or is_valid(spec["selector"]):
+        check_match(found, "spec.template", spec.get("selector"), spec["template"])
 
 
 def _check_generated_selector(found: Findings, obj: JsonObject) -> None:
@@ -120,21 +128,17 @@ def _check_generated_selector(found: Findings, obj: JsonObject) -> None:
     if spec.get("manualSelector") or selector is None:
         return
     labels = (spec["template"].get("metadata") or {}).get("labels") or {}
-    for key, wanted in (
-        (_OLD_CONTROLLER_UID, metadata.get("uid")),
-        (_OLD_JOB_NAME, metadata.get("name")),
-        (_CONTROLLER_UID, metadata.get("uid")),
-        (_JOB_NAME, metadata.get("name")),
-    ):
+    wanted = {key: metadata.get(field) or "" for key, field in _MADE_LABELS.items()}
+    for key, value in wanted.items():
         at = f"spec.template.metadata.labels[{key}]"
         if key not in labels:
-            found.require(at, None, f"must be '{wanted}'")
-        elif labels[key] != wanted:
-            found.invalid(at, dict(sorted(labels.items())), f"must be '{wanted}'")
-    made = {"matchLabels": {_CONTROLLER_UID: metadata.get("uid")}}
-    old = {"matchLabels": {_OLD_CONTROLLER_UID: metadata.get("uid")}}
-    if selector not in (made, old):
-        printed = {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+            found.require(at, None, f"must be '{value}'")
+        elif labels[key] != value:
+            found.invalid(at, dict(sorted(labels.items())), f"must be '{value}'")
+    if is_valid(selector) and not matches(selector, wanted):
+        printed = dict(selector)
+        if chosen := selector.get("matchLabels"):
+            printed["matchLabels"] = dict(sorted(chosen.items()))
         found.invalid("spec.selector", printed, "`selector` not auto-generated")
 
 

@@ -27,10 +27,9 @@ def validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     _check_finished(found, status, before, new["spec"])
     _check_indexes(found, status, before, new["spec"])
     _check_gone(found, status, before)
-    if (status.get("ready") or 0) > (status.get("active") or 0) and _changed(
-        status, before, "ready", "active"
-    ):
-        found.invalid("status.ready", status["ready"], "cannot set more ready pods than active")
+    ready, active = status.get("ready") or 0, status.get("active") or 0
+    if ready > active and _changed(status, before, "ready", "active"):
+        found.invalid("status.ready", ready, "cannot set more ready pods than active")
     _check_transitions(found, status, before, new["spec"])
     return found
 
