@@ -24,6 +24,21 @@ def plain(value: Any) -> str:
             return str(value)
 
 
+def text(value: Any) -> str:
+    """``%s``: as ``%v`` for what is text, and what Go says of the type for what is not."""
+    match value:
+        case str():
+            return value
+        case dict():
+            return f"map[{' '.join(f'{key}:{text(value[key])}' for key in sorted(value))}]"
+        case list():
+            return f"[{' '.join(text(item) for item in value)}]"
+        case None:
+            return "%!s(<nil>)"
+        case _:
+            return f"%!s({type_name(value)}={plain(value)})"
+
+
 def syntax(value: Any) -> str:
     """``%#v``: ``map[string]interface {}{"a":1}``."""
     match value:

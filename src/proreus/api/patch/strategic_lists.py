@@ -110,7 +110,7 @@ def _obey_directives(original: Items, patch: Items, key: str) -> tuple[Items, It
                 raise UnmappedPatchError("merging lists cannot yet be specified in the patch")
             case other:
                 raise UnmappedPatchError(
-                    f"unknown patch type: {go_text.plain(other)} in map: {go_text.plain(item)}"
+                    f"unknown patch type: {go_text.text(other)} in map: {go_text.plain(item)}"
                 )
     if replace:
         return kept, []

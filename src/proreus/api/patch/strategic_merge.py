@@ -72,7 +72,7 @@ def _directed(patch: JsonObject) -> JsonObject:
             return {}
         case other:
             raise UnmappedPatchError(
-                f"unknown patch type: {go_text.plain(other)} in map: {go_text.plain(patch)}"
+                f"unknown patch type: {go_text.text(other)} in map: {go_text.plain(patch)}"
             )
 
 

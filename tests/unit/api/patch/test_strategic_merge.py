@@ -286,6 +286,10 @@ def test_patch_directives_on_objects() -> None:
          "merging lists cannot yet be specified in the patch"),
         ([{"name": "a", "$patch": "burn"}],
          "unknown patch type: burn in map: map[$patch:burn name:a]"),
+        ([{"name": "a", "$patch": 5}],
+         "unknown patch type: %!s(int64=5) in map: map[$patch:5 name:a]"),
+        ([{"name": "a", "$patch": ["b", True]}],
+         "unknown patch type: [b %!s(bool=true)] in map: map[$patch:[b true] name:a]"),
     ],
 )  # fmt: skip
 def test_what_kubernetes_forgot_to_map_is_an_error_without_reason(patch: Any, message: str) -> None:

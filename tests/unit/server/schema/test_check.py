@@ -51,6 +51,15 @@ def fault(kind: str, value: Any, raw: str = "") -> str:
     return str(caught.value)
 
 
+def test_an_empty_path_to_the_selector_of_a_scale_stays() -> None:
+    scale = {"specReplicasPath": ".a", "statusReplicasPath": ".b", "labelSelectorPath": ""}
+    version = {"name": "v1", "subresources": {"scale": scale}}
+
+    made = checked("CustomResourceDefinition", {"spec": {"versions": [version]}})
+
+    assert made["spec"]["versions"][0]["subresources"]["scale"] == scale
+
+
 @pytest.mark.parametrize(
     ("kind", "given", "kept"),
     [
