@@ -95,6 +95,8 @@ def number(value: float) -> str:
 
 def quoted(text: str) -> str:
     """``%q``."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return f'"{"".join(map(_escaped, text))}"'
 
 

@@ -22,6 +22,7 @@ from typing import ClassVar
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.api.go_text import quoted
 from proreus.api.group_version import GroupKind, GroupResource
 from proreus.api.json_types import Json, JsonObject
 
@@ -107,7 +108,7 @@ class Forbidden(ApiError):
     def of(
         cls, resource: GroupResource, name: str, why: str, *, causes: Iterable[Json] = ()
     ) -> Forbidden:
-        subject = f'{resource} "{name}"' if name else str(resource)
+        subject = f"{resource} {quoted(name)}" if name else str(resource)
         text = f"{subject} is forbidden: {why}"
         return cls(text, details=resource_details(resource, name, causes=causes))
 
@@ -117,7 +118,7 @@ class NotFound(ApiError):
 
     @classmethod
     def of(cls, resource: GroupResource, name: str) -> NotFound:
-        return cls(f'{resource} "{name}" not found', details=resource_details(resource, name))
+        return cls(f"{resource} {quoted(name)} not found", details=resource_details(resource, name))
 
     @classmethod
     def path(cls) -> NotFound:
@@ -149,7 +150,9 @@ class AlreadyExists(ApiError):
 
     @classmethod
     def of(cls, resource: GroupResource, name: str) -> AlreadyExists:
-        return cls(f'{resource} "{name}" already exists', details=resource_details(resource, name))
+        return cls(
+            f"{resource} {quoted(name)} already exists", details=resource_details(resource, name)
+        )
 
 
 class Conflict(ApiError):
@@ -158,7 +161,7 @@ class Conflict(ApiError):
     @classmethod
     def of(cls, resource: GroupResource, name: str, why: str) -> Conflict:
         return cls(
-            f'Operation cannot be fulfilled on {resource} "{name}": {why}',
+            f"Operation cannot be fulfilled on {resource} {quoted(name)}: {why}",
             details=resource_details(resource, name),
         )
 
@@ -195,7 +198,7 @@ class Invalid(ApiError):
         found = list(errors)
         details = _without_empty({"name": name, "group": kind.group, "kind": kind.kind})
         details["causes"] = [error.cause() for error in found[: field_error.FAULTS_MAX]]
-        return cls(f'{kind} "{name}" is invalid: {field_error.join(found)}', details=details)
+        return cls(f"{kind} {quoted(name)} is invalid: {field_error.join(found)}", details=details)
 
 
 class TooManyRequests(ApiError):

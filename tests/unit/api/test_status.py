@@ -27,6 +27,23 @@ def test_a_missing_object_is_named_with_its_group() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("\0", r"\x00"), ('a"b', r"a\"b"), ("a\\b", r"a\\b"), ("a\n", r"a\n"), ("é", "é")],
+)
+def test_unprintable_characters_of_a_name_are_escaped_in_messages(name: str, shown: str) -> None:
+    errors = (
+        status.NotFound.of(CONFIG_MAPS, name),
+        status.Forbidden.of(CONFIG_MAPS, name, "no"),
+        status.AlreadyExists.of(CONFIG_MAPS, name),
+        status.Conflict.of(CONFIG_MAPS, name, "no"),
+        status.Invalid.of(GroupKind("", "ConfigMap"), name, []),
+    )
+
+    assert all(f'"{shown}"' in error.message for error in errors)
+    assert all(error.details["name"] == name for error in errors)
+
+
 def test_every_violation_is_a_cause_and_the_message_says_equal_ones_once() -> None:
     missing = field_error.required("spec.containers")
     unknown = field_error.not_supported("spec.restartPolicy", "No", ["Always", "Never"])

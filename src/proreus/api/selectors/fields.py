@@ -47,7 +47,10 @@ class FieldSelector(Selector[FieldRequirement]):
     def parse(cls, text: str) -> FieldSelector:
         """Read the query form. Raises SelectorError."""
         terms = sorted({term for term in _terms(text) if term})
-        return cls(_requirement(term, text) for term in terms) if terms else _EVERYTHING
+        found = [_requirement(term, text) for term in terms]
+        # A term of an operator alone asks for nothing, as no term does.
+        said = [requirement for requirement in found if requirement.field or requirement.value]
+        return cls(said) if said else _EVERYTHING
 
     @classmethod
     def equal(cls, field: str, value: str) -> FieldSelector:

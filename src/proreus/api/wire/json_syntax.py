@@ -208,13 +208,11 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
             return _unexpected(found, "in string literal"), at
         if found == ord("\\"):
             at += 1
-            if at == len(data):
-                break
-            if data[at] not in _ESCAPES:
-                return _unexpected(data[at], "in string escape code"), at
+            if _at(data, at) not in _ESCAPES:
+                return _unexpected(_at(data, at), "in string escape code"), at
             if data[at] == ord("u"):
-                for digit in data[at + 1 : at + 5]:
-                    if digit not in _HEX:
+                for place in range(at + 1, at + 5):
+                    if (digit := _at(data, place)) not in _HEX:
                         return _unexpected(digit, "in \\u hexadecimal character escape"), at
         at += 1
     return _END, at
@@ -244,17 +242,20 @@ def _number(data: bytes, at: int) -> tuple[str, int]:
     else:
         at += 1
         where = "in numeric literal"
-    return (_unexpected(data[at], where) if at < len(data) else _END), at
+    return _unexpected(_at(data, at), where), at
 
 
 def _word(data: bytes, at: int, word: bytes) -> tuple[str, int]:
     for offset, wanted in enumerate(word):
-        if at + offset == len(data):
-            return _END, at
-        if data[at + offset] != wanted:
+        if (found := _at(data, at + offset)) != wanted:
             where = f"in literal {word.decode()} (expecting '{chr(wanted)}')"
-            return _unexpected(data[at + offset], where), at
+            return _unexpected(found, where), at
     return "", at + len(word)
+
+
+def _at(data: bytes, at: int) -> int:
+    """Go puts a blank behind the text to see whether it may end there."""
+    return data[at] if at < len(data) else ord(" ")
 
 
 def _unexpected(found: int, where: str) -> str:

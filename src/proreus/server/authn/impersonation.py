@@ -13,6 +13,10 @@ _EXTRA = "impersonate-extra-"
 IMPERSONATION_HEADERS = ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid")
 
 
+def is_extra_header(header: str) -> bool:
+    return header[:18].lower() == _EXTRA
+
+
 def wanted_user(headers: Iterable[tuple[str, str]]) -> User | None:
     """As the headers have it, None if they name nobody and nothing. Raises BadRequest."""
     name, uid, groups = "", "", []
@@ -50,7 +54,7 @@ def _as_go(user: User) -> str:
         groups = _texts(user.groups)
     if user.extra:
         pairs = sorted(user.extra.items())
-        extra = ", ".join(f"{quoted(key)}:{_texts(values)[8:]}" for key, values in pairs)
+        extra = ", ".join(f"{quoted(key)}:{_texts(values)}" for key, values in pairs)
         extra = f"map[string][]string{{{extra}}}"
     return f'&user.DefaultInfo{{Name:"", UID:{quoted(user.uid)}, Groups:{groups}, Extra:{extra}}}'
 

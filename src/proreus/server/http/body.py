@@ -20,12 +20,19 @@ from proreus.api.wire.json_reader import holds_too_deep
 from proreus.net.http1.messages import BodyTooLarge, BodyUnreadable
 from proreus.server.http.body_syntax import Parsed, UnreadableBody, is_long, parse
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.negotiation import SERVED, BodyMedia, Media, media_type
+from proreus.server.http.negotiation import (
+    SERVED,
+    BodyMedia,
+    Media,
+    has_readable_parameters,
+    media_type,
+)
 from proreus.server.offload import INLINE, Lane, Runner
 from proreus.server.registry.declared_types import (
     PARSE_ERROR,
     UnreadableType,
     declared_type,
+    decoded_type,
     missing_kind,
     null_version,
 )
@@ -39,6 +46,7 @@ _BY_NAME = {media.value: media for media in SERVED}
 # A place in Kubernetes' sources that its clients see in messages.
 _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
+_UNNAMED_OPTIONS = GroupVersionKind("meta.k8s.io", "v1", "DeleteOptions")  # that say no version
 
 
 class Body(NamedTuple):
@@ -79,13 +87,13 @@ def input_media(exchange: Exchange) -> BodyMedia:
     header = exchange.headers.get("Content-Type", "")
     if not header or header == _JSON:
         return Media.JSON
-    try:
-        return _BY_NAME[media_type(header).lower()]
-    except KeyError as error:
+    media = _BY_NAME.get(media_type(header).lower())
+    if media is None or not has_readable_parameters(header):
         raise UnsupportedMediaType(
             "the body of the request was in an unknown format - accepted media types include: "
             f"{', '.join(SERVED)}"
-        ) from error
+        )
+    return media
 
 
 class ObjectDecoder:
@@ -130,15 +138,15 @@ class ObjectDecoder:
         past_kind: GroupVersionKind | None,
     ) -> JsonObject:
         text = body.text
+        node = self._kinds.node(expected)
+        is_custom = node is not None and node.decode is not None
         try:
             parsed = parse(text, body.media)
             value = {} if parsed.value is None else parsed.value
-            declared = declared_type(value)
+            declared = declared_type(value) if is_custom else decoded_type(value)
         except (UnreadableBody, UnreadableType) as error:
             raise _unrecognized(expected.kind, text, str(error)) from error
         gvk = declared.completed(expected)
-        node = self._kinds.node(expected)
-        is_custom = node is not None and node.decode is not None
         if not is_custom:
             self._check_kind(gvk, expected, past_kind)
         elif not declared.kind:
@@ -180,10 +188,10 @@ class ObjectDecoder:
         try:
             parsed = parse(body.text, body.media)
             value = {} if parsed.value is None else parsed.value
-            gvk = declared_type(value).completed(_DELETE_OPTIONS)
+            gvk = decoded_type(value).completed(_UNNAMED_OPTIONS)
         except (UnreadableBody, UnreadableType) as error:
             raise BadRequest(str(error)) from error
-        if gvk.kind != _DELETE_OPTIONS.kind:
+        if gvk.kind != _UNNAMED_OPTIONS.kind:
             raise BadRequest(
                 f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme '
                 f'"{_OPTIONS_SCHEME}"'
@@ -193,7 +201,7 @@ class ObjectDecoder:
         try:
             return check(node, value, parsed.text).value
         except DecodeError as error:
-            raise _cannot(gvk, _DELETE_OPTIONS.kind, str(error)) from error
+            raise BadRequest(str(error)) from error
 
     def _check_kind(
         self,

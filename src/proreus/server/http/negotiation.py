@@ -6,6 +6,7 @@ Two gates stand behind each other, as in Kubernetes: the router knows only media
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from enum import StrEnum
 from functools import lru_cache
@@ -49,6 +50,9 @@ _UNDERSTOOD = (*SERVED, Media.CBOR)
 _STREAMS = f"{Media.JSON};stream=watch, {Media.PROTOBUF};stream=watch"
 _PATCH_TYPES = tuple(kind.value for kind in PatchType)
 _FORMS = {form.value: form for form in Form if form is not Form.WHOLE}
+_TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z{}]+"
+_PARAMETER = re.compile(rf'\s*;\s*({_TOKEN})\s*=\s*({_TOKEN}|"(?:[^"\\\r\n]|\\[^\r\n])*")')
+_PARAMETERS = re.compile(rf"(?:{_PARAMETER.pattern})*\s*;?\s*")
 _CLAUSES_MAX = 64  # sorting them is quadratic; no client sends more
 
 
@@ -153,6 +157,18 @@ def patch_type(content_type: str, resource: Resource) -> str:
 
 def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip()
+
+
+def has_readable_parameters(content_type: str) -> bool:
+    """Whether Go reads what follows the media type: ``; name=value``, no name with two values."""
+    _, semicolon, rest = content_type.partition(";")
+    if not semicolon:
+        return True
+    if not _PARAMETERS.fullmatch(semicolon + rest):
+        return False
+    found: dict[str, str] = {}
+    pairs = _PARAMETER.findall(semicolon + rest)
+    return all(found.setdefault(name.lower(), value) == value for name, value in pairs)
 
 
 @lru_cache(maxsize=256)

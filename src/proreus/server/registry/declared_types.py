@@ -26,6 +26,8 @@ _NO_OBJECT = (
 )
 _NULL_VERSION = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
 _NO_VERSION = "Object 'apiVersion' is missing in 'object has no apiVersion field'"
+_TYPE_FIELDS = ("kind", "apiVersion")
+_TYPE_FIELDS_FOLDED = {field.lower(): field for field in _TYPE_FIELDS}
 
 
 class UnreadableType(ValueError):
@@ -62,6 +64,26 @@ def declared_type(value: Any) -> DeclaredType:
                 f"field .{field} of type string"
             )
     return _declared(kind or "", api_version or "")
+
+
+def decoded_type(value: Any) -> DeclaredType:
+    """Of what is decoded into a Go type, whose keys match in any case; the last one counts.
+
+    Raises UnreadableType.
+    """
+    if not isinstance(value, dict) or not (others := _in_other_case(value)):
+        return declared_type(value)
+    found: dict[str, Any] = {}
+    for key, content in value.items():
+        if (field := others.get(key, key)) in _TYPE_FIELDS and content is not None:
+            found[field] = content
+    return declared_type(found)
+
+
+def _in_other_case(value: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a type by how the value spells them, without those that are spelled right."""
+    spelled = ((key, _TYPE_FIELDS_FOLDED.get(key.lower())) for key in value if len(key) in (4, 10))
+    return {key: field for key, field in spelled if field is not None and field != key}
 
 
 @lru_cache(maxsize=512)  # nearly all bodies declare one of few types

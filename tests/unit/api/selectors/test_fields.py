@@ -20,6 +20,8 @@ FIELDS = {"metadata.name": "a", "spec.nodeName": "n1"}
         ("metadata.name=a", True),
         ("metadata.name==a,spec.nodeName!=n2", True),
         ("metadata.name=a,metadata.name=b", False),
+        ("=", True),
+        ("!=,metadata.name=b", False),
         ("status.phase=", True),
         ("status.phase!=", False),
     ],

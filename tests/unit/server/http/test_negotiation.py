@@ -15,6 +15,7 @@ from proreus.server.http.negotiation import (
     accepted_type,
     aggregated_media,
     check_routed,
+    has_readable_parameters,
     negotiate,
     patch_type,
     stream_media,
@@ -126,3 +127,24 @@ def test_no_header_does_more_than_be_refused(accept: str) -> None:
         negotiate(accept)
     except NotAcceptable:
         return
+
+
+@pytest.mark.parametrize(
+    ("parameters", "are_readable"),
+    [
+        ("", True),
+        (";", True),
+        ("; charset=utf-8", True),
+        (';a="b c" ;', True),
+        (";a=b;A=b", True),
+        (";a=b;a=c", False),
+        (";a", False),
+        (";a=", False),
+        (";=b", False),
+        (";;a=b", False),
+        (';a="b', False),
+        (";a=b c", False),
+    ],
+)
+def test_which_parameters_a_content_type_may_have(parameters: str, are_readable: bool) -> None:
+    assert has_readable_parameters(f"application/json{parameters}") is are_readable

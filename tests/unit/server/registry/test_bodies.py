@@ -142,3 +142,55 @@ async def test_an_eviction_may_be_of_the_version_before(ask: Asking) -> None:
     evicted = await ask("POST", "pods/a/eviction", body)
 
     assert (evicted.status, (await ask("GET", "pods/a")).status) == (201, 404)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b'{"KIND":"Nope"}', "Nope"),
+        (b'{"kind":"ConfigMap","Kind":"Nope"}', "Nope"),
+        (b'{"Kind":"Nope","KIND":null}', "Nope"),
+    ],
+)
+async def test_a_kind_counts_in_whatever_case_its_key_is(
+    ask: Asking, body: bytes, kind: str
+) -> None:
+    made = await ask("POST", "configmaps", body)
+    deleted = await ask("DELETE", "configmaps/a", body)
+
+    assert made.body["message"].startswith(f'{kind} in version "v1" cannot be handled')
+    assert deleted.body["message"].startswith(f'no kind "{kind}" is registered for version')
+
+
+async def test_what_is_wrong_with_delete_options_is_said_without_their_kind(ask: Asking) -> None:
+    wrong = await ask("DELETE", "configmaps/a", {"gracePeriodSeconds": "x"})
+    other = await ask("DELETE", "configmaps/a", {"kind": "ConfigMap"})
+
+    assert (wrong.status, other.status) == (400, 400)
+    assert wrong.body["message"] == (
+        "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds "
+        "of type int64"
+    )
+    assert 'no kind "ConfigMap" is registered for version "meta.k8s.io/v1"' in other.body["message"]
+
+
+async def test_an_empty_namespace_in_a_path_is_none(ask: Asking) -> None:
+    made = await ask("POST", "/api/v1/namespaces//configmaps", {"metadata": {"name": "a"}})
+
+    assert made.status == 422
+    assert made.body["message"] == 'ConfigMap "a" is invalid: metadata.namespace: Required value'
+
+
+@pytest.mark.parametrize(
+    ("namespace", "why"), [("..", "may not be '..'"), ("a%25", "may not contain '%'")]
+)
+async def test_a_namespace_that_no_path_can_name_is_an_internal_error(
+    ask: Asking, namespace: str, why: str
+) -> None:
+    made = await ask("POST", f"/api/v1/namespaces/{namespace}/configmaps", {})
+
+    name = namespace.replace("%25", "%")
+    assert (made.status, made.body["reason"]) == (500, "InternalError")
+    assert made.body["message"] == (
+        f'Internal error occurred: invalid resource name "{name}": [{why}]'
+    )

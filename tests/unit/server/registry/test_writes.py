@@ -260,12 +260,14 @@ async def test_a_namespace_ends_when_it_is_finalized_and_takes_nothing_in_betwee
 
     marked = (await ask("DELETE", "/api/v1/namespaces/n")).body
     refused = await ask("POST", "/api/v1/namespaces/n/configmaps", config_map())
+    nameless = await ask("POST", "/api/v1/namespaces/n/configmaps", {})
     marked["spec"] = {}
     await ask("PUT", "/api/v1/namespaces/n/finalize", marked)
     await ask("DELETE", "/api/v1/namespaces/n")
 
     assert marked["status"]["phase"] == "Terminating"
     assert refused.body["details"]["causes"][0]["reason"] == "NamespaceTerminating"
+    assert nameless.body["message"].startswith('configmaps "Unknown" is forbidden: unable to')
     assert (await ask("GET", "/api/v1/namespaces/n")).status == 404
 
 

@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from proreus.aio.clock import Clock
+from proreus.api.go_text import quoted
 from proreus.api.group_version import GroupResource
-from proreus.api.status import Forbidden, NotFound
+from proreus.api.status import Forbidden, InternalError, NotFound
+from proreus.api.values import names
 from proreus.api.wire import json, splice
 from proreus.server.registry.admission import CREATE, DELETE, Attributes
 from proreus.server.registry.collection import Collection
@@ -33,6 +35,8 @@ class NamespaceLifecycle:
             return None
         if attributes.resource.plural in _ASKING:
             return None
+        if not attributes.namespace:
+            return None  # as /namespaces//pods has it; validation asks for one
         cached = self._namespaces.cache.peek(attributes.namespace)
         if cached is None:
             return self._admit_unknown(attributes)
@@ -42,6 +46,10 @@ class NamespaceLifecycle:
         return None
 
     async def _admit_unknown(self, attributes: Attributes) -> None:
+        """Kubernetes asks itself for the namespace, by a path that not every name can stand in."""
+        if faults := names.path_segment(attributes.namespace):
+            name = quoted(attributes.namespace)
+            raise InternalError.of(f"invalid resource name {name}: [{' '.join(faults)}]")
         namespace = await self._find(attributes.namespace)
         if namespace is None:
             raise NotFound.of(_NAMESPACES, attributes.namespace)
@@ -77,7 +85,7 @@ def _terminating(attributes: Attributes) -> Forbidden:
     message = f"namespace {name} is being terminated"
     return Forbidden.of(
         attributes.resource.group_resource,
-        attributes.name,
+        attributes.name or "Unknown",
         f"unable to create new content in namespace {name} because it is being terminated",
         causes=[
             {"reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace"}

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from proreus.api.go_text import quoted
 from proreus.api.json_types import Json
-from proreus.api.status import Forbidden
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.authz.node.authorizer import NODE_PREFIX, NODES
 from proreus.server.authz.node.cached_objects import CachedObjects
@@ -86,7 +85,7 @@ class NodeRestriction:
 
 def _refuse(attributes: Attributes, why: str) -> None:
     if why:
-        raise Forbidden.of(attributes.resource.group_resource, attributes.name, why)
+        raise attributes.forbidden(why)
 
 
 async def _refuse_later(attributes: Attributes, why: Awaitable[str]) -> None:

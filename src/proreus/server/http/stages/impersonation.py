@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from proreus.net.http1.messages import Answer
-from proreus.server.authn.impersonation import IMPERSONATION_HEADERS, wanted_user
+from proreus.server.authn.impersonation import (
+    IMPERSONATION_HEADERS,
+    is_extra_header,
+    wanted_user,
+)
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.authz.impersonation import ImpersonationCheck, constraint_of, identity
 from proreus.server.http.exchange import Exchange
@@ -22,6 +26,8 @@ def impersonate(authorization: Authorization, times: StageTimes, proceed: Next) 
         for name in IMPERSONATION_HEADERS:
             if name in headers:
                 return become_other(exchange)
+        if any(map(is_extra_header, headers)):
+            return become_other(exchange)
         return proceed(exchange)
 
     async def become_other(exchange: Exchange) -> Answer:

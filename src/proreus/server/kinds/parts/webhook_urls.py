@@ -43,7 +43,11 @@ def webhook_url_errors(at: str, url: str) -> list[FieldError]:
 def webhook_service_errors(at: str, service: Json) -> list[FieldError]:
     # Kubernetes 1.37 takes name and namespace for each other here, and clients see it.
     swapped = {"name": service.get("namespace"), "namespace": service.get("name")}
-    found = [field_error.required(f"{at}.{key}", "") for key, value in swapped.items() if not value]
+    found = [
+        field_error.required(f"{at}.{key}", f"service {key} is required")
+        for key, value in swapped.items()
+        if not value
+    ]
     port = service.get("port", 443)
     if port not in _PORTS:
         why = f"port is not valid: {names.PORT_RANGE}"

@@ -84,8 +84,8 @@ BAD: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         by_webhook({"service": {"port": 0}}),
-        [f"{_AT}.service.name: Required value",
-         f"{_AT}.service.namespace: Required value",
+        [f"{_AT}.service.name: Required value: service name is required",
+         f"{_AT}.service.namespace: Required value: service namespace is required",
          f"{_AT}.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, "
          "inclusive"],
     ),
