@@ -155,4 +155,4 @@ async def test_a_node_that_is_gone_is_named(stage: Stage, kubectl: Kubectl) -> N
 
     done = await kubectl("logs", "web")
 
-    assert done.err == 'Error from server (NotFound): nodes "node-1" not found\n'
+    assert done.err == 'Error from server (NotFound): pods "node-1" not found\n'

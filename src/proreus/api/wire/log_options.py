@@ -43,7 +43,7 @@ class PodLogOptions:
             )
         if self.since_seconds is not None and self.since_time:
             text = "at most one of `sinceTime` or `sinceSeconds` may be specified"
-            found.append(field_error.forbidden("", text))
+            found.append(field_error.forbidden("[]", text))
         elif self.since_seconds is not None and self.since_seconds < 1:
             found.append(
                 field_error.invalid("sinceSeconds", self.since_seconds, "must be greater than 0")

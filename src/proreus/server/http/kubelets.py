@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 
-_NODES = GroupResource("", "nodes")
 _DEFAULT_PORT = 10250
 _ADDRESSES = ("InternalIP", "ExternalIP", "InternalDNS", "ExternalDNS", "Hostname")
 _HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,255}")
@@ -111,11 +110,14 @@ class Kubelets:
         """Cancel all streams: a log that is followed would not end by itself."""
         self._streaming.cancel_all()
 
-    async def of_node(self, name: str) -> KubeletAddress:
-        """Raises NotFound, PlainError if the node has no address, BadRequest if that is none."""
+    async def of_node(self, name: str, asked: GroupResource) -> KubeletAddress:
+        """Raises NotFound, PlainError if the node has no address, BadRequest if that is none.
+
+        A node that is missing is called what was ``asked`` for, as Kubernetes does: ``pods "n"``.
+        """
         stored = await self._nodes.store.get(self._nodes.key("", name))
         if stored is None:
-            raise NotFound.of(_NODES, name)
+            raise NotFound.of(asked, name)
         return locate(name, json.decode(stored.value).get("status") or {})
 
     @asynccontextmanager

@@ -31,8 +31,7 @@ def test_any_kind_of_container_may_be_named() -> None:
         (
             pod("a", "b", init=("i", "j")),
             "",
-            "a container name must be specified for pod web, choose one of: [a b] "
-            "or one of the init containers: [i j]",
+            "a container name must be specified for pod web, choose one of: [i j a b]",
         ),
         (pod("a"), "c", "container c is not valid for pod web"),
         (pod(), "", "a container name must be specified for pod web"),

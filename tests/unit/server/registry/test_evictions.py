@@ -122,6 +122,14 @@ async def test_two_different_dry_runs_are_a_failure_without_a_reason(ask: Asking
     assert "reason" not in answer.body
 
 
+async def test_the_options_of_an_eviction_are_validated(ask: Asking) -> None:
+    answer = await evict(ask, propagationPolicy="Maybe")
+
+    assert answer.status == 422
+    assert answer.body["details"]["kind"] == "DeleteOptions"
+    assert not await is_ending(ask)
+
+
 async def test_the_grace_period_of_an_eviction_counts(ask: Asking) -> None:
     await evict(ask, gracePeriodSeconds=7)
 

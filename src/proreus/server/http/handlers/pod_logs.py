@@ -35,7 +35,7 @@ async def get_log(services: Services, exchange: Exchange, route: ResourceRoute) 
     if not node:
         head = exchange.head(content=_CONTENT)
         return Response(204, tuple(header for header in head if header is not _CONTENT))
-    kubelet = await services.kubelets.of_node(node)
+    kubelet = await services.kubelets.of_node(node, route.resource.group_resource)
     url = kubelet.url(
         "containerLogs", route.namespace, route.name, container, query=options.encode()
     )

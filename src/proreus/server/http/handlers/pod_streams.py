@@ -140,7 +140,7 @@ class _Refused(Exception):
 async def _kubelet(services: Services, route: ResourceRoute, node: str | None) -> KubeletAddress:
     if not node:
         raise BadRequest(f"pod {route.name} does not have a host assigned")
-    return await services.kubelets.of_node(node)
+    return await services.kubelets.of_node(node, route.resource.group_resource)
 
 
 async def _agreed(

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from urllib.parse import urlencode
 
 from proreus.aio.clock import deadline
+from proreus.api.group_version import GroupResource
 from proreus.api.selectors import LabelSelector
 from proreus.api.status import BadRequest, ServiceUnavailable
 from proreus.api.wire import channels, splice
@@ -37,6 +38,7 @@ _OURS = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding",
      "upgrade", "host", "content-length", "expect", "authorization", "accept-encoding"}
 )  # fmt: skip
+_NODES = GroupResource("", "nodes")
 # The parts of the path before: "", api, v1, nodes, <name>, proxy; two more in namespaces.
 _DEPTH = 6
 # How long a body may take to arrive; what is proxied has no deadline of its own.
@@ -62,7 +64,7 @@ async def proxy(services: Services, exchange: Exchange, route: ResourceRoute) ->
 
 
 async def _to_node(services: Services, exchange: Exchange, target: Target, rest: str) -> Answer:
-    kubelet = await services.kubelets.of_node(target.name)
+    kubelet = await services.kubelets.of_node(target.name, _NODES)
     if target.port not in ("", kubelet.address.rpartition(":")[2]):
         raise BadRequest(f"only the kubelet's own port of node {target.name} is proxied")
     url = f"https://{kubelet.address}{rest}"
@@ -79,10 +81,10 @@ async def _to_pod(
 
     pods = services.collections.named("", "v1", "pods")
     pod = await read_live(services, route._replace(resource=pods.resource, name=target.name))
-    node, port = pod["spec"].get("nodeName"), pod_port(pod, target.port)
-    if not node:
-        raise ServiceUnavailable(f"pod {target.name} does not have a host assigned")
-    kubelet = await services.kubelets.of_node(node)
+    if not (node := pod["spec"].get("nodeName")):
+        raise BadRequest("address not allowed")  # it has none before it has a node
+    port = pod_port(pod, target.port)
+    kubelet = await services.kubelets.of_node(node, route.resource.group_resource)
     asked = urlencode({"port": port})
     forward = kubelet.url("portForward", route.namespace, target.name, query=asked)
     url = f"{target.scheme or 'http'}://{target.name}:{port}{rest}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.api.status import BadRequest
 
-_ALL = ("containers", "initContainers", "ephemeralContainers")
+_ALL = ("initContainers", "containers", "ephemeralContainers")
 
 
 def choose_container(pod: Mapping[str, Any], requested: str) -> str:
@@ -22,9 +22,8 @@ def choose_container(pod: Mapping[str, Any], requested: str) -> str:
         return names[0]
     message = f"a container name must be specified for pod {name}"
     if names:
-        message += f", choose one of: [{' '.join(names)}]"
-        if init := _names(spec, "initContainers"):
-            message += f" or one of the init containers: [{' '.join(init)}]"
+        known = (one for key in _ALL for one in _names(spec, key))
+        message += f", choose one of: [{' '.join(known)}]"
     raise BadRequest(message)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from proreus.api.group_version import GroupResource, GroupVersionKind
+from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
-from proreus.api.status import Conflict, Forbidden, NotFound, TooManyRequests
+from proreus.api.status import Conflict, Forbidden, Invalid, NotFound, TooManyRequests
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
@@ -28,6 +28,7 @@ EVICTION = GroupVersionKind("policy", "v1", "Eviction")
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
 _RETRY_S = 10
 _BUDGET = GroupResource("policy", "poddisruptionbudget")  # in the singular, as Kubernetes has it
+_DELETE_OPTIONS = GroupKind("meta.k8s.io", "DeleteOptions")
 _ALLOWED = "DisruptionAllowed"
 _DISRUPTED_MAX = 2000
 _ATTEMPTS = 3
@@ -87,6 +88,8 @@ async def _current(write: Write) -> JsonObject:
 
 
 async def _delete(write: Write, pinned: DeleteOptions) -> None:
+    if violations := pinned.violations():
+        raise Invalid.of(_DELETE_OPTIONS, "", violations)
     if not write.dry_run:
         pinned = await _mark_evicted(write, pinned)
     await Delete(
