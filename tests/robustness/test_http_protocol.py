@@ -370,3 +370,18 @@ async def test_a_strange_header_never_fails_inside(server: ApiServer, what: str)
 
     assert [answer.code for answer in answers if answer.code >= 500] == [], answers
     await assert_alive(server)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-Scopes", "impersonate-EXTRA-x"],
+)
+async def test_who_acts_as_somebody_without_a_name_is_refused(
+    server: ApiServer, header: str
+) -> None:
+    async with connected(server) as connection:
+        refused = await connection.ask("GET", CONFIG_MAPS, None, [(header, "x")])
+        served = await connection.ask("GET", CONFIG_MAPS, None, [("X-Impersonate-Extra-x", "x")])
+
+    assert refused.code == 400 and b"without impersonating a user" in refused.body
+    assert served.code == 200

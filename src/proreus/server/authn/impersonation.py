@@ -10,11 +10,6 @@ from proreus.server.authn.escaping import unescaped
 from proreus.server.registry.user import User
 
 _EXTRA = "impersonate-extra-"
-IMPERSONATION_HEADERS = ("Impersonate-User", "Impersonate-Group", "Impersonate-Uid")
-
-
-def is_extra_header(header: str) -> bool:
-    return header[:18].lower() == _EXTRA
 
 
 def wanted_user(headers: Iterable[tuple[str, str]]) -> User | None:

@@ -28,6 +28,7 @@ _NULL_VERSION = ".apiVersion accessor error: <nil> is of the type <nil>, expecte
 _NO_VERSION = "Object 'apiVersion' is missing in 'object has no apiVersion field'"
 _TYPE_FIELDS = ("kind", "apiVersion")
 _TYPE_FIELDS_FOLDED = {field.lower(): field for field in _TYPE_FIELDS}
+_USUAL_FIELDS = frozenset({*_TYPE_FIELDS, "metadata", "spec", "status", "data"})
 
 
 class UnreadableType(ValueError):
@@ -71,8 +72,9 @@ def decoded_type(value: Any) -> DeclaredType:
 
     Raises UnreadableType.
     """
-    if not isinstance(value, dict) or not (others := _in_other_case(value)):
+    if not isinstance(value, dict) or _USUAL_FIELDS.issuperset(value):
         return declared_type(value)
+    others = _in_other_case(value)
     found: dict[str, Any] = {}
     for key, content in value.items():
         if (field := others.get(key, key)) in _TYPE_FIELDS and content is not None:

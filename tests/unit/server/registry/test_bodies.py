@@ -179,18 +179,3 @@ async def test_an_empty_namespace_in_a_path_is_none(ask: Asking) -> None:
 
     assert made.status == 422
     assert made.body["message"] == 'ConfigMap "a" is invalid: metadata.namespace: Required value'
-
-
-@pytest.mark.parametrize(
-    ("namespace", "why"), [("..", "may not be '..'"), ("a%25", "may not contain '%'")]
-)
-async def test_a_namespace_that_no_path_can_name_is_an_internal_error(
-    ask: Asking, namespace: str, why: str
-) -> None:
-    made = await ask("POST", f"/api/v1/namespaces/{namespace}/configmaps", {})
-
-    name = namespace.replace("%25", "%")
-    assert (made.status, made.body["reason"]) == (500, "InternalError")
-    assert made.body["message"] == (
-        f'Internal error occurred: invalid resource name "{name}": [{why}]'
-    )

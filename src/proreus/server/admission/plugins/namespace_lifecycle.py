@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from proreus.aio.clock import Clock
-from proreus.api.go_text import quoted
 from proreus.api.group_version import GroupResource
-from proreus.api.status import Forbidden, InternalError, NotFound
-from proreus.api.values import names
+from proreus.api.status import Forbidden, NotFound
 from proreus.api.wire import json, splice
 from proreus.server.registry.admission import CREATE, DELETE, Attributes
 from proreus.server.registry.collection import Collection
@@ -46,10 +44,6 @@ class NamespaceLifecycle:
         return None
 
     async def _admit_unknown(self, attributes: Attributes) -> None:
-        """Kubernetes asks itself for the namespace, by a path that not every name can stand in."""
-        if faults := names.path_segment(attributes.namespace):
-            name = quoted(attributes.namespace)
-            raise InternalError.of(f"invalid resource name {name}: [{' '.join(faults)}]")
         namespace = await self._find(attributes.namespace)
         if namespace is None:
             raise NotFound.of(_NAMESPACES, attributes.namespace)

@@ -140,7 +140,7 @@ def test_name_and_namespace_of_a_service_are_taken_for_each_other(
     found = errors(GROUP, KIND, webhooks=[hook(clientConfig={"service": service})])
 
     at = "webhooks[0].clientConfig.service"
-    assert found == [f"{at}.{key}: Required value" for key in missing]
+    assert found == [f"{at}.{key}: Required value: service {key} is required" for key in missing]
 
 
 def test_a_name_that_is_no_domain_is_refused_once() -> None:
