@@ -78,6 +78,24 @@ async def test_what_is_answered_in_cbor_is_what_is_answered_in_json(
     assert found == plain
 
 
+@pytest.mark.parametrize("media", [CBOR, "application/vnd.kubernetes.protobuf"])
+async def test_what_has_changed_is_read_as_it_is_now(server: ApiServer, media: str) -> None:
+    """Though it was read in this format before, and its encoding is remembered."""
+    path, accept = f"{PATH}/c-001", {"Accept": media}
+    async with asking(server) as session:
+        for value in ("one", "two"):
+            async with session.put(path, json=config_map("c-001", k=value), headers=accept) as put:
+                written = await put.read()
+            async with session.get(path, headers=accept) as answer:
+                read = await answer.read()
+            async with session.get(PATH, headers=accept) as answer:
+                listed = await answer.read()
+
+            assert written == read
+            assert value.encode() in read
+            assert value.encode() in listed
+
+
 @pytest.mark.parametrize("form", ["Table", "PartialObjectMetadataList"])
 async def test_tables_and_metadata_come_in_cbor_too(server: ApiServer, form: str) -> None:
     accept = f"{CBOR};as={form};g=meta.k8s.io;v=v1"

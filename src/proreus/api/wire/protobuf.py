@@ -8,7 +8,7 @@ no fallback. What has no message (custom resources, Table) cannot be written.
 from __future__ import annotations
 
 import struct
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,16 @@ from proreus.api.wire.protobuf_codec import Message, Messages
 from proreus.api.wire.protobuf_special import SPECIAL, decode_json, encode_raw, fields, raw_bytes
 from proreus.api.wire.protobuf_wire import ProtobufError, Truncated, delimited, write_varint
 
-__all__ = ["ListWriter", "ProtobufError", "decode", "encode", "encode_watch_event"]
+__all__ = [
+    "ListWriter",
+    "ProtobufError",
+    "decode",
+    "encode",
+    "encode_message",
+    "encode_watch_event",
+    "in_envelope",
+    "watch_frame",
+]
 
 MAGIC = b"k8s\x00"
 _MISSING_MAGIC = (
@@ -33,11 +42,19 @@ _NO_CONTENT_TYPE = b"\x1a\x00\x22\x00"
 
 def encode(obj: JsonObject, kind: GroupVersionKind) -> bytes:
     """The envelope with the object in it. Fields without a number are left out."""
+    return in_envelope(encode_message(obj, kind), kind)
+
+
+def encode_message(obj: JsonObject, kind: GroupVersionKind) -> bytes:
+    """The object alone: what an envelope holds, and what a list holds of each of its items."""
     try:
-        body = _message(kind).encode(obj)
+        return _message(kind).encode(obj)
     except RecursionError as deep:
         raise ProtobufError("exceeded max depth") from deep
-    return _enveloped(kind, body)
+
+
+def in_envelope(message: bytes, kind: GroupVersionKind) -> bytes:
+    return b"".join((MAGIC, _typed(kind), delimited(_RAW, message), _NO_CONTENT_TYPE))
 
 
 class ListWriter:
@@ -46,24 +63,18 @@ class ListWriter:
     The envelope begins with its size, so ``start`` takes that of all items together.
     """
 
-    __slots__ = ("_head", "_kind", "_write", "end")
+    __slots__ = ("_head", "_item_heads", "_kind", "end")
 
     def __init__(self, head: JsonObject, kind: GroupVersionKind, field: str) -> None:
         """``head`` has all fields but ``field``, which holds the items. Raises ProtobufError."""
         message = _message(kind)
         self._kind = kind
         self._head = message.encode(head)
-        self._write = message.writers[field]
+        self._item_heads = message.heads(field)
         self.end = _NO_CONTENT_TYPE
 
-    def item(self, obj: JsonObject) -> bytes:
-        """Raises ProtobufError."""
-        try:
-            return self._write([obj])
-        except RecursionError as deep:
-            raise ProtobufError("exceeded max depth") from deep
-        except (AttributeError, TypeError) as bad:
-            raise ProtobufError(f"{self._kind.kind}: {bad}") from bad
+    def item(self, message: bytes) -> bytes:
+        return self._item_heads[len(message)] + message
 
     def start(self, size: int) -> bytes:
         raw = _RAW + write_varint(len(self._head) + size)
@@ -85,7 +96,11 @@ def decode(data: bytes) -> JsonObject:
 
 def encode_watch_event(event_type: str, obj: JsonObject, kind: GroupVersionKind) -> bytes:
     """One frame of a watch stream: four bytes of length, then the event."""
-    extension = delimited(_API_VERSION, encode(obj, kind))
+    return watch_frame(event_type, encode(obj, kind))
+
+
+def watch_frame(event_type: str, enveloped: bytes) -> bytes:
+    extension = delimited(_API_VERSION, enveloped)
     event = delimited(b"\x0a", event_type.encode()) + delimited(b"\x12", extension)
     return struct.pack(">I", len(event)) + event
 
@@ -111,10 +126,7 @@ def _decode(data: bytes) -> JsonObject:
     return {"kind": kind, "apiVersion": api_version, **message.decode(raw, 0, len(raw), Budget())}
 
 
-def _enveloped(kind: GroupVersionKind, body: bytes) -> bytes:
-    return b"".join((MAGIC, _typed(kind), delimited(_RAW, body), _NO_CONTENT_TYPE))
-
-
+@lru_cache(maxsize=512)
 def _typed(kind: GroupVersionKind) -> bytes:
     type_meta = delimited(b"\x0a", kind.api_version.encode()) + delimited(
         b"\x12", kind.kind.encode()
@@ -130,7 +142,7 @@ def _message(kind: GroupVersionKind) -> Message:
     return messages[name]
 
 
-@cache
+@lru_cache(maxsize=512)
 def _message_name(kind: GroupVersionKind) -> str:
     """Messages are named by the first word of their group; options and Status by no group."""
     package = kind.group.partition(".")[0] or "core"

@@ -24,10 +24,13 @@ from proreus.api.wire.protobuf_unions import UNIONS, union_of
 from proreus.api.wire.protobuf_wire import (
     BYTES,
     FIXED64,
+    KEY,
+    VALUE,
     VARINT,
+    FieldHeads,
     ProtobufError,
     Truncated,
-    delimited,
+    heads_of,
     read_varint,
     signed,
     skip,
@@ -39,7 +42,6 @@ Table = Mapping[str, Mapping[str, tuple[int, str]]]
 Specials = Mapping[str, tuple[Decode, Encode]]
 _DecodeWithin = Callable[[bytes, Budget], Any]
 
-_INTEGERS = ("int32", "int64")
 _WIRE_TYPES = {"int32": VARINT, "int64": VARINT, "bool": VARINT, "double": FIXED64}
 # What a field turns into; plural: it repeats and becomes a list.
 _TEXT, _MESSAGE, _NUMBER, _MAP, _VALUE, _INLINE = 0, 1, 2, 3, 4, 5
@@ -47,6 +49,9 @@ _TEXTS, _MESSAGES, _NUMBERS, _VALUES, _PACKED, _DOUBLE = 6, 7, 8, 9, 10, 11
 # One of these, the JSON name, and what reads the value: buffer and positions for messages, the
 # varint for numbers (None: an integer), bytes for the others.
 _Reader = tuple[int, str, Any]
+# One of these (_TEXT, _MESSAGE, _MESSAGES: bytes behind a head; _VALUE: bytes with their tag), the
+# heads by length, and what makes the bytes.
+_Writer = tuple[int, FieldHeads, Any]
 
 
 class Messages:
@@ -89,7 +94,7 @@ class Message:
         self._fields = fields
         self._messages = messages
         self._readers: dict[int, _Reader] | None = None
-        self._writers: dict[str, Callable[[Any], bytes]] | None = None
+        self._writers: dict[str, _Writer] | None = None
 
     def decode(self, buffer: bytes, at: int, end: int, budget: Budget) -> JsonObject:
         """The object between two positions. IndexError means the buffer ended too soon."""
@@ -151,21 +156,38 @@ class Message:
         return found
 
     def encode(self, value: Any) -> bytes:
+        """The fields in the object's order; those without a number are left out. The branches stand
+        in the order of how often a pod needs them: texts are written here, without a call."""
         if not isinstance(value, dict):
             raise ProtobufError(f"{self.name} must be an object, got {type(value).__name__}")
         writers = self._writers
         if writers is None:
             writers = self._compile_writers()
         parts: list[bytes] = []
-        for key, child in value.items():
-            if child is None:
-                continue
-            write = writers.get(key)
-            if write is not None:
-                try:
+        key = ""
+        try:
+            for key, child in value.items():
+                writer = writers.get(key)
+                if writer is None or child is None:
+                    continue
+                kind, heads, write = writer
+                if kind == _TEXT:
+                    body = child.encode()
+                    parts.append(heads[len(body)])
+                    parts.append(body)
+                elif kind == _MESSAGE:
+                    body = write(child)
+                    parts.append(heads[len(body)])
+                    parts.append(body)
+                elif kind == _MESSAGES:
+                    for item in child:
+                        body = write(item)
+                        parts.append(heads[len(body)])
+                        parts.append(body)
+                else:
                     parts.append(write(child))
-                except (AttributeError, TypeError) as bad:
-                    raise ProtobufError(f"{self.name}.{key}: {bad}") from bad
+        except (AttributeError, TypeError) as bad:
+            raise ProtobufError(f"{self.name}.{key}: {bad}") from bad
         return b"".join(parts)
 
     def _compile_readers(self) -> dict[int, _Reader]:
@@ -176,20 +198,25 @@ class Message:
         self._readers = readers
         return readers
 
-    def _compile_writers(self) -> dict[str, Callable[[Any], bytes]]:
-        writers: dict[str, Callable[[Any], bytes]] = {}
+    def _compile_writers(self) -> dict[str, _Writer]:
+        writers: dict[str, _Writer] = {}
         for name, (number, kind) in self._fields.items():
             prefix, _, inner = kind.rpartition(":")
             if prefix == "inline":
-                for key, write in _inline_writers(number, self._messages[inner]):
-                    writers[key] = write
+                message = self._messages[inner]
+                for key in message.writers:
+                    writers[key] = (_MESSAGE, heads_of(number), _inline_writer(message, key))
             else:
                 writers[name] = _writer_of(number, prefix, inner, self._messages)
         self._writers = writers
         return writers
 
+    def heads(self, field: str) -> FieldHeads:
+        """What stands before the bytes of a field, by their length."""
+        return self.writers[field][1]
+
     @property
-    def writers(self) -> dict[str, Callable[[Any], bytes]]:
+    def writers(self) -> dict[str, _Writer]:
         return self._writers if self._writers is not None else self._compile_writers()
 
 
@@ -261,69 +288,67 @@ def _entry(
     return key.decode("utf-8", "replace"), read(found, budget)
 
 
-def _writer_of(number: int, prefix: str, inner: str, messages: Messages) -> Callable[[Any], bytes]:
-    single = _single_writer(number, inner, messages)
-    match prefix:
-        case "list":
-            return lambda values: b"".join(map(single, values))
-        case "map":
-            tag = write_tag(number, BYTES)
-            if inner == "string":
-                return partial(_write_texts, tag)
-            value = _single_writer(2, inner, messages)
-
-            def write_map(entries: Any) -> bytes:
-                return b"".join(
-                    delimited(tag, delimited(b"\x0a", key.encode()) + value(entries[key]))
-                    for key in sorted(entries)
-                )
-
-            return write_map
-        case _:
-            return single
+def _writer_of(number: int, prefix: str, inner: str, messages: Messages) -> _Writer:
+    heads, is_list = heads_of(number), prefix == "list"
+    if prefix == "map":
+        value = _body_writer(inner, messages)
+        write = partial(_write_texts, heads) if inner == "string" else _map_writer(heads, value)
+        return _VALUE, heads, write
+    if inner in _WIRE_TYPES:
+        write = _number_writer(number, inner)
+        return _VALUE, heads, _each(write) if is_list else write
+    if inner == "string" and not is_list:
+        return _TEXT, heads, None
+    return _MESSAGES if is_list else _MESSAGE, heads, _body_writer(inner, messages)
 
 
-def _write_texts(tag: bytes, entries: Any) -> bytes:
+def _body_writer(kind: str, messages: Messages) -> Encode:
+    """Of what has its length before it."""
+    if kind == "string":
+        return lambda text: text.encode()
+    special = messages.special(kind)
+    return special[1] if special is not None else messages[kind].encode
+
+
+def _each(write: Encode) -> Encode:
+    return lambda values: b"".join(map(write, values))
+
+
+def _number_writer(number: int, kind: str) -> Encode:
+    tag = write_tag(number, _WIRE_TYPES[kind])
+    if kind == "bool":
+        return lambda value: tag + (b"\x01" if value else b"\x00")
+    if kind == "double":
+        return lambda value: tag + struct.pack("<d", value)
+    return lambda value: tag + write_varint(value)
+
+
+def _map_writer(heads: FieldHeads, write: Encode) -> Encode:
+    def write_map(entries: Any) -> bytes:
+        parts: list[bytes] = []
+        for key in sorted(entries):
+            name, value = key.encode(), write(entries[key])
+            entry = b"%b%b%b%b" % (KEY[len(name)], name, VALUE[len(value)], value)
+            parts += (heads[len(entry)], entry)
+        return b"".join(parts)
+
+    return write_map
+
+
+def _write_texts(heads: FieldHeads, entries: Any) -> bytes:
     """A map of strings, which may have very many."""
     parts: list[bytes] = []
     for key in sorted(entries):
         name, text = key.encode(), entries[key].encode()
-        entry = b"\x0a%b%b\x12%b%b" % (write_varint(len(name)), name, write_varint(len(text)), text)
-        parts += (tag, write_varint(len(entry)), entry)
+        entry = b"%b%b%b%b" % (KEY[len(name)], name, VALUE[len(text)], text)
+        parts += (heads[len(entry)], entry)
     return b"".join(parts)
 
 
-def _single_writer(number: int, kind: str, messages: Messages) -> Callable[[Any], bytes]:
-    tag = write_tag(number, _WIRE_TYPES.get(kind, BYTES))
-    if kind == "string":
-
-        def write_text(text: Any) -> bytes:
-            body: bytes = text.encode()
-            return tag + write_varint(len(body)) + body
-
-        return write_text
-    if kind == "bool":
-        return lambda value: tag + (b"\x01" if value else b"\x00")
-    if kind in _INTEGERS:
-        return lambda value: tag + write_varint(value)
-    if kind == "double":
-        return lambda value: tag + struct.pack("<d", value)
-    if special := messages.special(kind):
-        encode = special[1]
-        return lambda value: delimited(tag, encode(value))
-    message = messages[kind]
-    return lambda value: delimited(tag, message.encode(value))
-
-
-def _inline_writers(number: int, message: Message) -> list[tuple[str, Callable[[Any], bytes]]]:
+def _inline_writer(message: Message, key: str) -> Encode:
     """A nested message's fields stand in the parent's object. Writing each as a message of its own
     is the same on the wire: a reader joins messages that come in parts."""
-    tag = write_tag(number, BYTES)
-
-    def wrapped(write: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-        return lambda value: delimited(tag, write(value))
-
-    return [(key, wrapped(write)) for key, write in message.writers.items()]
+    return lambda value: message.encode({key: value})
 
 
 def _decode_base64(raw: bytes) -> str:

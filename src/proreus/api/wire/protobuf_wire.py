@@ -6,9 +6,12 @@ the codec's entry turns into "unexpected EOF" once, instead of checking at every
 
 from __future__ import annotations
 
+from functools import cache
+
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _SIGN = 1 << 63
 _WRAP = 1 << 64
+_KEPT_LENGTHS = 512
 
 
 class ProtobufError(ValueError):
@@ -59,6 +62,27 @@ def write_tag(number: int, wire_type: int) -> bytes:
     return write_varint(number << 3 | wire_type)
 
 
+class FieldHeads(dict[int, bytes]):
+    """A tag and the length behind it, by the length; short ones are kept."""
+
+    __slots__ = ("_tag",)
+
+    def __init__(self, tag: bytes) -> None:
+        self._tag = tag
+
+    def __missing__(self, size: int) -> bytes:
+        head = self._tag + write_varint(size)
+        if size < _KEPT_LENGTHS:
+            self[size] = head
+        return head
+
+
+@cache
+def heads_of(number: int) -> FieldHeads:
+    """Of a field with this number."""
+    return FieldHeads(write_tag(number, BYTES))
+
+
 def delimited(tag: bytes, body: bytes) -> bytes:
     return tag + write_varint(len(body)) + body
 
@@ -87,3 +111,4 @@ def skip(buffer: bytes, at: int, end: int, tag: int, message: str) -> int:
 
 
 _SMALL = [bytes((value,)) for value in range(0x80)]
+KEY, VALUE = heads_of(1), heads_of(2)  # of a map's entry

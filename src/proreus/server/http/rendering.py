@@ -19,6 +19,7 @@ from proreus.server.audit.event import BODY_BYTES_MAX, AuditEvent
 from proreus.server.http.negotiation import Choice, Media
 from proreus.server.http.representation import Representation, encoded
 from proreus.server.offload import Offload
+from proreus.server.views import CborView, ProtobufView, RememberedView
 from proreus.server.views.json_view import stored_size
 from proreus.server.views.list_encodings import (
     IsDue,
@@ -27,9 +28,11 @@ from proreus.server.views.list_encodings import (
     indented_pieces,
     json_pieces,
     protobuf_pieces,
+    remembered_cbor_pieces,
     yaml_pieces,
 )
 from proreus.server.views.response import ListParts
+from proreus.server.watch_cache.object import EncodedObject
 from proreus.server.watch_cache.query import ListResult
 
 GZIP_BYTES_MIN = 128 * 1024
@@ -52,6 +55,11 @@ class Rendering:
         if len(body) <= _at_once_bytes(choice):
             return encoded(choice, body)
         return await self._offload.answers.run(lambda: encoded(choice, body))
+
+    async def object(self, view: RememberedView, obj: EncodedObject) -> bytes:
+        if view.takes_long(obj):
+            return await self._offload.answers.run(partial(view.object, obj))
+        return view.object(obj)
 
     async def listing(
         self, representation: Representation, listing: ListResult, token: str, *, gzip: bool
@@ -156,22 +164,32 @@ async def _chained(first: list[bytes], rest: AsyncIterator[bytes]) -> AsyncItera
 def _encoder(
     representation: Representation, listing: ListResult, token: str, is_due: IsDue
 ) -> Iterator[Piece]:
-    def parts() -> ListParts:
-        return representation.view.parts(listing, continue_token=token)
-
-    match representation.choice.media:
-        case Media.YAML:
-            return yaml_pieces(parts(), is_due)
-        case Media.PROTOBUF:
-            return protobuf_pieces(parts, is_due)
-        case Media.CBOR:
-            return cbor_pieces(parts(), is_due)
-        case Media.JSON if representation.choice.pretty:
-            return indented_pieces(parts(), is_due)
-        case Media.JSON:
-            return json_pieces(parts(), is_due)
+    parts = representation.view.parts(listing, continue_token=token)
+    match representation.remembered:
+        case ProtobufView() as view:
+            return protobuf_pieces(view, parts, listing.objects, is_due)
+        case CborView() as view:
+            return remembered_cbor_pieces(view, parts, listing.objects, is_due)
+        case None:
+            return _encoded_parts(representation.choice, parts, is_due)
         case _:
-            assert_never(representation.choice.media)
+            assert_never(representation.remembered)
+
+
+def _encoded_parts(choice: Choice, parts: ListParts, is_due: IsDue) -> Iterator[Piece]:
+    match choice.media:
+        case Media.YAML:
+            return yaml_pieces(parts, is_due)
+        case Media.CBOR:
+            return cbor_pieces(parts, is_due)
+        case Media.JSON if choice.pretty:
+            return indented_pieces(parts, is_due)
+        case Media.JSON:
+            return json_pieces(parts, is_due)
+        case Media.PROTOBUF:
+            raise AssertionError("tables have no protobuf form, all else is remembered")
+        case _:
+            assert_never(choice.media)
 
 
 def _at_once_bytes(choice: Choice) -> float:

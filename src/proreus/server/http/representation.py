@@ -1,6 +1,7 @@
 """How an answer is rendered: the view a request negotiated, and its encoding.
 
-Views are made once per resource and choice, so that all watchers of one view share their frames.
+Views are made once per resource and choice, so that all watchers of one view share their frames,
+and all who ask for it its encodings.
 """
 
 from __future__ import annotations
@@ -28,12 +29,15 @@ from proreus.server.http.negotiation import (
 from proreus.server.resource import Resource
 from proreus.server.resource.conversion import Convert
 from proreus.server.views import (
+    CborTableView,
     CborView,
     ConvertedView,
     IncludeObject,
     JsonView,
     MetadataView,
+    ObjectView,
     ProtobufView,
+    RememberedEncodings,
     ResponseView,
     TableView,
     indented,
@@ -58,6 +62,8 @@ class Representation:
     choice: Choice
     view: ResponseView
     refusal: BadRequest | None = None  # raised only once there is something to render
+    # The view's objects in protobuf or CBOR; None in other formats, and of tables.
+    remembered: ProtobufView | CborView | None = None
 
     @property
     def content_type(self) -> str:
@@ -67,21 +73,16 @@ class Representation:
     def frames(self) -> EncodingView:
         """How the events of a watch are written; equal ones share their bytes."""
         media = stream_media(self.choice)
-        match media:
-            case Media.JSON:
-                return self.view
-            case Media.PROTOBUF:
-                return ProtobufView(self.view)
-            case Media.CBOR:
-                return CborView(self.view)
-            case _:
-                assert_never(media)
+        if self.remembered is not None:
+            return self.remembered
+        return self.view if media is Media.JSON else CborTableView(self.view)
 
 
 class Representations:
     def __init__(self, clock: Clock, convert: Convert) -> None:
         self._clock = clock
         self._convert = convert
+        self._encodings = RememberedEncodings()
         self._plain: dict[Resource, Representation] = {}
         self._others: dict[tuple[Resource, Choice, IncludeObject], Representation] = {}
 
@@ -98,9 +99,24 @@ class Representations:
         if found is None:
             if len(self._others) >= _VIEWS_MAX:
                 self._others.clear()
-            view = self._view(resource, choice, include)
-            found = self._others[key] = Representation(choice, view)
+            found = self._others[key] = self._made(resource, choice, include)
         return found
+
+    def _made(self, resource: Resource, choice: Choice, include: IncludeObject) -> Representation:
+        view = self._view(resource, choice, include)
+        if isinstance(view, TableView):
+            return Representation(choice, view)
+        remembered: ProtobufView | CborView | None = None
+        match choice.media:
+            case Media.PROTOBUF:
+                remembered = ProtobufView(view, self._encodings)
+            case Media.CBOR:
+                remembered = CborView(view, self._encodings)
+            case Media.JSON | Media.YAML:
+                pass
+            case _:
+                assert_never(choice.media)
+        return Representation(choice, view, remembered=remembered)
 
     def plain(self, resource: Resource) -> Representation:
         found = self._plain.get(resource)
@@ -139,7 +155,9 @@ class Representations:
         for key in [key for key in self._others if key[0] is resource]:
             del self._others[key]
 
-    def _view(self, resource: Resource, choice: Choice, include: IncludeObject) -> ResponseView:
+    def _view(
+        self, resource: Resource, choice: Choice, include: IncludeObject
+    ) -> ObjectView | TableView:
         match choice.form:
             case Form.TABLE:
                 whole = self._whole(resource)

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from proreus.api.group_version import GroupVersionKind
 from proreus.api.wire import splice
 from proreus.server.resource import Resource
 from proreus.server.resource.conversion import Convert
@@ -38,6 +39,14 @@ class ConvertedView:
         self._until = resource.refresh_before if is_stored else sys.maxsize
         self._view = view
         self._convert = convert
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        return self._to
+
+    @property
+    def items_have_kind(self) -> bool:
+        return self._view.items_have_kind
 
     def event(self, event_type: str, obj: EncodedObject) -> bytes:
         if obj.revision <= self._until:

@@ -37,11 +37,11 @@ class JsonView(ObjectFrames):
         "_event_heads",
         "_hash",
         "_head",
-        "_is_custom",
         "_item_head",
         "_list_head",
         "_zero_spec",
         "gvk",
+        "items_have_kind",
     )
 
     def __init__(self, resource: Resource) -> None:
@@ -50,7 +50,7 @@ class JsonView(ObjectFrames):
         self._zero_spec = resource.zero_spec
         self._head = splice.kind_head(resource.kind, resource.api_version)
         self._list_head = splice.kind_head(resource.names.list_kind, resource.api_version)
-        self._is_custom = resource.custom is not None
+        self.items_have_kind = resource.custom is not None
         self._item_head = self._head if resource.custom else b"{"
         self._event_heads = {
             name: b'{"type":"%b","object":%b' % (name.encode(), self._head)
@@ -106,7 +106,7 @@ class JsonView(ObjectFrames):
             yield between.join(items)
 
     def _list_start(self, listing: ListResult, continue_token: str) -> bytes:
-        metadata = list_metadata(listing, continue_token, is_custom=self._is_custom)
+        metadata = list_metadata(listing, continue_token, is_custom=self.items_have_kind)
         return b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
 
     def document(self, obj: Mapping[str, Any]) -> bytes:

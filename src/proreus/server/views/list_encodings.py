@@ -7,22 +7,26 @@ empty: then only time has passed. No more of a list is held than a piece.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
 
 from proreus.api.wire import json
+from proreus.server.views.cbor_view import CborView
 from proreus.server.views.encodings import type_of
+from proreus.server.views.protobuf_view import ProtobufView
+from proreus.server.views.remembered_encodings import ENTRY_BYTES
+from proreus.server.views.remembered_view import AT_ONCE_BYTES, RememberedView
 from proreus.server.views.response import PIECE_BYTES, ListParts
+from proreus.server.watch_cache.object import EncodedObject
 
 Piece = bytes | Callable[[], bytes]
 IsDue = Callable[[], bool]
 
 # The JSON of one object that takes some 20 ms to encode.
 _YAML_ALONE_BYTES = 16 * 1024
-_PROTOBUF_ALONE_BYTES = 128 * 1024
-# Protobuf begins with its size. What is longer is encoded twice rather than kept.
+# Protobuf begins with its size. What is longer is looked up twice rather than kept.
 _KEPT_BYTES = 1024 * 1024
 
 
@@ -74,56 +78,66 @@ def yaml_pieces(parts: ListParts, is_due: IsDue = never_due) -> Iterator[Piece]:
         yield yaml.encode({**head, field: json.decode(parts.empty)})
         return
     yield yaml.encode(before) + field.encode() + b":\n"
-    yield from _encoded(chain((first,), items), item, _YAML_ALONE_BYTES, is_due)
+    made = _made(chain((first,), items), item, _YAML_ALONE_BYTES)
+    yield from _joined(made, is_due)
     if after:
         yield yaml.encode(after)
 
 
 def cbor_pieces(parts: ListParts, is_due: IsDue = never_due) -> Iterator[Piece]:
-    """The list's own field is last, and its length is not said before its end."""
+    """Of what is not remembered: tables."""
     from proreus.api.wire import cbor
 
     def item(source: bytes) -> bytes:
         return cbor.encode_item(json.decode(source))
+
+    return _cbor_list(parts, _made(parts.items, item, AT_ONCE_BYTES), is_due)
+
+
+def remembered_cbor_pieces(
+    view: CborView, parts: ListParts, objects: Sequence[EncodedObject], is_due: IsDue = never_due
+) -> Iterator[Piece]:
+    """``parts`` are those of the view in JSON, of which only the head is taken."""
+    return _cbor_list(parts, _remembered(view, objects, view.item), is_due)
+
+
+def _cbor_list(parts: ListParts, items: Iterator[Piece], is_due: IsDue) -> Iterator[Piece]:
+    """The list's own field is last, and its length is not said before its end."""
+    from proreus.api.wire import cbor
 
     head = _head(parts)
     begun = [cbor.SELF_DESCRIBED, cbor.map_start(len(head) + 1)]
     for key, value in head.items():
         begun += (cbor.encode_item(key), cbor.encode_item(value))
     begun.append(cbor.encode_item(parts.field))
-    items = iter(parts.items)
     if (first := next(items, None)) is None:
-        yield b"".join(begun) + item(parts.empty)
+        yield b"".join(begun) + cbor.encode_item(json.decode(parts.empty))
         return
     yield b"".join(begun) + cbor.BEGIN_LIST
-    yield from _encoded(chain((first,), items), item, _PROTOBUF_ALONE_BYTES, is_due)
+    yield from _joined(chain((first,), items), is_due)
     yield cbor.END_LIST
 
 
 def protobuf_pieces(
-    make_parts: Callable[[], ListParts], is_due: IsDue = never_due
+    view: ProtobufView,
+    parts: ListParts,
+    objects: Sequence[EncodedObject],
+    is_due: IsDue = never_due,
 ) -> Iterator[Piece]:
-    """``make_parts`` gives the same list each time.
+    """``parts`` are those of the view in JSON, of which only the head is taken.
 
     Raises ProtobufError with the first piece if its kind has no message.
     """
     from proreus.api.wire import protobuf
 
-    parts = make_parts()
     head = _head(parts)
     writer = protobuf.ListWriter(head, type_of(head), parts.field)
-
-    def item(source: bytes) -> bytes:
-        return writer.item(json.decode(source))
-
     size, kept = 0, list[bytes]()
-    for source in parts.items:
-        if len(source) > _PROTOBUF_ALONE_BYTES:
-            alone = _Alone(partial(item, source))
+    for written in _remembered(view, objects, writer.item):
+        if not isinstance(written, bytes):
+            alone = _Alone(written)
             yield alone
             written = alone.outcome
-        else:
-            written = item(source)
         size += len(written)
         if size <= _KEPT_BYTES:
             kept.append(written)
@@ -135,23 +149,48 @@ def protobuf_pieces(
     if size <= _KEPT_BYTES:
         yield b"".join(kept)
     else:
-        yield from _encoded(make_parts().items, item, _PROTOBUF_ALONE_BYTES, is_due)
+        yield from _joined(_remembered(view, objects, writer.item), is_due)
     yield writer.end
 
 
-def _encoded(
-    items: Iterable[bytes], item: Callable[[bytes], bytes], alone_bytes: int, is_due: IsDue
+def _made(
+    sources: Iterable[bytes], item: Callable[[bytes], bytes], alone_bytes: int
 ) -> Iterator[Piece]:
-    """The items one after the other; one of more than ``alone_bytes`` is a piece of its own."""
+    """The items one after the other; one of more than ``alone_bytes`` is work for elsewhere."""
+    for source in sources:
+        yield partial(item, source) if len(source) > alone_bytes else item(source)
+
+
+def _remembered(
+    view: RememberedView, objects: Sequence[EncodedObject], item: Callable[[bytes], bytes]
+) -> Iterator[Piece]:
+    """As ``_made``. The first objects of a very long list are remembered, not the last ones, which
+    would have pushed out the first before they are asked for again."""
+    size, most = 0, view.list_bytes_max
+
+    def work(obj: EncodedObject, *, is_kept: bool) -> bytes:
+        return item(view.encoding(obj, is_kept=is_kept))
+
+    for obj in objects:
+        size += 2 * len(obj.item) + ENTRY_BYTES  # its encoding is about as long as its JSON
+        is_kept = size < most
+        if view.takes_long(obj):
+            yield partial(work, obj, is_kept=is_kept)
+        else:
+            yield item(view.encoding(obj, is_kept=is_kept))
+
+
+def _joined(items: Iterable[Piece], is_due: IsDue) -> Iterator[Piece]:
+    """Items in pieces; one that is work is a piece of its own."""
     texts, size = list[bytes](), 0
-    for source in items:
-        if len(source) > alone_bytes:
+    for item in items:
+        if isinstance(item, bytes):
+            texts.append(item)
+            size += len(item)
+        else:
             yield b"".join(texts)
             texts, size = [], 0
-            yield partial(item, source)
-        else:
-            texts.append(item(source))
-            size += len(texts[-1])
+            yield item
         if size >= PIECE_BYTES or is_due():
             yield b"".join(texts)
             texts, size = [], 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from proreus.api.group_version import GroupVersionKind
 from proreus.api.wire import json, splice
 from proreus.server.views.response import (
     ListParts,
@@ -36,12 +37,14 @@ def cut_metadata(item: bytes) -> bytes:
 class MetadataView(ObjectFrames):
     """The same for every kind; only the version of meta.k8s.io differs."""
 
-    __slots__ = ("_head", "_list_head", "version")
+    __slots__ = ("_head", "_list_head", "gvk", "version")
+    items_have_kind = True
 
     def __init__(self, version: str = "v1") -> None:
         self.version = version
         api_version = f"meta.k8s.io/{version}"
-        self._head = splice.kind_head("PartialObjectMetadata", api_version) + b'"metadata":'
+        self.gvk = GroupVersionKind("meta.k8s.io", version, "PartialObjectMetadata")
+        self._head = splice.kind_head(self.gvk.kind, api_version) + b'"metadata":'
         self._list_head = splice.kind_head("PartialObjectMetadataList", api_version)
 
     def event(self, event_type: str, obj: EncodedObject) -> bytes:

@@ -1,6 +1,6 @@
 """Any view of events in another format: what its JSON says, encoded anew.
 
-Cost: decoding and encoding per object; frames are still made once for all watchers of a view.
+Cost: decoding and encoding per event, once for all watchers of a view.
 """
 
 from __future__ import annotations

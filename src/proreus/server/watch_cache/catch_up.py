@@ -6,7 +6,8 @@ so no change falls in between; a watcher overtaken by history is closed, never s
 
 One round over all of them per turn of the loop, a bounded number of bytes each: a start with a
 hundred thousand objects delays no other; for a reader that does not read 64 kB are held, no list.
-A round that takes long ends early, and the next one begins with those it did not come to.
+A round that takes long, as where objects are encoded, ends early, within a watcher too, and the
+next one begins with those it did not come to.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ class CatchUp:
             if subscriber.sink.buffered <= self._room_below:
                 moved = True
                 self._drained(subscriber)
-                self._step(subscriber)
-                if self._clock.monotonic() > until_s:
+                self._step(subscriber, until_s)
+                if self._is_due(until_s):
                     self._put_last(looked_at)
                     break
         if moved:
@@ -130,12 +131,12 @@ class CatchUp:
         self._poll = None
         self._schedule()
 
-    def _step(self, subscriber: Subscriber) -> None:
+    def _step(self, subscriber: Subscriber, until_s: float) -> None:
         match subscriber.phase:
             case Starting() as starting:
-                self._write_initial(subscriber, starting)
+                self._write_initial(subscriber, starting, until_s)
             case Replaying() as replaying:
-                self._write_history(subscriber, replaying)
+                self._write_history(subscriber, replaying, until_s)
             case Ending(reason=reason, status=status):
                 subscriber.end(reason, status)
             case Parked() | Live() | Closed():
@@ -143,7 +144,7 @@ class CatchUp:
             case other:
                 assert_never(other)
 
-    def _write_initial(self, subscriber: Subscriber, starting: Starting) -> None:
+    def _write_initial(self, subscriber: Subscriber, starting: Starting, until_s: float) -> None:
         frames: list[Frame] = []
         size, matches = 0, subscriber.matches
         for obj in starting.objects[starting.done : starting.done + SCANNED_MAX]:
@@ -151,7 +152,7 @@ class CatchUp:
             if matches is None or matches(obj):
                 frames.append(subscriber.frame(ADDED, obj))
                 size += len(frames[-1])
-                if size > BYTES_MAX or len(frames) == EVENTS_MAX:
+                if size > BYTES_MAX or len(frames) == EVENTS_MAX or self._is_due(until_s):
                     break
         self.initial_events += len(frames)
         if starting.done == len(starting.objects):
@@ -160,7 +161,7 @@ class CatchUp:
                 frames.append(subscriber.end_mark(starting.end_mark))
         self._write(subscriber, frames)
 
-    def _write_history(self, subscriber: Subscriber, replaying: Replaying) -> None:
+    def _write_history(self, subscriber: Subscriber, replaying: Replaying, until_s: float) -> None:
         try:
             transitions = self._history.read(replaying.position, EVENTS_MAX)
         except Overtaken:
@@ -174,11 +175,14 @@ class CatchUp:
             if event is not None:
                 frames.append(subscriber.frame(*event))
                 size += len(frames[-1])
-                if size > BYTES_MAX:
+                if size > BYTES_MAX or self._is_due(until_s):
                     break
         self._write(subscriber, frames)
         if replaying.position == self._history.end:
             self._move(subscriber, Live())
+
+    def _is_due(self, until_s: float) -> bool:
+        return self._clock.monotonic() > until_s
 
     def _write(self, subscriber: Subscriber, frames: list[Frame]) -> None:
         if frames:

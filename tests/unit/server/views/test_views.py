@@ -21,6 +21,7 @@ CONFIG_MAPS = resource("configmaps")
 PODS = resource("pods")
 A = cached("a", 7, {"data": {"k": "v"}})
 B = cached("b", 8, {"data": {}})
+ENCODINGS = views.RememberedEncodings()
 GONE = {"kind": "Status", "code": 410}
 
 
@@ -251,18 +252,18 @@ def test_answers_can_be_indented_or_written_as_yaml() -> None:
 
 def test_protobuf_says_what_the_json_view_says() -> None:
     whole = views.JsonView(CONFIG_MAPS)
-    view = views.ProtobufView(whole)
+    view = views.ProtobufView(whole, ENCODINGS)
     assert protobuf.decode(views.to_protobuf(whole.object(A))) == decoded(whole.object(A))
     assert protobuf.decode(views.to_protobuf(whole.document(GONE)))["code"] == 410
-    metadata = views.ProtobufView(views.MetadataView())
+    metadata = views.ProtobufView(views.MetadataView(), ENCODINGS)
     rendered = views.MetadataView().object(A)
     assert protobuf.decode(views.to_protobuf(rendered)) == decoded(rendered)
-    assert view == views.ProtobufView(whole)
+    assert view == views.ProtobufView(whole, ENCODINGS)
     assert len({view, metadata, whole}) == 3
 
 
 def test_protobuf_frames_carry_their_length() -> None:
-    view = views.ProtobufView(views.JsonView(CONFIG_MAPS))
+    view = views.ProtobufView(views.JsonView(CONFIG_MAPS), ENCODINGS)
     frames = {
         "ADDED": view.event("ADDED", A),
         "BOOKMARK": view.bookmark(5, initial_events_end=True),

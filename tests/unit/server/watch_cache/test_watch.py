@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 
+from proreus.server.watch_cache.object import CachedObject
 from proreus.server.watch_cache.query import AnyState, Latest, NotOlderThan, WatchQuery
-from tests.watching import Cluster, RecordingSink, Watch, from_start, selection
+from proreus.testing.virtual_clock import VirtualClock
+from tests.watching import (
+    Cluster,
+    LinesView,
+    RecordingSink,
+    Watch,
+    cluster_on_memory,
+    from_start,
+    selection,
+)
 
 
 async def test_a_watch_from_the_start_gets_the_state_then_its_end_then_changes(
@@ -262,6 +273,42 @@ async def test_a_large_initial_state_is_written_as_fast_as_it_is_read(cluster: C
     lines = watch.lines
     assert lines[1000:] == [f"BOOKMARK {revision - 1} end", f"MODIFIED a/0500 {revision}"]
     assert [event.key for event in watch.events[:1000]] == [f"a/{n:04}" for n in range(1000)]
+
+
+class SpendingClock(VirtualClock):
+    """``spent_s``: what work on the loop took."""
+
+    spent_s = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.spent_s
+
+
+@dataclass(frozen=True)
+class SlowView(LinesView):
+    """Takes a tenth of a millisecond to encode an event."""
+
+    clock: SpendingClock = field(default_factory=SpendingClock, compare=False)
+
+    def event(self, event_type: str, obj: CachedObject) -> bytes:
+        self.clock.spent_s += 0.0001
+        return super().event(event_type, obj)
+
+
+async def test_events_that_take_long_to_encode_are_written_a_few_per_turn() -> None:
+    clock = SpendingClock()
+    async with cluster_on_memory(clock) as cluster:
+        for n in range(100):
+            last = await cluster.write(f"a/{n:04}")
+        await cluster.reached(last)
+
+        listing = await cluster.watch(from_start(), view=SlowView(clock=clock))
+        replaying = await cluster.watch(WatchQuery(after=1), view=SlowView(clock=clock))
+        await cluster.settle()
+
+    for watch in (listing, replaying):
+        assert [event.key for event in watch.events] == [f"a/{n:04}" for n in range(100)]
+        assert max(len(burst.frames) for burst in watch.sink.bursts) == 3
 
 
 async def test_a_client_that_leaves_while_the_start_waits_leaves_nothing(cluster: Cluster) -> None:

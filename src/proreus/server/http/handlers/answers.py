@@ -34,7 +34,11 @@ async def object_answer(
         exchange.audit.set_response_object(body)
     if representation.choice is PLAIN:
         return Response(status, exchange.head(), body)
-    return await _answer(services, exchange, representation, status, body)
+    if representation.remembered is None:
+        return await _answer(services, exchange, representation, status, body)
+    content = ("Content-Type", representation.content_type)
+    text = await services.rendering.object(representation.remembered, obj)
+    return Response(status, exchange.head(content=content), text)
 
 
 async def document_answer(
