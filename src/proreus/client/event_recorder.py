@@ -235,6 +235,7 @@ class EventRecorder:
             "message": occurrence.message,
             "firstTimestamp": format_time(write.first_at),
             "lastTimestamp": format_time(occurrence.at),
+            "eventTime": None,  # of another way to count events; Go's clients write it too
             "count": write.count,
             "source": {"component": self._component, "host": self._instance},
             "reportingComponent": self._component,

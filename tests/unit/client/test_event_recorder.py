@@ -112,6 +112,7 @@ async def test_an_event_says_what_happened_to_which_object(bench: Bench) -> None
         "message": "no volume",
         "firstTimestamp": "2026-01-01T00:00:00Z",
         "lastTimestamp": "2026-01-01T00:00:00Z",
+        "eventTime": None,
         "count": 1,
         "source": {"component": "operator", "host": "host-1"},
         "reportingComponent": "operator",

@@ -46,4 +46,5 @@ def pod_from_template(template: Json, owner: KubeObject) -> JsonObject:
         "kind": "Pod",
         "metadata": metadata,
         "spec": plain.get("spec") or {},
+        "status": {},  # as Go's clients write it: a server takes the pod as it is
     }

@@ -211,6 +211,8 @@ def _condition(
         "status": status,
         "lastTransitionTime": format_time(now) if changed else known.get("lastTransitionTime"),
     }
+    if not known:
+        made["lastProbeTime"] = None  # as it is stored: a server takes it as it is
     # None removes what is stored; of a new condition nothing is.
     for field, said in (("reason", verdict.reason), ("message", verdict.message)):
         if said is not None or field in known:

@@ -24,13 +24,20 @@ def ready_condition(*known: JsonObject) -> JsonObject:
     return found
 
 
-def test_a_new_condition_says_only_what_there_is_to_say() -> None:
+def test_a_new_condition_is_written_as_it_is_stored() -> None:
     assert ready_condition() == {
         "type": "Ready",
         "status": "True",
         "observedGeneration": 1,
+        "lastProbeTime": None,
         "lastTransitionTime": "1970-01-01T00:00:00Z",
     }
+
+
+def test_of_a_condition_that_is_there_the_probe_time_is_not_removed() -> None:
+    unready = {"type": "Ready", "status": "False", "lastProbeTime": None}
+
+    assert "lastProbeTime" not in ready_condition(unready)
 
 
 def test_a_reason_that_holds_no_more_is_removed() -> None:
