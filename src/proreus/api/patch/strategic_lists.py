@@ -6,7 +6,7 @@ has follow the server, and of two heads the server's comes first only if the ser
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from proreus.api import go_text
@@ -30,7 +30,7 @@ def merge_lists(original: Items, patch: Items, field: TypeNode, merge_object: Me
     if _elements_are_objects(original, patch):
         return _merge_objects(original, patch, field, merge_object)
     merged = list(dict.fromkeys((*original, *patch)))
-    return _in_order(merged, named=patch, server=original, identity=_by_value)
+    return _ordered(merged, named=patch, server=original, identity=_by_value)
 
 
 def merge_in_order(
@@ -57,7 +57,7 @@ def merge_in_order(
     if not original and not patch:
         raise UnmappedPatchError("no elements in any of the given slices")
     identity = _by_key(key) if key else _by_value
-    return _in_order(merged, named=given["order"], server=original or [], identity=identity)
+    return _ordered(merged, named=given["order"], server=original or [], identity=identity)
 
 
 def delete_values(
@@ -80,16 +80,17 @@ def _merge_objects(
         raise UnmappedPatchError("cannot merge lists without merge key for struct")
     original, patch = _obey_directives(original, patch, key)
     identity = _by_key(key)
-    places = {identity(item): at for at, item in reversed(list(enumerate(original)))}
+    server, named = [identity(item) for item in original], [identity(item) for item in patch]
+    places = _first_places(server)
     element = field.element() if field.element else None
-    merged = list(original)
-    for item in patch:
-        at = places.setdefault(identity(item), len(merged))
+    merged = list(zip(server, original, strict=True))
+    for name, item in zip(named, patch, strict=True):
+        at = places.setdefault(name, len(merged))
         if at == len(merged):
-            merged.append(item)
+            merged.append((name, item))
         else:
-            merged[at] = merge_object(merged[at], item, element)
-    return _in_order(merged, named=patch, server=original, identity=identity)
+            merged[at] = (name, merge_object(merged[at][1], item, element))
+    return _in_order(merged, named=named, server=server)
 
 
 def _obey_directives(original: Items, patch: Items, key: str) -> tuple[Items, Items]:
@@ -151,12 +152,15 @@ def _check_order(patch: Any, order: Items, key: str) -> None:
         )
 
 
-def _in_order(merged: Items, *, named: Items, server: Items, identity: Identity) -> Items:
-    rank = {identity(item): at for at, item in reversed(list(enumerate(named)))}
-    place = {identity(item): at for at, item in reversed(list(enumerate(server)))}
-    ours = [(identity(item), item) for item in merged]
-    by_patch = sorted((pair for pair in ours if pair[0] in rank), key=lambda pair: rank[pair[0]])
-    by_server = _by_places([pair for pair in ours if pair[0] not in rank], place)
+def _ordered(merged: Items, *, named: Items, server: Items, identity: Identity) -> Items:
+    pairs = [(identity(item), item) for item in merged]
+    return _in_order(pairs, named=map(identity, named), server=map(identity, server))
+
+
+def _in_order(merged: Pairs, *, named: Iterable[Hashable], server: Iterable[Hashable]) -> Items:
+    rank, place = _first_places(named), _first_places(server)
+    by_patch = sorted((pair for pair in merged if pair[0] in rank), key=lambda pair: rank[pair[0]])
+    by_server = _by_places([pair for pair in merged if pair[0] not in rank], place)
     result: Items = []
     right = 0
     for name, item in by_server:
@@ -169,6 +173,13 @@ def _in_order(merged: Items, *, named: Items, server: Items, identity: Identity)
         result.append(item)
     result.extend(item for _, item in by_patch[right:])
     return result
+
+
+def _first_places(names: Iterable[Hashable]) -> dict[Hashable, int]:
+    places: dict[Hashable, int] = {}
+    for at, name in enumerate(names):
+        places.setdefault(name, at)
+    return places
 
 
 def _by_places(pairs: Pairs, place: dict[Hashable, int]) -> Pairs:

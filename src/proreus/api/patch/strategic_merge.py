@@ -44,6 +44,22 @@ def apply_strategic_merge(document: JsonObject, patch: Any, node: TypeNode | Non
 
 def _merge_object(original: JsonObject, patch: JsonObject, node: TypeNode | None) -> JsonObject:
     """One level of objects; ``original`` is not changed."""
+    if "$" in "".join(patch):
+        return _merge_with_directives(original, patch, node)
+    merged = dict(original)
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, dict | list):
+            _merge_value(merged, value, node, key)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _merge_with_directives(
+    original: JsonObject, patch: JsonObject, node: TypeNode | None
+) -> JsonObject:
     if PATCH in patch:
         return _directed(patch)
     merged = _retained(original, patch)

@@ -379,6 +379,37 @@ def test_every_element_of_both_sides_is_there_once(before: Any, patch: Any) -> N
     assert sorted(names(merged)) == sorted(wanted)
 
 
+PARTS = st.recursive(
+    st.none() | st.integers(0, 3) | st.sampled_from(["null", "$patch", "", "\ud800"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["a", "null", "$patch", "$retainKeys"]), inner, max_size=3
+        )
+    ),
+    max_leaves=8,
+)
+
+
+def meant(value: Any) -> Any:
+    def is_kept(child: Any) -> bool:
+        return not (isinstance(child, dict) and "$patch" in child)
+
+    match value:
+        case dict():
+            left = {key: child for key, child in value.items() if child is not None}
+            return {key: meant(child) for key, child in left.items() if is_kept(child)}
+        case list():
+            return [meant(item) for item in value if is_kept(item)]
+        case _:
+            return value
+
+
+@given(PARTS)
+def test_a_new_part_has_no_instructions_and_no_nulls(part: Any) -> None:
+    assert without_directives(part) == meant(part)
+
+
 DIRECTIVE = st.sampled_from(
     ["$patch", "$retainKeys", "$setElementOrder/containers", "$deleteFromPrimitiveList/args",
      "containers", "volumes", "name", "args", "env"]
