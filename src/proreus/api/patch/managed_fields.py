@@ -77,6 +77,8 @@ def decode(entries: Any, *, stored: bool = False) -> Owners:
         if entry.get("fieldsType") != "FieldsV1":
             raise ManagedFieldsError(f"invalid fieldsType in managed fields entry {index}")
         version = entry.get("apiVersion") or ""
+        if not version and not stored:
+            raise ManagedFieldsError(f"no apiVersion in managed fields entry {index}")
         manager = Owner(
             entry.get("manager") or "",
             operation,

@@ -56,6 +56,8 @@ def merge_in_order(
         merged = without_directives(patch) if original is None else original
     if not original and not patch:
         raise UnmappedPatchError("no elements in any of the given slices")
+    if key:
+        _check_maps(merged, given["order"], key)
     identity = _by_key(key) if key else _by_value
     return _ordered(merged, named=given["order"], server=original or [], identity=identity)
 
@@ -128,6 +130,16 @@ def _elements_are_objects(original: Items, patch: Items) -> bool:
         rendered = go_text.plain([original, patch])
         raise UnmappedPatchError(f"list element types are not identical: {rendered}")
     return isinstance(first, dict)
+
+
+def _check_maps(merged: Items, order: Items, key: str) -> None:
+    """Each element is looked for in ``$setElementOrder``, as far as that takes."""
+    for item in merged:
+        for at, other in enumerate(order):
+            if not isinstance(other, dict):
+                raise UnmappedPatchError(f"value for key {at} is not a map")
+            if key in other and isinstance(item, dict) and other[key] == item.get(key):
+                break
 
 
 def _check_order(patch: Any, order: Items, key: str) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.api import go_text
+from proreus.api.go_text import quoted
 from proreus.api.json_types import JsonObject
 from proreus.api.patch import strategic_lists
 from proreus.api.patch.directives import (
@@ -26,7 +27,10 @@ from proreus.api.typed import TypeNode
 
 
 def apply_strategic_merge(document: JsonObject, patch: Any, node: TypeNode | None) -> JsonObject:
-    """The patched document. ``null`` changes nothing; kind and apiVersion never change."""
+    """The patched document. ``null`` changes nothing; kind and apiVersion never change.
+
+    Of these, values that are no strings stay: decoding the result refuses them.
+    """
     if patch is None:
         return document
     if not isinstance(patch, dict):
@@ -38,7 +42,11 @@ def apply_strategic_merge(document: JsonObject, patch: Any, node: TypeNode | Non
         merged = _merge_object(document, patch, node)
     except RecursionError as deep:
         raise MalformedPatch("exceeded max depth") from deep
-    kept = {key: document[key] for key in ("kind", "apiVersion") if key in document}
+    kept = {
+        key: document[key]
+        for key in ("kind", "apiVersion")
+        if key in document and isinstance(merged.get(key, ""), str | None)
+    }
     return merged | kept
 
 
@@ -116,6 +124,11 @@ def _merge_ordered_lists(merged: JsonObject, patch: JsonObject, node: TypeNode |
         given |= {"original": merged[name]} if name in merged else {}
         given |= {"patch": patch[name]} if name in patch else {}
         field = node.field_of(name) if node else None
+        if field is None and node is not None and node.name:
+            struct = node.name.rpartition(".")[2]
+            raise UnmappedPatchError(
+                f"unable to find api field in struct {struct} for the json field {quoted(name)}"
+            )
         ordered = strategic_lists.merge_in_order(given, field, _merge_object)
         if ordered is not None:
             merged[name] = ordered

@@ -42,7 +42,7 @@ class LabelSelector(Selector[LabelRequirement]):
     matches: Callable[[Labels], bool]
 
     def __init__(self, requirements: Iterable[LabelRequirement] = ()) -> None:
-        self.requirements = tuple(sorted(requirements, key=_order))
+        self.requirements = tuple(sorted(requirements, key=_key))
         self.matches = compiled(self.requirements)
 
     @classmethod
@@ -54,11 +54,14 @@ class LabelSelector(Selector[LabelRequirement]):
         """Read the query form. Raises SelectorError."""
         if not text.strip():
             return _EVERYTHING
-        return cls(set(Parser(text, _Checks()).requirements()))
+        return cls(sorted(set(Parser(text, _Checks()).requirements()), key=_order))
 
     @classmethod
     def from_object(cls, selector: Json | None) -> LabelSelector:
-        """Read ``{matchLabels, matchExpressions}``; empty selects everything."""
+        """Read ``{matchLabels, matchExpressions}``; empty selects everything.
+
+        Requirements of one key stay in their order, which the text of a Scale's selector shows.
+        """
         if not selector:
             return _EVERYTHING
         found = [
@@ -123,6 +126,10 @@ class _Checks:
             raise SelectorError(field_error.join(errors))
         self._values.update(values)
         return LabelRequirement(raw.key, operator, values)
+
+
+def _key(requirement: LabelRequirement) -> str:
+    return requirement.key
 
 
 def _order(requirement: LabelRequirement) -> tuple[str, str, tuple[str, ...]]:

@@ -11,8 +11,8 @@ _PAST = """
 admissionregistration.k8s.io/v1beta1: MutatingWebhookConfiguration ValidatingWebhookConfiguration
 apiextensions.k8s.io/v1beta1: CustomResourceDefinition
 apiregistration.k8s.io/v1beta1: APIService
-apps/v1beta1: ControllerRevision Deployment StatefulSet
-apps/v1beta2: ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet
+apps/v1beta1: ControllerRevision Deployment Scale StatefulSet
+apps/v1beta2: ControllerRevision DaemonSet Deployment ReplicaSet Scale StatefulSet
 authentication.k8s.io/v1beta1: TokenReview
 authorization.k8s.io/v1beta1: LocalSubjectAccessReview SelfSubjectAccessReview SubjectAccessReview
 batch/v1beta1: CronJob
@@ -20,7 +20,7 @@ certificates.k8s.io/v1beta1: CertificateSigningRequest
 coordination.k8s.io/v1beta1: Lease
 discovery.k8s.io/v1beta1: EndpointSlice
 events.k8s.io/v1beta1: Event
-extensions/v1beta1: DaemonSet Deployment Ingress NetworkPolicy ReplicaSet
+extensions/v1beta1: DaemonSet Deployment Ingress NetworkPolicy ReplicaSet Scale
 flowcontrol.apiserver.k8s.io/v1beta1: FlowSchema PriorityLevelConfiguration
 flowcontrol.apiserver.k8s.io/v1beta2: FlowSchema PriorityLevelConfiguration
 flowcontrol.apiserver.k8s.io/v1beta3: FlowSchema PriorityLevelConfiguration

@@ -151,6 +151,16 @@ def test_set_element_order_on_a_list_that_is_new_or_nowhere() -> None:
             {"containers": [{"image": "x"}]},
             "map: map[image:x] does not contain declared merge key: name",
         ),
+        (
+            {"containers": [{"name": "a"}]},
+            {"$setElementOrder/containers": [{"name": "b"}, 5]},
+            "value for key 1 is not a map",
+        ),
+        (
+            {},
+            {"$setElementOrder/nope": [{"name": "a"}]},
+            'unable to find api field in struct PodSpec for the json field "nope"',
+        ),
     ],
 )
 def test_an_order_without_a_list_of_elements_that_have_keys_is_refused(

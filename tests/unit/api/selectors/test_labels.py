@@ -105,6 +105,22 @@ def test_the_object_form_means_the_same_as_the_text_form() -> None:
     assert selector.matches(WEB)
 
 
+def test_the_object_form_prints_requirements_of_one_key_in_their_order() -> None:
+    selector = LabelSelector.from_object(
+        {
+            "matchLabels": {"b": "1", "a": "2"},
+            "matchExpressions": [
+                {"key": "b", "operator": "NotIn", "values": ["4", "3"]},
+                {"key": "a", "operator": "In", "values": ["2"]},
+                {"key": "b", "operator": "Exists"},
+                {"key": "a", "operator": "Exists"},
+            ],
+        }
+    )
+
+    assert str(selector) == "a=2,a in (2),a,b=1,b notin (3,4),b"
+
+
 _word = st.from_regex(r"[a-z]([a-z0-9-]{0,5}[a-z0-9])?", fullmatch=True)
 _requirement = st.one_of(
     _word,

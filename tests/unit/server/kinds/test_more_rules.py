@@ -15,6 +15,7 @@ from tests.unit.server.kinds.creating import (
     errors,
     rules_of,
     status_errors,
+    updated,
 )
 
 NO_MATCH = "`selector` does not match template `labels`"
@@ -244,4 +245,28 @@ def test_a_runtime_class_names_no_toleration_twice() -> None:
     assert found == [
         'scheduling.tolerations[2]: Duplicate value: {"Key":"k","Operator":"Exists","Value":"",'
         '"Effect":"NoExecute","TolerationSeconds":5}'
+    ]
+
+
+def test_an_update_of_a_runtime_class_is_validated() -> None:
+    old = created("node.k8s.io/v1", "RuntimeClass", handler="h")
+
+    change = {"handler": "I", "scheduling": {"nodeSelector": {"a": "b c"}}}
+    _, found = updated(old, change)
+
+    assert [fault.split(": ")[0] for fault in found] == ["scheduling.nodeSelector", "handler"]
+    assert found[1] == "handler: Invalid value: null: field is immutable"
+
+
+def test_an_update_of_an_attachment_says_what_is_wrong_before_that_nothing_may_change() -> None:
+    spec = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    old = created("storage.k8s.io/v1", "VolumeAttachment", spec=spec)
+
+    change = {"attacher": "B!", "nodeName": "M!", "source": {"persistentVolumeName": ""}}
+    _, found = updated(old, {"spec": change})
+
+    assert [fault.split(": ")[0] for fault in found] == [
+        "spec.source.persistentVolumeName",
+        "spec.nodeName",
+        "spec",
     ]

@@ -179,18 +179,47 @@ async def test_an_applied_value_that_its_type_cannot_hold_is_an_error_without_re
     assert "reason" not in answer.body
 
 
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        ({"data": {"x": 5}}, '"map[data:map[x:5]]": cannot convert int64 to string'),
+        ({"kind": 5}, '"map[kind:5]": cannot convert int64 to string'),
+        ({"apiVersion": 5}, '"map[apiVersion:5]": cannot convert int64 to string'),
+        ({"kind": []}, '"map[kind:[]]": unrecognized type: string'),
+        ({"apiVersion": {"a": 1}}, '"map[apiVersion:map[a:1]]": unrecognized type: string'),
+        ({"kind": True}, '"map[kind:true]": unrecognized type: string'),
+    ],
+)
 async def test_a_strategic_patch_with_a_value_of_another_type_says_what_it_cannot_copy(
-    ask: Asking,
+    ask: Asking, patch: dict[str, Any], message: str
 ) -> None:
     await ask("POST", "configmaps", config_map())
 
-    answer = await ask("PATCH", "configmaps/a", {"data": {"x": 5}}, kind=STRATEGIC)
+    answer = await ask("PATCH", "configmaps/a", patch, kind=STRATEGIC)
 
     assert answer.status == 422
     assert answer.body["details"]["causes"] == [
-        {
-            "reason": "FieldValueInvalid",
-            "message": 'Invalid value: "map[data:map[x:5]]": cannot convert int64 to string',
-            "field": "patch",
-        }
+        {"reason": "FieldValueInvalid", "message": f"Invalid value: {message}", "field": "patch"}
     ]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"operation": "Else"},
+        {"apiVersion": ""},
+        {"fieldsType": "FieldsV2"},
+        {"fieldsV1": {"x:y": {}}},
+    ],
+)
+async def test_owners_that_no_server_wrote_are_not_taken_over(
+    ask: Asking, odd: dict[str, Any]
+) -> None:
+    made = await ask("POST", "configmaps?fieldManager=one", config_map(data={"x": "1"}))
+    entry = {"manager": "two", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    entries = [{**entry, "fieldsV1": {"f:data": {}}, **odd}]
+
+    body = config_map({"managedFields": entries}, data={"x": "1"})
+    put = await ask("PUT", "configmaps/a?fieldManager=one", body)
+
+    assert put.body["metadata"]["managedFields"] == made.body["metadata"]["managedFields"]

@@ -220,3 +220,22 @@ async def test_too_many_unconfirmed_disruptions_are_forbidden(ask: Asking) -> No
         'poddisruptionbudget.policy "b" is forbidden: DisruptedPods map too big - too many '
         "evictions not confirmed by PDB controller",
     )
+
+
+async def test_a_pod_of_two_budgets_is_not_evicted(ask: Asking) -> None:
+    await new_budget(ask, NUMBERS)
+    spec = {"minAvailable": 0, "selector": {"matchLabels": {"a": "b"}}}
+    await ask("POST", BUDGETS, {"metadata": {"name": "c"}, "spec": spec})
+
+    refused = await evict(ask)
+
+    assert refused.status == 500
+    assert refused.body == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "This pod has more than one PodDisruptionBudget, which the eviction "
+        "subresource does not support.",
+        "code": 500,
+    }

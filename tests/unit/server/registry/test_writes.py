@@ -320,3 +320,57 @@ async def test_scale_changes_the_size_and_nothing_else(ask: Asking) -> None:
     assert scaled.body["status"]["selector"] == "app=a"
     found = (await ask("GET", f"{path}/d")).body
     assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (4, 2)
+
+
+async def sized(ask: Asking, plural: str, group: str = "/apis/apps/v1") -> str:
+    """A new workload ``d``; where its Scale is."""
+    path = f"{group}/namespaces/default/{plural}"
+    selector: dict[str, Any] = {"a": "b"}
+    if group != "/api/v1":
+        selector = {"matchLabels": selector}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
+    spec = {"selector": selector, "template": template, "serviceName": "s"}
+    await ask("POST", f"{path}?fieldValidation=Ignore", {"metadata": {"name": "d"}, "spec": spec})
+    return f"{path}/d/scale"
+
+
+@pytest.mark.parametrize(
+    ("group", "plural", "named"),
+    [
+        ("/apis/apps/v1", "deployments", "deployments/scale.apps"),
+        ("/apis/apps/v1", "replicasets", "replicasets/scale.apps"),
+        ("/apis/apps/v1", "statefulsets", "statefulsets/scale.apps"),
+        ("/api/v1", "replicationcontrollers", "replicationcontrollers/scale"),
+    ],
+)
+async def test_a_patch_of_another_objects_scale_names_the_scale(
+    ask: Asking, group: str, plural: str, named: str
+) -> None:
+    path = await sized(ask, plural, group)
+
+    other = await ask("PATCH", path, {"metadata": {"uid": "u"}}, kind=MERGE)
+
+    assert other.body["message"].startswith(
+        f'Operation cannot be fulfilled on {named} "d": Precondition failed: UID in precondition'
+    )
+
+
+async def test_a_scale_is_put_only_where_it_belongs(ask: Asking) -> None:
+    path = await sized(ask, "deployments")
+    spec = {"replicas": 3}
+
+    elsewhere = await ask("PUT", path, {"metadata": {"name": "d", "namespace": "o"}, "spec": spec})
+    another = await ask("PUT", path, {"metadata": {"name": "d", "uid": "u"}, "spec": spec})
+    past = await ask("PUT", path, {"apiVersion": "apps/v1beta1", "kind": "Scale", "spec": spec})
+
+    assert elsewhere.body["message"] == (
+        "the namespace of the provided object does not match the namespace sent on the request"
+    )
+    assert another.body["message"].startswith(
+        'Operation cannot be fulfilled on deployments.apps "d": StorageError: invalid object, '
+        "Code: 4, Key: /registry/deployments/default/d, ResourceVersion: 0, "
+    )
+    assert past.body["message"] == (
+        "the API version in the data (apps/v1beta1) does not match the expected API version "
+        "(autoscaling/v1)"
+    )

@@ -16,7 +16,7 @@ from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry import metadata
 from proreus.server.registry.subresources.binding import BINDING, Bind
-from proreus.server.registry.subresources.eviction import EVICTION, Ambiguous, evict
+from proreus.server.registry.subresources.eviction import EVICTION, evict
 from proreus.server.registry.subresources.scale import SCALE, rescaling, scale_of
 from proreus.server.registry.verbs.patch import PatchedObject
 from proreus.server.registry.verbs.update import Replacement, Update, check_name
@@ -35,8 +35,11 @@ async def get_scale(services: Services, exchange: Exchange, route: ResourceRoute
 
 async def put_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
     write, scale, again = await read_write(services, exchange, route, "UpdateOptions", SCALE)
+    metadata.check_namespace(scale, write.namespace)
     check_name(scale, write.name)
-    return await _rescale(services, exchange, route, rescaling(write, Replacement(scale, again)))
+    wanted = rescaling(write, Replacement(scale, again))
+    wanted.uid = metadata.ensure(scale).get("uid") or None
+    return await _rescale(services, exchange, route, wanted)
 
 
 async def patch_scale(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
@@ -80,11 +83,7 @@ async def create_eviction(services: Services, exchange: Exchange, route: Resourc
         raise PlainError(f"Non-matching dry-run options in request and content: {both}")
     write.dry_run = write.dry_run or deletion.is_dry_run
     budgets = services.collections.named("policy", "v1", "poddisruptionbudgets")
-    try:
-        await evict(write, eviction, budgets, deletion)
-    except Ambiguous as why:
-        failed = {**_DONE, "status": "Failure", "message": str(why), "code": 500}
-        return status_answer(exchange, failed, 201)
+    await evict(write, eviction, budgets, deletion)
     return status_answer(exchange, _DONE, 201)
 
 

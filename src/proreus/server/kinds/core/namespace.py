@@ -26,6 +26,8 @@ _STANDARD_FINALIZERS = (_FINALIZER, "orphan", "foregroundDeletion")
 def _default(obj: JsonObject) -> None:
     if name := obj["metadata"].get("name"):
         obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name
+    status = obj.setdefault("status", {})
+    status["phase"] = status.get("phase") or "Active"
 
 
 def _prepare(obj: JsonObject) -> None:

@@ -17,6 +17,13 @@ _TOLERATION_KEY = ("key", "operator", "value", "effect")
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
+    found = _found_by_functions(obj)
+    # What the type declares is checked after all that functions check.
+    found.required_name("handler", obj.get("handler"), names.dns_label)
+    return found
+
+
+def _found_by_functions(obj: Json) -> Findings:
     found = Findings()
     if (overhead := obj.get("overhead")) is not None:
         check_overhead(found, "overhead", overhead.get("podFixed"))
@@ -24,8 +31,6 @@ def _validate(obj: JsonObject) -> list[FieldError]:
         found.labels("scheduling.nodeSelector", scheduling.get("nodeSelector"))
         check_tolerations(found, _TOLERATIONS, scheduling.get("tolerations"))
         _check_unique(found, scheduling.get("tolerations") or [])
-    # What the type declares is checked after all that functions check.
-    found.required_name("handler", obj.get("handler"), names.dns_label)
     return found
 
 
@@ -43,7 +48,7 @@ def _check_unique(found: Findings, tolerations: list[Json]) -> None:
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
-    found = Findings()
+    found = _found_by_functions(new)
     found.declared_immutable(new, old, "handler")
     return found
 

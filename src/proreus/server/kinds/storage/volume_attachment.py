@@ -13,13 +13,27 @@ from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, 
 
 _METADATA_MAX = 256 * 1024
 _MESSAGE_MAX = 1024
+_VOLUME = "persistentVolumeName"
 _ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
+    found, spec = _found_by_functions(obj), obj["spec"]
+    # Of v1 alone, and only of new ones.
+    found.name("spec.source.persistentVolumeName", (spec.get("source") or {}).get(_VOLUME))
+    # Declared by the type, so checked last.
+    check_driver(found, "spec.attacher", spec.get("attacher") or "")
+    return found
+
+
+def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
+    return [*_found_by_functions(new), *immutable_spec(new, old)]
+
+
+def _found_by_functions(obj: Json) -> Findings:
     found, spec = Findings(), obj["spec"]
-    attacher, source = spec.get("attacher") or "", spec.get("source") or {}
-    volume = source.get("persistentVolumeName")
+    source = spec.get("source") or {}
+    volume = source.get(_VOLUME)
     if volume is not None and source.get("inlineVolumeSpec") is not None:
         found.forbid("spec.source", _ONE_SOURCE)
     elif volume is None and source.get("inlineVolumeSpec") is None:
@@ -30,8 +44,6 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     elif volume is None:
         check_inline_spec(found, "spec.source.inlineVolumeSpec", source["inlineVolumeSpec"])
     found.name("spec.nodeName", spec.get("nodeName") or "")
-    found.name("spec.source.persistentVolumeName", volume)
-    check_driver(found, "spec.attacher", attacher)  # declared by the type, so checked last
     return found
 
 
@@ -74,7 +86,7 @@ RESOURCES = (
             status_keeps_metadata=True, unconditional_update=False, returns_deleted=True
         ),
         rules=Rules(
-            validate=_validate, validate_update=immutable_spec, validate_status=_validate_status
+            validate=_validate, validate_update=_validate_update, validate_status=_validate_status
         ),
         printer=Printer.of(
             _fill, "Name", "Attacher:string:name", "PV", "Node", "Attached:boolean", "Age"

@@ -12,7 +12,7 @@ from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.selectors.errors import SelectorError
 from proreus.api.selectors.labels import LabelSelector
-from proreus.api.status import Conflict, Forbidden, Invalid, NotFound, TooManyRequests
+from proreus.api.status import Conflict, Forbidden, Invalid, NotFound, PlainError, TooManyRequests
 from proreus.api.values.timestamp import format_time
 from proreus.api.wire import splice
 from proreus.api.wire.options import DeleteOptions
@@ -30,6 +30,10 @@ _RETRY_S = 10
 _BUDGET = GroupResource("policy", "poddisruptionbudget")  # in the singular, as Kubernetes has it
 _DELETE_OPTIONS = GroupKind("meta.k8s.io", "DeleteOptions")
 _ALLOWED = "DisruptionAllowed"
+_AMBIGUOUS = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource "
+    "does not support."
+)
 _DISRUPTED_MAX = 2000
 _ATTEMPTS = 3
 _EVICTED = {
@@ -40,20 +44,10 @@ _EVICTED = {
 }
 
 
-class Ambiguous(Exception):
-    """More than one budget counts the pod; answered as the result of a request that succeeded."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "This pod has more than one PodDisruptionBudget, which the eviction subresource "
-            "does not support."
-        )
-
-
 async def evict(
     write: Write, eviction: JsonObject, budgets: Collection, options: DeleteOptions
 ) -> None:
-    """Raises TooManyRequests while a budget forbids it, Ambiguous, NotFound, Conflict, Forbidden.
+    """Raises TooManyRequests while a budget forbids it, PlainError, NotFound, Conflict, Forbidden.
 
     A pod that is let go because it is not healthy must not have changed when it goes: it is pinned
     by its version. A version that the caller named is kept, and never tried again. Admission is
@@ -162,7 +156,7 @@ async def _ask_budgets(write: Write, budgets: Collection, pod: JsonObject) -> st
     found = [splice.decode_item(obj.item) for obj in listing.objects]
     matching = list(_matching(found, pod))
     if len(matching) > 1:
-        raise Ambiguous
+        raise PlainError(_AMBIGUOUS)
     if not matching:
         return ""
     budget = matching[0]

@@ -97,7 +97,8 @@ class _Replicas:
                 "spec.replicas", replicas, "must be greater than or equal to 0"
             )
             raise Invalid.of(GroupKind("autoscaling", "Scale"), name, [rule])
-        meta = {**live["metadata"], "resourceVersion": wanted_version(live, scale, resource, name)}
+        part = GroupResource(resource.group, f"{resource.resource}/scale")
+        meta = {**live["metadata"], "resourceVersion": wanted_version(live, scale, part, name)}
         spec = {**(live.get("spec") or {}), "replicas": replicas}
         return {**live, "metadata": meta, "spec": spec}
 

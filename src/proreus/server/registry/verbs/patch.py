@@ -27,6 +27,7 @@ from proreus.api.patch.merge_patch import apply_merge_patch, check_merge_patch
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.patch.strategic_merge import apply_strategic_merge
+from proreus.api.typed import TypeNode
 from proreus.api.wire import json, strict_json
 from proreus.api.wire.amplification import check_json
 from proreus.server.registry.declared_types import (
@@ -190,6 +191,15 @@ def _own(value: Any, live: Json | None, write: Write) -> _Own:
     return _Own(own, {key: own[key] for key in unchanged})
 
 
+def _restore_fault(node: TypeNode, value: Any) -> str:
+    """Why values that are decoded already do not fit the type, "" if they do."""
+    try:
+        check(node, value, is_text=False)
+    except DecodeError as error:
+        return str(error)
+    return ""
+
+
 def _decode(
     patched: Patched, live: Json | None, gvk: GroupVersionKind, write: Write
 ) -> tuple[JsonObject, list[str]]:
@@ -206,7 +216,8 @@ def _decode(
     try:
         declared = declared_type(value)
     except UnreadableType as error:
-        raise UndecodablePatch(patched.quote(), str(error)) from error
+        why = str(error) if patched.is_text or node is None else _restore_fault(node, value)
+        raise UndecodablePatch(patched.quote(), why or str(error)) from error
     if is_custom:
         why = null_version(value) if declared.kind else missing_kind(patched.quote())
         if why:
