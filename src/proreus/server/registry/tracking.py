@@ -67,8 +67,9 @@ def _endpoint(write: Write) -> Endpoint:
     collection = write.collection
     if write.subresource == "scale":
         return Endpoint()  # of the Scale, which is what owners are tracked of
+    reset: tuple[tuple[str, ...], ...]
     if write.subresource == "status":
-        reset = tuple((field,) for field in ("spec",))
+        reset = (("spec",), *collection.resource.rules.kept_by_status)
     elif collection.resource.has_status:
         reset = (("status",),)
     else:

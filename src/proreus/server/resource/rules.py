@@ -60,6 +60,7 @@ class Rules:
     prepare_create: PrepareCreate = _nothing
     prepare_update: PrepareUpdate = _nothing
     prepare_status: PrepareUpdate = _nothing  # what a status write must not change
+    kept_by_status: tuple[tuple[str, ...], ...] = ()  # paths of that, which its writers do not own
     validate: Validate = _no_errors
     validate_update: ValidateUpdate | None = None  # None: only what a create must satisfy
     immutable: tuple[str, ...] = ()  # paths of what an update may not change

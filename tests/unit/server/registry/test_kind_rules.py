@@ -271,3 +271,33 @@ async def test_names_of_budgets_and_old_events_may_have_any_letters(ask: Asking)
     account = await ask("POST", "/api/v1/namespaces/default/serviceaccounts", named)
 
     assert [budget.status, event.status, account.status] == [201, 201, 422]
+
+
+async def test_a_write_of_a_status_leaves_who_owns_a_pod(ask: Asking) -> None:
+    await running_pod(ask)
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
+    given = {"metadata": {"ownerReferences": [owner]}, "status": {"reason": "r"}}
+
+    written = await ask("PATCH", "pods/p/status?fieldManager=k", given, kind=MERGE)
+
+    assert written.body["status"]["reason"] == "r"
+    assert "ownerReferences" not in written.body["metadata"]
+    (entry,) = (one for one in written.body["metadata"]["managedFields"] if one["manager"] == "k")
+    assert list(entry["fieldsV1"]) == ["f:status"]
+
+
+async def test_a_write_of_a_status_leaves_the_counter_of_templates(ask: Asking) -> None:
+    path = "/apis/apps/v1/namespaces/default/daemonsets"
+    containers = [{"name": "c", "image": "i"}]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await ask("POST", path, {"metadata": {"name": "d"}, "spec": spec})
+
+    numbers = {"currentNumberScheduled": 1, "numberMisscheduled": 0, "desiredNumberScheduled": 1,
+               "numberReady": 1}  # fmt: skip
+    written = await ask(
+        "PUT", f"{path}/d/status", {"metadata": {"name": "d"}, "spec": spec, "status": numbers}
+    )
+
+    counter = "deprecated.daemonset.template.generation"
+    assert written.body["metadata"]["annotations"] == {counter: "1"}

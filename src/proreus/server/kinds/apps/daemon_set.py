@@ -40,6 +40,12 @@ def _prepare_update(new: JsonObject, old: JsonObject) -> None:
     new["metadata"].setdefault("annotations", {})[_GENERATION] = str(count)
 
 
+def _prepare_status(new: JsonObject, old: JsonObject) -> None:
+    """The counter belongs to the spec, whatever the annotations of a status write say."""
+    before = (old["metadata"].get("annotations") or {}).get(_GENERATION) or "0"
+    new["metadata"].setdefault("annotations", {})[_GENERATION] = before
+
+
 def _validate(obj: JsonObject) -> list[FieldError]:
     found, spec = Findings(), obj["spec"]
     _check_selector(found, "spec", spec)
@@ -139,6 +145,7 @@ RESOURCES = (
             default=_default,
             prepare_create=_prepare_create,
             prepare_update=_prepare_update,
+            prepare_status=_prepare_status,
             validate=_validate,
             immutable=("spec.selector",),
             validate_status=_validate_status,

@@ -111,6 +111,7 @@ RESOURCES = (
         rules=Rules(
             default=_default,
             prepare_status=_keep_labels,
+            kept_by_status=(("metadata", "labels"),),
             validate=_validate,
             immutable=("spec.selector",),
             validate_status=_validate_status,

@@ -90,6 +90,7 @@ RESOURCES = (
             default_status=default_pod_status,
             prepare_create=prepare_create,
             prepare_status=prepare_status,
+            kept_by_status=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
             validate=validate,
             validate_update=validate_update,
             validate_status=validate_status,

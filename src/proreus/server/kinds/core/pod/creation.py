@@ -8,6 +8,7 @@ from proreus.api.affinity import PREFERRED, REQUIRED
 from proreus.api.json_types import JsonObject
 from proreus.api.pod_qos import qos_class
 from proreus.server.kinds.core.pod.app_armor import copy_profiles
+from proreus.server.resource.restore import restore
 
 
 def prepare_create(pod: JsonObject) -> None:
@@ -62,6 +63,8 @@ def prepare_status(new: JsonObject, old: JsonObject) -> None:
         if before.get(key) and not status.get(key):
             status[key] = before[key]
     _keep_observed(status.get("conditions") or (), before.get("conditions") or ())
+    # Old kubelets would corrupt them, and garbage collection with them.
+    restore(new["metadata"], old["metadata"], "ownerReferences")
 
 
 def _keep_observed(conditions: Sequence[JsonObject], before: Sequence[JsonObject]) -> None:
