@@ -56,9 +56,9 @@ def merge_in_order(
         merged = without_directives(patch) if original is None else original
     if not original and not patch:
         raise UnmappedPatchError("no elements in any of the given slices")
-    if key:
-        _check_maps(merged, given["order"], key)
     identity = _by_key(key) if key else _by_value
+    if key:
+        _check_maps(merged, given["order"], identity)
     return _ordered(merged, named=given["order"], server=original or [], identity=identity)
 
 
@@ -132,14 +132,15 @@ def _elements_are_objects(original: Items, patch: Items) -> bool:
     return isinstance(first, dict)
 
 
-def _check_maps(merged: Items, order: Items, key: str) -> None:
-    """Each element is looked for in ``$setElementOrder``, as far as that takes."""
-    for item in merged:
-        for at, other in enumerate(order):
-            if not isinstance(other, dict):
-                raise UnmappedPatchError(f"value for key {at} is not a map")
-            if key in other and isinstance(item, dict) and other[key] == item.get(key):
-                break
+def _check_maps(merged: Items, order: Items, identity: Identity) -> None:
+    """Each element is looked for in ``$setElementOrder``, where there must be maps as far as that
+    goes. In one pass: both lists may be long."""
+    end = next((at for at, other in enumerate(order) if not isinstance(other, dict)), None)
+    if end is None:
+        return
+    found = {identity(other) for other in order[:end]}
+    if any(identity(item) not in found for item in merged):
+        raise UnmappedPatchError(f"value for key {end} is not a map")
 
 
 def _check_order(patch: Any, order: Items, key: str) -> None:
