@@ -16,6 +16,11 @@ _ANNOTATION_BYTES_MAX = 256 * 1024
 _LABEL_KEY_MAX = 253 + 1 + 63
 _LABEL_VALUE_MAX = 63
 _STANDARD_FINALIZERS = (ORPHAN, FOREGROUND, "kubernetes")
+# Of these, Kubernetes validates metadata by its general rules alone, not by those of its own kinds.
+_PLAINLY_VALIDATED_GROUPS = frozenset((
+    "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+    "coordination.k8s.io", "policy",
+))  # fmt: skip
 NonOwners = frozenset[tuple[str, str]]  # apiVersion and kind of what may own nothing
 
 
@@ -85,7 +90,7 @@ def _add_content_violations(
     if annotations := metadata.get("annotations"):
         found += annotation_violations(annotations, "metadata.annotations")
     if owners := metadata.get("ownerReferences"):
-        found += _owner_violations(owners, non_owners)
+        found += owner_violations(owners, non_owners)
     if finalizers := metadata.get("finalizers"):
         found += _finalizer_violations(finalizers, resource)
 
@@ -157,9 +162,11 @@ def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[Fi
     return found
 
 
-def _owner_violations(owners: Any, non_owners: NonOwners) -> list[FieldError]:
+def owner_violations(
+    owners: Any, non_owners: NonOwners, at: str = "metadata.ownerReferences"
+) -> list[FieldError]:
     """Kubernetes names the list in all of these, not the element."""
-    found, at = Faults(), "metadata.ownerReferences"
+    found = Faults()
     controller = ""
     for owner in owners:
         version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
@@ -195,6 +202,21 @@ def _rendered(owner: Mapping[str, Any]) -> dict[str, Any]:
 
 def _finalizer_violations(finalizers: Any, resource: Resource) -> list[FieldError]:
     field = "metadata.finalizers"
+    found = finalizer_name_violations(finalizers, field)
+    if not _takes_plain_finalizers(resource):
+        found += (
+            field_error.invalid(
+                f"{field}[{index}]",
+                name,
+                "name is neither a standard finalizer name nor is it fully qualified",
+            )
+            for index, name in enumerate(finalizers)
+            if "/" not in name and name not in _STANDARD_FINALIZERS
+        )
+    return found
+
+
+def finalizer_name_violations(finalizers: Any, field: str) -> list[FieldError]:
     found = Faults(
         field_error.invalid(field, name, why)
         for name in finalizers
@@ -208,13 +230,12 @@ def _finalizer_violations(finalizers: Any, resource: Resource) -> list[FieldErro
                 "finalizer orphan and foregroundDeletion cannot be both set",
             )
         )
-    found += (
-        field_error.invalid(
-            f"{field}[{index}]",
-            name,
-            "name is neither a standard finalizer name nor is it fully qualified",
-        )
-        for index, name in enumerate(finalizers)
-        if "/" not in name and name not in _STANDARD_FINALIZERS and not resource.custom
-    )
     return found
+
+
+def _takes_plain_finalizers(resource: Resource) -> bool:
+    return (
+        resource.custom is not None
+        or resource.group in _PLAINLY_VALIDATED_GROUPS
+        or (resource.group == "" and resource.kind == "Event")
+    )

@@ -301,3 +301,21 @@ async def test_a_write_of_a_status_leaves_the_counter_of_templates(ask: Asking) 
 
     counter = "deprecated.daemonset.template.generation"
     assert written.body["metadata"]["annotations"] == {counter: "1"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/apis/coordination.k8s.io/v1/namespaces/default/leases", {}, 201),
+        (BUDGETS, {"spec": {"minAvailable": 1}}, 201),
+        ("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", {}, 201),
+        ("/api/v1/namespaces/default/configmaps", {}, 422),
+        ("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"rules": []}, 422),
+    ],
+)
+async def test_kinds_that_kubernetes_validates_plainly_take_plain_finalizers(
+    ask: Asking, path: str, body: Any, status: int
+) -> None:
+    made = await ask("POST", path, {"metadata": {"name": "a", "finalizers": ["x"]}, **body})
+
+    assert made.status == status

@@ -15,7 +15,7 @@ from proreus.server.custom.definition import conditions
 from proreus.server.custom.definition.approval import approval_violations
 from proreus.server.custom.definition.conversion_rules import conversion_violations, may_keep_bundle
 from proreus.server.custom.definition.versions import versions_violations
-from proreus.server.custom.schema.formats import KNOWN
+from proreus.server.custom.schema.formats import is_known
 from proreus.server.offload import Lane, NeedsThread
 from proreus.server.resource.rules import Rules, Validated
 
@@ -39,7 +39,10 @@ def _default(obj: JsonObject) -> None:
         given["listKind"] = f"{kind}List"
     if spec.get("conversion") is None:
         spec["conversion"] = {"strategy": "None"}
-    config = (spec["conversion"].get("webhook") or {}).get("clientConfig") or {}
+    webhook = spec["conversion"].get("webhook") or {}
+    if webhook.get("clientConfig") is None and webhook.get("conversionReviewVersions") is None:
+        spec["conversion"].pop("webhook", None)  # its two fields are all that is kept of it
+    config = webhook.get("clientConfig") or {}
     if isinstance(service := config.get("service"), dict):
         service.setdefault("port", 443)
     for version in spec.get("versions") or ():
@@ -226,7 +229,7 @@ def _warnings(obj: JsonObject) -> list[str]:
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if isinstance(schema, dict):
             for form in _formats(schema):
-                if form not in KNOWN:
+                if not is_known(form):
                     found[f'unrecognized format "{form}"'] = None
     return list(found)
 

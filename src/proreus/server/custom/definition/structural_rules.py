@@ -103,7 +103,7 @@ def _node(schema: Schema, at: str, found: list[FieldError], *, level: str) -> No
     if isinstance(more, dict):
         _node(more, f"{at}.additionalProperties", found, level=_FIELDS)
     found += _typed(schema, at, level)
-    _value_checks(schema, at, found)
+    _value_checks(schema, at, found, skip_any_of=schema.get("anyOf") == _INT_OR_STRING)
     is_embedded = bool(schema.get("x-kubernetes-embedded-resource"))
     if is_embedded or not level:
         found += _resource(schema, at, is_root=not level)
@@ -130,15 +130,14 @@ def _typed(schema: Schema, at: str, level: str) -> Iterator[FieldError]:
 
 
 def _value_checks(
-    schema: Schema, at: str, found: list[FieldError], *, skip_any_of: bool = False
+    schema: Schema, at: str, found: list[FieldError], *, skip_any_of: bool, in_junctor: bool = False
 ) -> None:
     """Junctors, and patterns, of a schema or of a junctor's part."""
-    skip_any_of = skip_any_of or schema.get("anyOf") == _INT_OR_STRING
-    first = (schema.get("allOf") or [{}])[0]
+    first = None if in_junctor else (schema.get("allOf") or [{}])[0]
     for part, place in _parts(schema, at):
         if skip_any_of and place.startswith(f"{at}.anyOf["):
             continue
-        is_either = part is first and first.get("anyOf") == _INT_OR_STRING
+        is_either = part is first and part.get("anyOf") == _INT_OR_STRING
         _junctor(part, place, found, skip_any_of=is_either)
     text = schema.get("pattern")
     if text and (why := expression_error(text)):
@@ -149,7 +148,7 @@ def _value_checks(
 def _junctor(
     schema: Schema, at: str, found: list[FieldError], *, skip_any_of: bool = False
 ) -> None:
-    _value_checks(schema, at, found, skip_any_of=skip_any_of)
+    _value_checks(schema, at, found, skip_any_of=skip_any_of, in_junctor=True)
     if isinstance(items := schema.get("items"), dict):
         _junctor(items, f"{at}.items", found)
     fields = schema.get("properties") or {}

@@ -152,7 +152,7 @@ def _schema(version: Mapping[str, Any], at: str, with_status: bool) -> list[Fiel
     if not reason:
         structure = structure_violations(schema, place)
         if not structure and (tree := parsed(schema)).has_defaults:
-            structure += default_violations(tree, place)
+            structure += default_violations(tree, place, is_root=True)
     keywords = keyword_violations(schema, place)
     found += structure + keywords
     if reason and not found:

@@ -8,12 +8,13 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
-from proreus.server.custom.schema.formats import FORMATS
+from proreus.server.custom.schema.formats import format_check
 from proreus.server.custom.schema.matching import Matching, TooMuchWork
 from proreus.server.regular_expressions import InvalidExpression
 
 _INT64 = range(-(2**63), 2**63)
 _INT32 = range(-(2**31), 2**31)
+_NUMBER_BOUNDS = ("minimum", "maximum", "multipleOf")
 _FLOAT_MAX = 3.4028234663852886e38
 
 
@@ -24,9 +25,10 @@ def is_of_type(value: Any, wanted: str) -> bool:
         case "integer":
             if isinstance(value, bool):
                 return False
-            if isinstance(value, float):
-                return value.is_integer()
-            return isinstance(value, int) and value in _INT64
+            if isinstance(value, int) and value in _INT64:
+                return True
+            # To Go the others are floats, which are integers only as far as JSON is exact.
+            return isinstance(value, int | float) and abs(value) < 2**53 and value == int(value)
         case "number":
             return isinstance(value, int | float) and not isinstance(value, bool)
         case "boolean":
@@ -48,8 +50,13 @@ def format_of(value: Any) -> str:
     return "float64" if isinstance(value, float) else ""
 
 
-def fits_format(value: Any, form: str) -> bool:
-    """Whether a number is in the range of its format; strings: ``text_violations``."""
+def fits_format(value: Any, form: str, kind: str) -> bool:
+    """Whether a number is in the range of its format; strings: ``text_violations``.
+
+    Formats of integers say nothing of other numbers.
+    """
+    if kind != "integer" and form in ("int32", "int64"):
+        return True
     if isinstance(value, bool) or not isinstance(value, int | float):
         return True
     match form:
@@ -79,7 +86,7 @@ def text_violations(
         found.append(field_error.invalid(field, value, text))
     elif (wanted := raw.get("pattern")) and (why := _mismatch(value, wanted, matching)):
         found.append(field_error.invalid(field, value, f"{path} in body {why}"))
-    check = FORMATS.get(raw.get("format") or "")
+    check = format_check(raw.get("format") or "")
     if check is not None and not check(value):
         text = f"{path} in body must be of type {raw['format']}: {field_error.quote(value)}"
         found.append(field_error.type_invalid(field, value, text))
@@ -103,7 +110,7 @@ def number_violations(
     def wrong(text: str) -> None:
         found.append(field_error.invalid(field, value, f"{path} in body should be {text}"))
 
-    least, most, step = raw.get("minimum"), raw.get("maximum"), raw.get("multipleOf")
+    least, most, step = (_bound(raw.get(word), value) for word in _NUMBER_BOUNDS)
     if step is not None and not _is_multiple(value, step):
         wrong(f"a multiple of {_number_text(step)}")
     if least is not None:
@@ -119,6 +126,13 @@ def number_violations(
         elif value > most:
             wrong(f"less than or equal to {_number_text(most)}")
     return found
+
+
+def _bound(given: float | None, value: float) -> float | None:
+    """Go compares integers with integers: of the bound it takes the whole part."""
+    if given is None or not isinstance(value, int) or value not in _INT64:
+        return given
+    return int(given) or given
 
 
 def list_size_violations(

@@ -13,6 +13,7 @@ from proreus.server.custom.schema.descent import inner_values
 from proreus.server.custom.schema.structural import Structural
 from proreus.server.registry import metadata_rules
 
+_NON_OWNERS = frozenset((("v1", "Event"),))
 _HAS_EMBEDDED = attrgetter("has_embedded")
 
 
@@ -48,15 +49,24 @@ def _type(value: Mapping[str, Any], path: str) -> Iterator[FieldError]:
 def _metadata(meta: Any, path: str) -> Iterator[FieldError]:
     if not isinstance(meta, dict):
         return
+    if prefix := meta.get("generateName"):
+        for why in names.path_segment(f"{prefix}a"):  # any name it may become
+            yield field_error.invalid(f"{path}.generateName", prefix, why)
     if name := meta.get("name"):
         for why in names.path_segment(name):
             yield field_error.invalid(f"{path}.name", name, why)
     if namespace := meta.get("namespace"):
         for why in names.dns_label(namespace):
             yield field_error.invalid(f"{path}.namespace", namespace, why)
+    if (generation := meta.get("generation") or 0) < 0:
+        why = "must be greater than or equal to 0"
+        yield field_error.invalid(f"{path}.generation", generation, why)
     yield from metadata_rules.label_violations(meta.get("labels") or {}, f"{path}.labels")
     annotations = meta.get("annotations") or {}
     yield from metadata_rules.annotation_violations(annotations, f"{path}.annotations")
+    owners, finalizers = meta.get("ownerReferences") or (), meta.get("finalizers") or ()
+    yield from metadata_rules.owner_violations(owners, _NON_OWNERS, f"{path}.ownerReferences")
+    yield from metadata_rules.finalizer_name_violations(finalizers, f"{path}.finalizers")
 
 
 def _below(path: str, key: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from proreus.server.custom.schema import bounds
-from proreus.server.custom.schema.formats import FORMATS
+from proreus.server.custom.schema.formats import format_check
 from proreus.server.custom.schema.structural import Structural, parse
 
 _ALWAYS = 4  # the value itself, junctors (counted twice) and enumerations
@@ -25,7 +25,7 @@ def match_count(value: Any, schema: Structural) -> int:
     count += sum(match_count(value, parse(part)) for part in raw.get("allOf") or ())
     match value:
         case str():
-            return count + 1 + (form in FORMATS)
+            return count + 1 + (format_check(form) is not None)
         case bool():
             return count
         case int() | float():

@@ -15,6 +15,7 @@ from proreus.api.patch.json_patch import same
 from proreus.server.cel.pace import CostPace, unhurried
 from proreus.server.custom.schema import bounds
 from proreus.server.custom.schema.correlation import correlate_items
+from proreus.server.custom.schema.formats import is_known
 from proreus.server.custom.schema.match_count import match_count
 from proreus.server.custom.schema.matching import Matching
 from proreus.server.custom.schema.structural import MISSING, TYPE_FIELDS, Structural, parse
@@ -30,13 +31,15 @@ def validate(
     *,
     at: str = "",
     pace: CostPace | None = None,
+    is_default: bool = False,
 ) -> list[FieldError]:
     """Violations of a value. ``at`` is where it stands; messages name places inside of it.
 
-    Raises PaceExceeded.
+    In a schema's own defaults an int-or-string is of any type. Raises PaceExceeded.
     """
     found = Faults()
-    _Walk(at, found, Matching(pace or unhurried())).value(value, schema, "", old)
+    walk = _Walk(at, found, Matching(pace or unhurried()), types_either=not is_default)
+    walk.value(value, schema, "", old)
     return found
 
 
@@ -58,9 +61,12 @@ def validate_object(
 
 
 class _Walk:
-    __slots__ = ("_at", "_found", "_matching")
+    __slots__ = ("_at", "_found", "_matching", "_types_either")
 
-    def __init__(self, at: str, found: list[FieldError], matching: Matching) -> None:
+    def __init__(
+        self, at: str, found: list[FieldError], matching: Matching, *, types_either: bool = True
+    ) -> None:
+        self._types_either = types_either
         self._at = at
         self._found = found
         self._matching = matching
@@ -91,6 +97,8 @@ class _Walk:
         if wrong := bounds.map_size_violations(value, schema.raw, path, self._field(path)):
             self._found += wrong
             return
+        if schema.values is False:
+            self._forbidden(value, schema, path)
         old_fields = old if old.__class__ is dict else {}
         for key in sorted(value):
             child = schema.child(key)
@@ -101,6 +109,11 @@ class _Walk:
             if key not in value:
                 self._add(field_error.required(self._field(_below(path, key))))
 
+    def _forbidden(self, value: Mapping[str, Any], schema: Structural, path: str) -> None:
+        for key in sorted(value.keys() - schema.properties.keys()):
+            text = f"{path}.{key} in body is a forbidden property"
+            self._add(field_error.invalid(self._field(path), key, text))
+
     def _list(self, value: list[Any], schema: Structural, path: str, old: Any) -> None:
         if schema.items is not None:
             find = correlate_items(schema, old, by_place=True)
@@ -108,14 +121,18 @@ class _Walk:
                 self.value(item, schema.items, f"{path}[{index}]", find(index, item))
 
     def _type(self, value: Any, schema: Structural, path: str) -> None:
-        wanted = "integer,string" if schema.int_or_string else schema.type
+        wanted = schema.type
+        if schema.int_or_string:
+            wanted = "integer,string" if self._types_either else ""
         if not wanted or (value is None and schema.nullable):
             return
         if schema.int_or_string:
             is_fit = any(bounds.is_of_type(value, one) for one in ("integer", "string"))
         else:
             is_fit = bounds.is_of_type(value, wanted)
-        form = schema.raw.get("format")
+        form = schema.raw.get("format") or ""
+        if not is_known(form):
+            form = ""
         if is_fit or (form and isinstance(value, str | list) and wanted not in _NUMBERS):
             return  # Go leaves texts with a format to the format
         if form and value is not None and not isinstance(value, str | list):
@@ -130,7 +147,7 @@ class _Walk:
 
     def _number_format(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
         form = raw.get("format")
-        if form and not bounds.fits_format(value, form):
+        if form and not bounds.fits_format(value, form, raw.get("type") or ""):
             text = f"Checked value must be of type {raw.get('type')} with format {form} in {path}"
             self._add(FieldError("<nil>", Reason.INVALID, f'Invalid value: "": {text}'))
 
@@ -242,9 +259,9 @@ def kind_of(value: Any) -> str:
             return "null"
         case bool():
             return "boolean"
-        case int():
+        case int() if bounds.format_of(value) == "int64":
             return "integer"
-        case float():
+        case int() | float():
             return "number"
         case str():
             return "string"

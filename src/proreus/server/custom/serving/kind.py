@@ -164,7 +164,7 @@ def _resource(
         lifecycle=_LIFECYCLE,
         selectable=_selectable(_selectable_paths(version), _all_selectable(spec["versions"])),
         rules=rules.rules(),
-        printer=column_printer(version.get("additionalPrinterColumns") or ()),
+        printer=column_printer(version.get("additionalPrinterColumns") or (), gvk),
         deprecation_warning=_deprecation(version, spec, gvk),
         custom=CustomVersion(
             discovery_verbs=_TERMINATING_VERBS if is_deleting else (),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.group_version import GroupKind, GroupResource, GroupVersionKind
 from proreus.api.json_types import JsonObject
@@ -19,12 +18,11 @@ from proreus.server.custom.schema.expressions import Expressions
 from proreus.server.custom.schema.list_rules import list_violations
 from proreus.server.custom.schema.prune import prune, with_plain_numbers
 from proreus.server.custom.schema.structural import MISSING, Structural
+from proreus.server.custom.schema.typed_metadata import coerce, coerce_embedded
 from proreus.server.custom.schema.validate import validate, validate_object
 from proreus.server.custom.serving.scale import ScalePaths
 from proreus.server.resource import Rules
 from proreus.server.resource.rules import Validated
-from proreus.server.schema.check import DecodeError, check
-from proreus.server.schema.definitions import OBJECT_META, Definitions
 
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
@@ -45,11 +43,11 @@ class Decode:
         odd: list[str] = []
         schema = self._schema(obj)
         if schema is None:
-            _coerce(obj, "", odd)
+            coerce(obj, "", odd)
             return obj, odd
         unknown = prune(obj, schema)
-        _coerce(obj, "", odd)
-        _coerce_embedded(obj, schema, "", odd)
+        coerce(obj, "", odd)
+        coerce_embedded(obj, schema, "", odd)
         default(obj, schema)
         return obj, [*unknown, *odd]
 
@@ -58,40 +56,6 @@ class Decode:
         if (group, obj.get("kind")) != (self.kind.group, self.kind.kind):
             return None
         return self.schemas.get(version)
-
-
-def _coerce(obj: JsonObject, path: str, unknown: list[str]) -> None:
-    """Metadata is typed, wherever it stands."""
-    meta = obj.get("metadata")
-    if meta is None:
-        obj.pop("metadata", None)
-        return
-    at = f"{path}.metadata" if path else "metadata"
-    node = Definitions.load().named(OBJECT_META)
-    try:
-        checked = check(node, meta)
-    except DecodeError as error:
-        why = f"{at}: Invalid value: {field_error.quote(meta)}: {error}"
-        raise DecodeError(why.replace("struct field .", "struct field ObjectMeta.")) from error
-    unknown += [f"{at}.{field}" for field in checked.unknown_fields]
-    obj["metadata"] = {k: v for k, v in checked.value.items() if v is not None}
-
-
-def _coerce_embedded(value: Any, schema: Structural, path: str, unknown: list[str]) -> None:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            child = schema.child(key)
-            if child is None or not isinstance(item, dict | list):
-                continue
-            below = f"{path}.{key}" if path else key
-            if child.is_embedded and isinstance(item, dict):
-                _coerce(item, below, unknown)
-            _coerce_embedded(item, child, below, unknown)
-    elif isinstance(value, list) and schema.items is not None:
-        for index, item in enumerate(value):
-            if schema.items.is_embedded and isinstance(item, dict):
-                _coerce(item, f"{path}[{index}]", unknown)
-            _coerce_embedded(item, schema.items, f"{path}[{index}]", unknown)
 
 
 ToServed = Callable[[JsonObject], JsonObject]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from proreus.api.group_version import GroupVersionKind
 from proreus.api.jsonpath import JsonPath, PathError
 from proreus.api.table import UNKNOWN, Column, human_duration
 from proreus.api.values.timestamp import parse_time
@@ -16,13 +17,18 @@ from proreus.api.wire import json
 from proreus.server.resource import Printer
 
 _EXPONENT_FROM = 6
+_ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_INT64_MIN = -(2**63)
 _AGE = {"type": "date", "jsonPath": ".metadata.creationTimestamp"}
 _MISSING: Any = object()
 Cell = Callable[[Mapping[str, Any], float], Any]
 
 
-def column_printer(columns: Sequence[Mapping[str, Any]]) -> Printer:
+def column_printer(
+    columns: Sequence[Mapping[str, Any]], gvk: GroupVersionKind | None = None
+) -> Printer:
     """One version's columns. If one path cannot be read, only the name is printed."""
+    typed = _typed(columns, gvk)
     try:
         fill = tuple(_cell(column) for column in columns or (_AGE,))
     except PathError:
@@ -33,9 +39,19 @@ def column_printer(columns: Sequence[Mapping[str, Any]]) -> Printer:
 
     def cells(obj: Mapping[str, Any], now: float) -> list[Any]:
         name = (obj.get("metadata") or {}).get("name", "")
+        if typed:
+            obj = {**typed, **obj}
         return [name, *(one(obj, now) for one in fill)]
 
     return Printer((Column("Name", format="name"), *printed), cells)
+
+
+def _typed(columns: Sequence[Mapping[str, Any]], gvk: GroupVersionKind | None) -> Mapping[str, str]:
+    """The type that columns may ask for: what is printed is stored without it."""
+    paths = [column.get("jsonPath") or "" for column in columns]
+    if gvk is None or not any(word in path for path in paths for word in ("kind", "apiVersion")):
+        return {}
+    return {"apiVersion": str(gvk.group_version), "kind": gvk.kind}
 
 
 def _column(given: Mapping[str, Any]) -> Column:
@@ -70,9 +86,14 @@ def _text(value: Any, _: float) -> Any:
         case bool():
             return "true" if value else "false"
         case dict() | list():
-            return json.encode(value).decode()
+            return _go_json(value)
         case _:
             return _go_float(value) if isinstance(value, float) else str(value)
+
+
+def _go_json(value: Any) -> str:
+    """Keys in order, and what HTML gives a meaning escaped, as Go's library writes it."""
+    return json.canonical(value).decode().translate(_ESCAPED)
 
 
 def _go_float(value: float) -> str:
@@ -90,7 +111,8 @@ def _go_float(value: float) -> str:
 def _integer(value: Any, _: float) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value)
+    whole = int(value)
+    return whole if _INT64_MIN <= whole < -_INT64_MIN else _INT64_MIN  # as processors convert
 
 
 def _number(value: Any, _: float) -> Any:
@@ -103,7 +125,9 @@ def _boolean(value: Any, _: float) -> Any:
 
 def _date(value: Any, now: float) -> Any:
     if not isinstance(value, str):
-        return UNKNOWN if value is None else None
+        return None
+    if value in ("", "null"):
+        return UNKNOWN
     try:
         return human_duration(now - parse_time(value))
     except ValueError:

@@ -162,6 +162,59 @@ def test_int_or_string_may_say_its_types_in_a_junctor() -> None:
     assert at_once(DEFINITION.validate(definition(field(schema)))) == []
 
 
+def test_int_or_string_says_its_types_in_the_first_of_all_junctors_or_not_at_all() -> None:
+    types = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+    schema = {"x-kubernetes-int-or-string": True, "allOf": [{"pattern": "a"}, types]}
+
+    found = at_once(DEFINITION.validate(definition(field(schema))))
+
+    assert [str(error).partition("[a].")[2] for error in found] == [
+        "allOf[1].anyOf[0].type: Forbidden: must be empty to be structural",
+        "allOf[1].anyOf[1].type: Forbidden: must be empty to be structural",
+    ]
+
+
+def test_a_default_of_int_or_string_is_of_any_type() -> None:
+    schema = {"x-kubernetes-int-or-string": True, "default": 1.5}
+
+    assert at_once(DEFINITION.validate(definition(field(schema)))) == []
+
+
+@pytest.mark.parametrize(
+    ("default", "messages"),
+    [
+        ({}, ["apiVersion: Required value", "kind: Required value"]),
+        ({"apiVersion": "v1", "kind": "Pod"}, []),
+        ({"apiVersion": "v1", "kind": 1}, ["kind: Invalid value: 1: must be a string"]),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": 1}}},
+         ['metadata: Invalid value: {"labels":{"a":1}}: json: cannot unmarshal number into Go '
+          "struct field ObjectMeta.labels of type string"]),
+    ],
+)  # fmt: skip
+def test_a_default_that_is_a_resource_is_a_good_one(default: Any, messages: list[str]) -> None:
+    resource = {"type": "object", "x-kubernetes-embedded-resource": True, "default": default,
+                "x-kubernetes-preserve-unknown-fields": True}  # fmt: skip
+
+    found = at_once(DEFINITION.validate(definition(field(resource))))
+
+    assert [str(error).partition(".default.")[2] for error in found] == messages
+
+
+def test_a_default_of_the_whole_object_is_a_resource() -> None:
+    found = at_once(DEFINITION.validate(definition({"type": "object", "default": {}})))
+
+    assert [error.field.partition(".default.")[2] for error in found] == ["apiVersion", "kind"]
+
+
+def test_a_webhook_that_says_nothing_is_not_kept() -> None:
+    made = definition()
+    made["spec"]["conversion"] = {"strategy": "None", "webhook": {"conversionReviewVersions": None}}
+
+    DEFINITION.default(made)
+
+    assert made["spec"]["conversion"] == {"strategy": "None"}
+
+
 @pytest.mark.parametrize(
     ("part", "message"),
     [

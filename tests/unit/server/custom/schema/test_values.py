@@ -13,7 +13,9 @@ from proreus.server.custom.schema.list_rules import list_violations
 from proreus.server.custom.schema.prune import prune, with_plain_numbers
 from proreus.server.custom.schema.structural import parse
 from proreus.server.custom.schema.validate import validate_object
+from proreus.server.custom.serving.object_rules import Decode
 from proreus.server.custom.serving.scale import ScalePaths
+from proreus.server.schema.check import DecodeError
 
 Schema = dict[str, Any]
 
@@ -91,10 +93,27 @@ def test_a_violation_is_worded_as_in_kubernetes(schema: Schema, value: Any, mess
         ("date", ["2026-01-31", "2024-02-29"],
          ["2026-W01-1", "2026-02-29", "20260131", "2026-1-31", "٢٠٢٦-01-01", "2026-01-31T"]),
         ("date-time", ["2026-01-31T23:59:59Z", "2026-01-31t00:00:00.5+01:00"],
-         ["2026-01-31T24:00:00Z", "2026-01-31T23:60:00Z", "2026-02-30T00:00:00Z", "2026-01-31"]),
+         ["2026-01-31T24:00:00Z", "2026-01-31T23:60:00Z", "2026-02-30T00:00:00Z", "2026-01-31",
+          "2026-01-31T00:00:00", "2026-01-31 00:00:00Z"]),
+        ("duration", ["1h30m", "0", "3 ms", "1 day", "2w", "about 2 hours"], ["x", "1", "", "h"]),
+        ("email", ["a@b", "A B <a@b.c>", '"a b"@c'], ["x", "a@b@c", "a b@c", "<a@b", "a@"]),
+        ("hostname", ["a", "1.2.de", "é.com", "a-b.cd"],
+         ["a.b", "a.", ".a", "-a", "a_b", "1.2.3.4", "a" * 64]),
+        ("ipv4", ["1.2.3.4", "::ffff:1.2.3.4"], ["1.2.3", "::1", "01.2.3.4"]),
+        ("ipv6", ["::1", "::ffff:1.2.3.4"], ["1.2.3.4", "fe80::1%eth0"]),
+        ("cidr", ["1.2.3.0/24", "::/0"], ["1.2.3.4", "1.2.3.0/255.255.255.0", "1.2.3.4/33"]),
+        ("uri", ["http://a", "/a", "a:b"], ["x", "", "http://a b", "http://a/%zz"]),
+        ("byte", ["YQ=="], ["", "YQ", "a b="]),
+        ("ssn", ["111-11-1111", "111 11 1111"], ["111111111"]),
+        ("rgbcolor", ["rgb(1, 20,255)"], ["rgb(01,2,3)", "rgb(256,1,1)"]),
+        ("creditcard", ["4111-1111-1111-1111"], ["4111111111111112", "0000000000000000"]),
+        ("mac", ["01:23:45:67:89:ab", "0123.4567.89ab"], ["01:23", "01:23-45:67:89:ab"]),
+        ("uuid-4", ["123e4567-e89b-42d3-a456-426614174000"],
+         ["123e4567-e89b-12d3-a456-426614174000"]),
+        ("unheard-of", ["x", ""], []),
     ],
 )  # fmt: skip
-def test_dates_are_those_of_the_calendar(name: str, good: list[str], bad: list[str]) -> None:
+def test_texts_are_of_their_format(name: str, good: list[str], bad: list[str]) -> None:
     def is_refused(text: str) -> bool:
         return bool(messages(spec_of(f={"type": "string", "format": name}), {"f": text}))
 
@@ -181,6 +200,13 @@ EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True,
          "spec.t.metadata.name: Invalid value: \"a/b\": may not contain '/'"),
         ({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": ""}}},
          'spec.t.metadata.labels: Invalid value: "a b": name part must consist'),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "a%"}},
+         "spec.t.metadata.generateName: Invalid value: \"a%\": may not contain '%'"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"finalizers": ["a b"]}},
+         'spec.t.metadata.finalizers: Invalid value: "a b": name part must consist'),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"ownerReferences": [
+            {"apiVersion": "v1", "kind": "Pod", "name": "a"}]}},
+         'spec.t.metadata.ownerReferences.uid: Invalid value: "": must not be empty'),
     ],
 )  # fmt: skip
 def test_what_is_embedded_has_a_type_and_good_metadata(value: Any, message: str) -> None:
@@ -258,3 +284,28 @@ def test_what_the_root_requires_is_asked_of_every_change() -> None:
     assert validate_object(old, schema, old) == []
     labelled = {"metadata": {"name": "a", "labels": {"x": "y"}}}
     assert [error.field for error in validate_object(labelled, schema, old)] == ["spec"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"apiVersion": 1}, "spec.t.apiVersion: Invalid value: 1: must be a string"),
+        ({"kind": None}, "spec.t.kind: Invalid value: null: must be a string"),
+        ({"metadata": 1}, "spec.t.metadata: Invalid value: 1: json: cannot unmarshal number"),
+    ],
+)
+def test_a_type_that_is_no_text_is_not_read_at_all(given: dict[str, Any], message: str) -> None:
+    decode = Decode(GroupKind("g", "K"), {"v1": parse(spec_of(t=EMBEDDED))})
+
+    with pytest.raises(DecodeError) as refused:
+        decode({"apiVersion": "g/v1", "kind": "K", "metadata": {}, "spec": {"t": given}})
+
+    assert str(refused.value).startswith(message)
+
+
+def test_metadata_that_is_null_is_empty_in_what_is_embedded() -> None:
+    decode = Decode(GroupKind("g", "K"), {"v1": parse(spec_of(t=EMBEDDED))})
+
+    read, _ = decode({"apiVersion": "g/v1", "kind": "K", "spec": {"t": {"metadata": None}}})
+
+    assert read["spec"] == {"t": {"metadata": {}}}

@@ -42,6 +42,20 @@ def of_type(wanted: str, found: str, at: str = "v") -> str:
          {"a": 1, "b": 2}, ["v: Too many: 2: must have at most 1 items"]),
         ({"type": "object", "required": ["b"], "properties": {"a": {"type": "string"}}}, {"a": 1},
          [of_type("string", "integer", "v.a"), "v.b: Required value"]),
+        ({"type": "object", "additionalProperties": False}, {"b": 1, "a": 1},
+         ['v: Invalid value: "a": v.a in body is a forbidden property',
+          'v: Invalid value: "b": v.b in body is a forbidden property']),
+        ({"type": "integer"}, 2**64, [of_type("integer", "number")]),
+        ({"type": "integer"}, 1e30, [of_type("integer", "number")]),
+        ({"type": "integer"}, float(2**52), []),
+        ({"type": "string", "format": "unheard-of"}, 1, [of_type("string", "integer")]),
+        ({"type": "number", "format": "int32"}, 2**40, []),
+        # Of a bound with a fraction, integers are compared with its whole part.
+        ({"type": "number", "minimum": 1.5, "maximum": 3.5}, 1, []),
+        ({"type": "number", "minimum": 1.5, "maximum": 3.5}, 4,
+         ["v: Invalid value: 4: v in body should be less than or equal to 3"]),
+        ({"type": "number", "maximum": 3.5}, 3.6,
+         ["v: Invalid value: 3.6: v in body should be less than or equal to 3.5"]),
     ],
 )  # fmt: skip
 def test_all_that_applies_to_a_value_is_reported_in_order(
