@@ -49,7 +49,7 @@ class Router:
     def route(self, method: str, path: ApiPath) -> RouteResult:
         """Raises NotFound or MethodNotAllowed."""
         resource = self._catalog.lookup(path.group, path.version, path.resource)
-        if resource is None or (path.rest and not _is_proxied(resource, path)):
+        if resource is None or (path.rest and not _is_rest_taken(resource, path)):
             if path.group and not self._catalog.has_builtin_group(path.group):
                 return PageNotFound()
             raise NotFound.path()
@@ -66,9 +66,10 @@ class Router:
                 raise NotFound.path()
 
 
-def _is_proxied(resource: Resource, path: ApiPath) -> bool:
-    """Behind a proxy the path is not ours to read."""
-    return path.subresource == "proxy" and resource.subresource("proxy") is not None
+def _is_rest_taken(resource: Resource, path: ApiPath) -> bool:
+    """Behind a proxy the path is not ours to read; of custom objects its end is not looked at."""
+    is_proxied = path.subresource == "proxy" and resource.subresource("proxy") is not None
+    return is_proxied or resource.custom is not None
 
 
 def _custom(resource: Resource, method: str, path: ApiPath) -> RouteResult:

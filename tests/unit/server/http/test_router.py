@@ -20,7 +20,10 @@ def router() -> Router:
 @pytest.fixture(scope="module")
 def custom() -> Router:
     things = Resource(
-        names=Names.of("x.io", "v1", "Thing", "things"), namespaced=True, custom=CustomVersion()
+        names=Names.of("x.io", "v1", "Thing", "things"),
+        namespaced=True,
+        has_status=True,
+        custom=CustomVersion(),
     )
     return Router(Catalog([things]))
 
@@ -96,6 +99,9 @@ def test_what_a_request_means(router: Router, method: str, path: str, expected: 
         ("POST", "/apis/x.io/v1/namespaces/n/things/a", "create things"),
         ("DELETE", "/apis/x.io/v1/things", "no page"),
         ("OPTIONS", "/apis/x.io/v1/things", "no page"),
+        # Kubernetes does not look at what comes after the subresource.
+        ("GET", "/apis/x.io/v1/namespaces/n/things/a/status/more", "get things/status"),
+        ("GET", "/apis/x.io/v1/namespaces/n/things/a/nope/more", "404"),
     ],
 )
 def test_what_a_request_for_custom_objects_means(

@@ -18,7 +18,7 @@ from proreus.server.custom.schema.correlation import correlate_items
 from proreus.server.custom.schema.formats import is_known
 from proreus.server.custom.schema.match_count import match_count
 from proreus.server.custom.schema.matching import Matching
-from proreus.server.custom.schema.structural import MISSING, TYPE_FIELDS, Structural, parse
+from proreus.server.custom.schema.structural import MISSING, Structural, parse
 
 _FOUND = "Found none valid"
 _NUMBERS = ("integer", "number")
@@ -56,7 +56,7 @@ def validate_object(
     if old is not MISSING and same(obj, old):
         return found
     walk.junctors(obj, schema.raw, "")
-    walk.object(obj, schema, "", old, reserved=("apiVersion", "kind"))
+    walk.object(obj, schema, "", old)
     return found
 
 
@@ -82,18 +82,9 @@ class _Walk:
         if "enum" in schema.raw:
             self._enum(value, schema.raw, path)
         if value.__class__ is dict:
-            reserved = TYPE_FIELDS if schema.is_embedded else ()
-            self.object(value, schema, path, old, reserved=reserved)
+            self.object(value, schema, path, old)
 
-    def object(
-        self,
-        value: Mapping[str, Any],
-        schema: Structural,
-        path: str,
-        old: Any,
-        *,
-        reserved: Sequence[str],
-    ) -> None:
+    def object(self, value: Mapping[str, Any], schema: Structural, path: str, old: Any) -> None:
         if wrong := bounds.map_size_violations(value, schema.raw, path, self._field(path)):
             self._found += wrong
             return
@@ -102,9 +93,8 @@ class _Walk:
         old_fields = old if old.__class__ is dict else {}
         for key in sorted(value):
             child = schema.child(key)
-            if child is None or key in reserved:
-                continue
-            self.value(value[key], child, _below(path, key), old_fields.get(key, MISSING))
+            if child is not None:
+                self.value(value[key], child, _below(path, key), old_fields.get(key, MISSING))
         for key in schema.raw.get("required") or ():
             if key not in value:
                 self._add(field_error.required(self._field(_below(path, key))))

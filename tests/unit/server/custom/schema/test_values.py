@@ -309,3 +309,25 @@ def test_metadata_that_is_null_is_empty_in_what_is_embedded() -> None:
     read, _ = decode({"apiVersion": "g/v1", "kind": "K", "spec": {"t": {"metadata": None}}})
 
     assert read["spec"] == {"t": {"metadata": {}}}
+
+
+def test_a_schema_may_restrict_the_type_and_metadata_of_what_is_embedded() -> None:
+    name = {"type": "object", "properties": {"name": {"type": "string", "pattern": "^p"}}}
+    fields = {"kind": {"type": "string", "enum": ["Pod"]}, "metadata": name}
+    given = {"apiVersion": "v1", "kind": "Job", "metadata": {"name": "q"}}
+
+    found = messages(spec_of(t={**EMBEDDED, "properties": fields}), {"t": given})
+
+    assert found == [
+        'spec.t.kind: Unsupported value: "Job": supported values: "Pod"',
+        'spec.t.metadata.name: Invalid value: "q": spec.t.metadata.name in body should match '
+        "'^p'",
+    ]
+
+
+def test_a_schema_may_restrict_the_type_of_the_object() -> None:
+    schema = parse({"type": "object", "properties": {"kind": {"type": "string", "minLength": 9}}})
+
+    found = validate_object({"apiVersion": "g/v1", "kind": "Widget"}, schema)
+
+    assert [error.field for error in found] == ["kind"]
