@@ -150,9 +150,12 @@ def limited(texts: list[str]) -> list[str]:
 
 
 def quote(value: object) -> str:
-    """A value as Kubernetes prints it inside a message: strings quoted, the rest as JSON."""
+    """A value as Kubernetes prints it inside a message: strings quoted, numbers as Go prints them,
+    the rest as JSON."""
     if isinstance(value, str):
         return go_text.quoted(value)
+    if isinstance(value, float) or (isinstance(value, int) and abs(value) >= 1 << 63):
+        return go_text.number(float(value))
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

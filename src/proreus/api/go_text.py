@@ -84,13 +84,16 @@ def mistyped(value: Any, wanted: str) -> str:
 
 
 def number(value: float) -> str:
-    """``%v`` of a float64: shortest form, exponent from 1e+21 on."""
-    if math.isinf(value) or math.isnan(value):
+    """``%v`` of a float64: the fewest digits that identify it, with an exponent from 1e+06 on."""
+    if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
-    text = repr(value)
-    if text.endswith(".0"):
-        return text[:-2]
-    return text
+    shortest = repr(value)
+    exponent = int(f"{value:.17e}".partition("e")[2])
+    if -4 <= exponent < 6:
+        return shortest.removesuffix(".0")
+    digits = shortest.partition("e")[0].replace("-", "").replace(".", "").strip("0")
+    point = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{'-' if value < 0 else ''}{digits[0]}{point}e{exponent:+03d}"
 
 
 def quoted(text: str) -> str:

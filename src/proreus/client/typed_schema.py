@@ -42,7 +42,7 @@ from typing import (
 from proreus.api.json_types import Json, JsonObject
 from proreus.client.schema_keywords import SchemaError, SchemaWords, keyword_fault
 from proreus.client.typed_models import is_model, model_schema
-from proreus.client.typed_values import is_optional, name_on_wire, plain, to_wire
+from proreus.client.typed_values import is_left_out, is_optional, name_on_wire, plain, to_wire
 
 T = TypeVar("T")
 _RULES = "__rules__"
@@ -222,7 +222,7 @@ def _object(kind: type, inside: tuple[type, ...]) -> JsonObject:
         if default is MISSING:
             if not is_optional(hint):
                 required.append(name)
-        elif default is not None:
+        elif not is_left_out(default):
             properties[name]["default"] = to_wire(default)
     found: JsonObject = {"type": "object", "properties": properties}
     if required:

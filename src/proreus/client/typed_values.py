@@ -57,14 +57,14 @@ def plain(kind: Any) -> Any:
 
 
 def to_wire(value: Any) -> Any:
-    """JSON of a value; fields that are None are left out."""
+    """JSON of a value; fields that are None or no bytes are left out."""
     if is_model(type(value)):
         return to_model_wire(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             name: to_wire(item)
             for field, name, _ in _fields(type(value))
-            if (item := getattr(value, field)) is not None
+            if not is_left_out(item := getattr(value, field))
         }
     match value:
         case enum.Enum():
@@ -82,6 +82,11 @@ def to_wire(value: Any) -> Any:
             return [to_wire(item) for item in value]
         case _:
             return value
+
+
+def is_left_out(value: Any) -> bool:
+    """Whether a field with this value is not written: servers take no empty text as bytes."""
+    return value is None or (isinstance(value, bytes) and not value)
 
 
 def from_wire(kind: Any, value: Any) -> Any:

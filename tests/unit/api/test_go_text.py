@@ -20,3 +20,16 @@ from proreus.api import field_error, go_text
 def test_text_is_quoted_as_go_quotes_it(text: str, quoted: str) -> None:
     assert go_text.quoted(text) == quoted
     assert quoted in field_error.invalid("metadata.name", text).message
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"), (-1.0, "-1"), (1.5, "1.5"), (0.0001, "0.0001"), (0.00001, "1e-05"),
+        (999999.0, "999999"), (123456.5, "123456.5"), (1e21, "1e+21"),
+        (1e6, "1e+06"), (1234567.0, "1.234567e+06"), (1.5e300, "1.5e+300"),
+        (-2.5e-7, "-2.5e-07"), (float("inf"), "+Inf"), (float("nan"), "NaN"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_go_writes_them(value: float, text: str) -> None:
+    assert go_text.number(value) == text

@@ -100,6 +100,7 @@ def test_words_that_need_more_than_a_type_are_annotated() -> None:
         }
     ]
     assert fields["since"] == {"type": "string", "format": "date-time"}
+    assert fields["secret"] == {"type": "string", "format": "byte"}
     assert fields["every"] == {"type": "string", "format": "duration", "default": "5m0s"}
     assert fields["color"] == {"type": "string", "enum": ["red", "blue"], "default": "red"}
     assert fields["target"] == {"x-kubernetes-int-or-string": True, "default": "50%"}
@@ -166,6 +167,13 @@ def test_values_go_out_and_come_back() -> None:
     assert sent["podCIDR"] == "10.0.0.0/8"
     assert "wanted" not in sent
     assert from_wire(Spec, sent) == value
+
+
+def test_empty_bytes_are_left_out_as_servers_take_no_empty_text_for_them() -> None:
+    sent = to_wire(Spec(low=1, wanted=None))
+
+    assert "secret" not in sent
+    assert from_wire(Spec, sent).secret == b""
 
 
 texts = st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=8)

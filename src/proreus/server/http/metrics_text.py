@@ -7,8 +7,8 @@ registration; what compares two servers' pages finds every line different.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite, isnan
 
+from proreus.api import go_text
 from proreus.server.bare_counter import BareCounter
 from proreus.server.prometheus import CollectorRegistry, Metric, Sample
 
@@ -43,7 +43,7 @@ def _lines(family: Metric) -> Iterator[str]:
             f'{name}="{value.translate(_ESCAPES)}"' for name, value in _labels(sample)
         )
         braces = f"{{{labels}}}" if labels else ""
-        yield f"{sample.name}{braces} {go_number(sample.value)}\n"
+        yield f"{sample.name}{braces} {go_text.number(sample.value)}\n"
 
 
 def _series(sample: Sample) -> list[tuple[str, str]]:
@@ -54,21 +54,3 @@ def _labels(sample: Sample) -> Iterator[tuple[str, str]]:
     yield from _series(sample)
     if "le" in sample.labels:
         yield "le", sample.labels["le"]
-
-
-def go_number(value: float) -> str:
-    """As ``strconv.FormatFloat(value, 'g', -1, 64)`` writes it."""
-    if isnan(value):
-        return "NaN"
-    if not isfinite(value):
-        return "+Inf" if value > 0 else "-Inf"
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    digits, _, exponent = f"{value:.17e}".partition("e")
-    if -4 <= int(exponent) < 6:
-        return repr(value)
-    shortest = repr(value)
-    digits = shortest.partition("e")[0].replace("-", "").replace(".", "").strip("0")
-    sign = "-" if value < 0 else ""
-    point = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{sign}{digits[0]}{point}e{int(exponent):+03d}"

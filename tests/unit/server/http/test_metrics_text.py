@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
-
-from proreus.server.http.metrics_text import go_number, metrics_text
+from proreus.server.http.metrics_text import metrics_text
 from proreus.server.prometheus import (
     Collector,
     CollectorRegistry,
@@ -60,15 +58,3 @@ def test_the_buckets_of_one_histogram_stay_together_and_in_order() -> None:
             f'sum{{a="{label}"}} 5',
         )
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"), (-1.0, "-1"), (1.5, "1.5"), (0.0001, "0.0001"), (0.00001, "1e-05"),
-        (999999.0, "999999"), (1e6, "1e+06"), (1234567.0, "1.234567e+06"), (1.5e300, "1.5e+300"),
-        (-2.5e-7, "-2.5e-07"), (float("inf"), "+Inf"), (float("nan"), "NaN"),
-    ],
-)  # fmt: skip
-def test_numbers_are_written_as_go_writes_them(value: float, text: str) -> None:
-    assert go_number(value) == text

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from proreus.api import field_error
+from proreus.api import field_error, go_text
 from proreus.api.field_error import FieldError
 from proreus.server.custom.schema.formats import format_check
 from proreus.server.custom.schema.matching import Matching, TooMuchWork
@@ -111,6 +111,7 @@ def number_violations(
         found.append(field_error.invalid(field, value, f"{path} in body should be {text}"))
 
     least, most, step = (_bound(raw.get(word), value) for word in _NUMBER_BOUNDS)
+    step = step or raw.get("multipleOf")  # there are no multiples of nothing
     if step is not None and not _is_multiple(value, step):
         wrong(f"a multiple of {_number_text(step)}")
     if least is not None:
@@ -130,9 +131,9 @@ def number_violations(
 
 def _bound(given: float | None, value: float) -> float | None:
     """Go compares integers with integers: of the bound it takes the whole part."""
-    if given is None or not isinstance(value, int) or value not in _INT64:
-        return given
-    return int(given) or given
+    if given is None:
+        return None
+    return int(given) if isinstance(value, int) and value in _INT64 else float(given)
 
 
 def list_size_violations(
@@ -170,5 +171,4 @@ def _is_multiple(value: float, step: float) -> bool:
 
 
 def _number_text(number: float) -> str:
-    """Whole numbers without a fraction."""
-    return str(int(number)) if float(number).is_integer() else str(number)
+    return str(number) if isinstance(number, int) else go_text.number(number)

@@ -6,9 +6,9 @@ Columns without a description of their own are described as the schema describes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
+from proreus.api import go_text
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.jsonpath import JsonPath, PathError
 from proreus.api.table import UNKNOWN, Column, human_duration
@@ -16,7 +16,6 @@ from proreus.api.values.timestamp import parse_time
 from proreus.api.wire import json
 from proreus.server.resource import Printer
 
-_EXPONENT_FROM = 6
 _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _INT64_MIN = -(2**63)
 _AGE = {"type": "date", "jsonPath": ".metadata.creationTimestamp"}
@@ -88,24 +87,12 @@ def _text(value: Any, _: float) -> Any:
         case dict() | list():
             return _go_json(value)
         case _:
-            return _go_float(value) if isinstance(value, float) else str(value)
+            return go_text.number(value) if isinstance(value, float) else str(value)
 
 
 def _go_json(value: Any) -> str:
     """Keys in order, and what HTML gives a meaning escaped, as Go's library writes it."""
     return json.canonical(value).decode().translate(_ESCAPED)
-
-
-def _go_float(value: float) -> str:
-    """The fewest digits that identify it; with an exponent from a million on."""
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int), "JSON has no infinities"
-    power = len(digits) + exponent - 1
-    if -5 < power < _EXPONENT_FROM:
-        return f"{Decimal(repr(value)).normalize():f}"
-    printed = "".join(map(str, digits))
-    tail = f".{printed[1:]}" if len(printed) > 1 else ""
-    return f"{'-' if sign else ''}{printed[0]}{tail}e{power:+03d}"
 
 
 def _integer(value: Any, _: float) -> Any:

@@ -56,6 +56,16 @@ def of_type(wanted: str, found: str, at: str = "v") -> str:
          ["v: Invalid value: 4: v in body should be less than or equal to 3"]),
         ({"type": "number", "maximum": 3.5}, 3.6,
          ["v: Invalid value: 3.6: v in body should be less than or equal to 3.5"]),
+        ({"type": "number", "minimum": 0.5}, 0, []),
+        # Numbers that Go holds as floats have an exponent from a million on.
+        ({"type": "number", "maximum": 1000000}, 1500000,
+         ["v: Invalid value: 1500000: v in body should be less than or equal to 1000000"]),
+        ({"type": "number", "maximum": 1000000}, 1500000.5,
+         ["v: Invalid value: 1.5000005e+06: v in body should be less than or equal to 1e+06"]),
+        ({"type": "number", "multipleOf": 0.00002}, 0.00001,
+         ["v: Invalid value: 1e-05: v in body should be a multiple of 2e-05"]),
+        ({"type": "number", "maximum": 5}, 2**64,
+         ["v: Invalid value: 1.8446744073709552e+19: v in body should be less than or equal to 5"]),
     ],
 )  # fmt: skip
 def test_all_that_applies_to_a_value_is_reported_in_order(
