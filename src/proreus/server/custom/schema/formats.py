@@ -14,8 +14,9 @@ from proreus.api.values.urls import url_fault
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d([^\n]\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _DURATION = re.compile(r"[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0", re.ASCII)
-# Any number with a unit anywhere will do.
-_WORDS = re.compile(r"\d+\s*([A-Za-zµ]+)", re.ASCII)
+# Any number with a unit anywhere will do. A search begins where digits do: within them it would
+# take the square of a long text's time.
+_WORDS = re.compile(r"(?<!\d)\d+\s*([A-Za-zµ]+)", re.ASCII)
 _UNITS = frozenset(("ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"))
 _UNIT_WORDS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _ATOM = r"[\w!#$%&'*+/=?^`{|}~\u0080-\U0010ffff-]+"

@@ -331,3 +331,10 @@ def test_a_schema_may_restrict_the_type_of_the_object() -> None:
     found = validate_object({"apiVersion": "g/v1", "kind": "Widget"}, schema)
 
     assert [error.field for error in found] == ["kind"]
+
+
+def test_a_long_text_is_no_duration_and_is_read_once() -> None:
+    """Were it read anew from each of its digits, this would take minutes."""
+    duration = {"type": "string", "format": "duration"}
+
+    assert messages(spec_of(f=duration), {"f": "1" * 200_000})
