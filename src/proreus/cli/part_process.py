@@ -21,6 +21,7 @@ from proreus.cli.logging import start_logging
 from proreus.cli.owned_process.order import ended_with, receive_order
 from proreus.cli.part_identities import PartIdentities
 from proreus.cli.parts_order import PartsOrder
+from proreus.cli.tuning import yield_to_server
 from proreus.cli.verbosity import verbose_option
 from proreus.cluster.components import Component, run_component
 from proreus.net.tls.certificate_authority import CertificateAuthority
@@ -35,6 +36,8 @@ def part_process() -> None:
     owner = socket.socket(fileno=sys.stdin.fileno())
     order = receive_order(owner, PartsOrder)
     start_logging()
+    if not order.runs_containers():
+        yield_to_server()
     run(_run(order, owner))
 
 

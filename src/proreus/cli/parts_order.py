@@ -51,6 +51,10 @@ class PartsOrder:
             made += node_components(clock, self.nodes, settings=self.kubelet)
         return made
 
+    def runs_containers(self) -> bool:
+        """As processes, which inherit what this one's priority is."""
+        return KUBELET in self.names and self.kubelet.runtime == "process"
+
     def node_count(self) -> int:
         return self.nodes if KUBELET in self.names else 0
 

@@ -1,4 +1,4 @@
-"""Settings of malloc, the garbage collector and open files for a server's process.
+"""Settings of malloc, the garbage collector, open files and priority for a command's process.
 
 Only commands call this: in somebody's test or application it is not ours to change.
 
@@ -9,18 +9,24 @@ Parts of a cluster hold the caches of whole clusters, and the collector would wa
 over: a fifth of the CPU of a rollout of 1,500 pods, in pauses of up to a second. It finds next to
 nothing there, so it is asked more seldom. A server alone keeps bytes, which it does not walk, and
 gains a few percent.
+
+Where there are fewer cores than processes, the server is what the others wait for: each moment it
+waits for a core behind one of its clients is a moment for all. 1,000 pods on 100 nodes and two
+cores were available in 0.58 to 0.60 s per second of CPU, where it was 0.63 to 0.70.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 from contextlib import suppress
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # mallopt's names for them
 _MAPPED_BYTES_MIN = 1024 * 1024
 _TRIM_BYTES = 4 * 1024 * 1024
+_CLIENT_NICENESS = 10  # of 19; the server's is 0
 _COLLECTED_AFTER = (20_000, 20, 50)  # as gc.set_threshold takes them; Python's own: 700, 10, 10
 
 
@@ -46,3 +52,9 @@ def keep_small_buffers() -> None:
     if mallopt is not None:  # other C libraries do well by themselves
         mallopt(_M_MMAP_THRESHOLD, _MAPPED_BYTES_MIN)
         mallopt(_M_TRIM_THRESHOLD, _TRIM_BYTES)
+
+
+def yield_to_server() -> None:
+    """The server goes first where both want a core. Processes that this one starts inherit it."""
+    if hasattr(os, "nice"):
+        os.nice(_CLIENT_NICENESS)

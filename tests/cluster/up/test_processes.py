@@ -85,6 +85,35 @@ async def test_who_is_asked_to_end_ends_its_processes_first(tmp_path: Path) -> N
         assert "process died" not in up.main.log.read_text()
 
 
+def niceness(pid: int) -> int:
+    return os.getpriority(os.PRIO_PROCESS, pid)
+
+
+async def wait_nicer(pid: int, than: int) -> None:
+    async with asyncio.timeout(60):
+        while niceness(pid) <= niceness(than):  # noqa: ASYNC110  # nobody says so
+            await asyncio.sleep(0.05)
+
+
+async def test_the_server_goes_first_where_its_parts_want_the_same_core(tmp_path: Path) -> None:
+    with cluster(tmp_path, "up", "--processes", "3") as up:
+        for _, pid in await wait_started(up, 2):
+            await wait_nicer(pid, than=up.main.pid)
+
+
+async def test_containers_have_the_priority_that_the_cluster_was_started_with(
+    tmp_path: Path,
+) -> None:
+    parts = ("--without", "controllers", "--processes", "4", "--runtime", "process")
+    with cluster(tmp_path, "up", *parts) as up:
+        running = dict(await wait_started(up, 2))
+        await wait_nicer(running["scheduler"], than=up.main.pid)
+        async with up.client() as client:
+            await client.core_v1.nodes.wait_for("node-1", lambda node: node is not None)
+
+        assert niceness(running["kubelet"]) == niceness(up.main.pid)
+
+
 def test_a_small_cluster_is_one_process_and_a_large_one_uses_the_cores() -> None:
     assert processes_for(nodes=1, cores=8) == 1
     assert processes_for(nodes=100, cores=1) == 1
