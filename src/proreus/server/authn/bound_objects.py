@@ -7,7 +7,8 @@ the watch cache as long as that is current, so that nothing is remembered beyond
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 from proreus.aio.clock import Clock
@@ -20,14 +21,21 @@ _LEEWAY_S = 60.0
 _INVALIDATED = "service account token has been invalidated"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class BoundReference:
-    """``kind`` as claims spell it: serviceaccount, secret, pod or node."""
+    """``kind`` as claims spell it: serviceaccount, secret, pod or node. ``is_at``: the revision at
+    which it was found to be the object that is meant and not deleted; nothing is read again for
+    as long as that is its newest."""
 
     kind: str
     namespace: str
     name: str
     uid: str
+    key: str = field(init=False)
+    is_at: int = 0
+
+    def __post_init__(self) -> None:
+        self.key = f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 class BoundObjects:
@@ -37,29 +45,35 @@ class BoundObjects:
         self._collections = collections
         self._clock = clock
 
-    async def fault(self, about: Mapping[str, Any]) -> str:
-        """Why a token with these claims is not valid any more; "" if it is."""
-        for reference in references(about):
-            if why := self._fault(reference, await self._metadata(reference)):
+    async def fault(self, references: Sequence[BoundReference]) -> str:
+        """Why a token that is bound to them is not valid any more; "" if it is."""
+        for reference in references:
+            if why := await self._looked_up(reference):
                 return why
         return ""
 
-    async def _metadata(self, reference: BoundReference) -> Mapping[str, Any] | None:
-        collection = self._collections[reference.kind]
-        name, namespace = reference.name, reference.namespace
-        key = f"{namespace}/{name}" if namespace else name
+    async def _looked_up(self, reference: BoundReference) -> str:
+        collection, key = self._collections[reference.kind], reference.key
+        if collection.store.is_newest(key, reference.is_at):
+            return ""
         cached = collection.cache.peek(key)
         if cached is not None and not collection.store.is_newest(key, cached.revision):
             cached = await collection.cache.confirmed(key)
         if cached is not None:
-            obj: Mapping[str, Any] = splice.decode_item(cached.item)
-        else:
-            stored = await collection.store.get(key)
-            if stored is None:
-                return None
-            obj = json.decode(stored.value)
+            if cached.revision == reference.is_at:
+                return ""
+            return self._read(reference, cached.revision, splice.decode_item(cached.item))
+        stored = await collection.store.get(key)
+        if stored is None:
+            return self._fault(reference, None)
+        return self._read(reference, stored.revision, json.decode(stored.value))
+
+    def _read(self, reference: BoundReference, revision: int, obj: Mapping[str, Any]) -> str:
         metadata: Mapping[str, Any] = obj["metadata"]
-        return metadata
+        why = self._fault(reference, metadata)
+        is_good = not why and not metadata.get("deletionTimestamp")
+        reference.is_at = revision if is_good else 0
+        return why
 
     def _fault(self, reference: BoundReference, metadata: Mapping[str, Any] | None) -> str:
         is_account = reference.kind == "serviceaccount"
@@ -80,16 +94,17 @@ class BoundObjects:
         return _INVALIDATED
 
 
-def references(about: Mapping[str, Any]) -> Iterator[BoundReference]:
+def references(about: Mapping[str, Any]) -> list[BoundReference]:
     """What must exist. A pod's token names the pod's node too, but does not depend on it."""
     namespace = about["namespace"]
-    yield _reference(about, "serviceaccount", namespace)
+    found = [_reference(about, "serviceaccount", namespace)]
     if "secret" in about:
-        yield _reference(about, "secret", namespace)
+        found.append(_reference(about, "secret", namespace))
     if "pod" in about:
-        yield _reference(about, "pod", namespace)
+        found.append(_reference(about, "pod", namespace))
     elif "node" in about:
-        yield _reference(about, "node", "")
+        found.append(_reference(about, "node", ""))
+    return found
 
 
 def _reference(about: Mapping[str, Any], kind: str, namespace: str) -> BoundReference:

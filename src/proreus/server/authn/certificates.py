@@ -12,7 +12,7 @@ from typing import Any
 
 from proreus.net.tls.certificates import KUBELET_CLIENT, subject_of
 from proreus.server.authn.token_check import Rejected
-from proreus.server.registry.user import CREDENTIAL_ID, User
+from proreus.server.registry.user import CREDENTIAL_ID, User, as_authenticated
 
 UID_ATTRIBUTE = "1.3.6.1.4.1.57683.2"
 _USERS_MAX = 1024
@@ -69,4 +69,4 @@ def _user(certificate: Mapping[str, Any]) -> User | Rejected | None:
         return Rejected("UID cannot be an empty string")
     digest = certificate.get("sha256")
     extra = {CREDENTIAL_ID: (f"X509SHA256={digest}",)} if digest else {}
-    return User(name, groups, uids[0] if uids else "", extra)
+    return as_authenticated(User(name, groups, uids[0] if uids else "", extra))

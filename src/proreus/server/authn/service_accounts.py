@@ -16,7 +16,7 @@ from typing import Any
 from proreus.aio.clock import Clock
 from proreus.api.wire import json
 from proreus.lazy_dataclass import dataclass
-from proreus.server.authn.bound_objects import BoundObjects
+from proreus.server.authn.bound_objects import BoundObjects, BoundReference, references
 from proreus.server.authn.jwt.compact import decoded, encoded, parse_compact
 from proreus.server.authn.options import ServiceAccountOptions
 from proreus.server.authn.remembered_tokens import SUCCESS_TTL_S, RememberedTokens
@@ -44,6 +44,15 @@ class ServiceAccount:
         return ("system:serviceaccounts", f"system:serviceaccounts:{self.namespace}", AUTHENTICATED)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Signed:
+    """What a token says whose signature is right. ``bound``: what it is good with."""
+
+    claims: Mapping[str, Any]
+    user: User
+    bound: Sequence[BoundReference]
+
+
 @dataclass(slots=True, eq=False)
 class ServiceAccountTokens:
     """``options``: which issuers and audiences they have."""
@@ -52,10 +61,10 @@ class ServiceAccountTokens:
     clock: Clock
     keys: ServiceAccountKeys
     options: ServiceAccountOptions
-    _verified: RememberedTokens[Mapping[str, Any]] = field(init=False)
+    _signed: RememberedTokens[_Signed] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._verified = RememberedTokens(self.clock)
+        self._signed = RememberedTokens(self.clock)
 
     async def issue(
         self,
@@ -105,21 +114,16 @@ class ServiceAccountTokens:
 
     async def check(self, token: str, audiences: Sequence[str]) -> Accepted | Rejected | None:
         """None for what is no token of ours."""
-        claims = self._claims(token)
-        account = None if claims is None else _account(claims)
-        if claims is None or account is None:
+        signed = self._read(token)
+        if signed is None:
             return None
-        own = claims.get("aud") or ()
+        own = signed.claims.get("aud") or ()
         shared = tuple(one for one in own if one in audiences)
         if not shared:
             wrong = f"token audiences {_quoted(own)} is invalid for"
             return Rejected(f"{wrong} the target audiences {_quoted(audiences)}")
-        why = self._time_fault(claims) or await self.objects.fault(claims[_CLAIM])
-        if why:
-            return Rejected(why)
-        return Accepted(
-            User(account.user_name, account.groups, account.uid, _extra(claims)), shared
-        )
+        why = self._time_fault(signed.claims) or await self.objects.fault(signed.bound)
+        return Rejected(why) if why else Accepted(signed.user, shared)
 
     def _time_fault(self, claims: Mapping[str, Any]) -> str:
         now, begins, ends = self.clock.now(), claims.get("nbf"), claims.get("exp")
@@ -129,14 +133,15 @@ class ServiceAccountTokens:
             return "service account token has expired"
         return ""
 
-    def _claims(self, token: str) -> Mapping[str, Any] | None:
-        key = self._verified.key(token)
-        claims = self._verified.get(key)
-        if claims is None:
+    def _read(self, token: str) -> _Signed | None:
+        key = self._signed.key(token)
+        signed = self._signed.get(key)
+        if signed is None:
             claims = self._verify(token)
-            if claims is not None:
-                self._verified.put(key, claims, SUCCESS_TTL_S)
-        return claims
+            signed = None if claims is None else _signed(claims)
+            if signed is not None:
+                self._signed.put(key, signed, SUCCESS_TTL_S)
+        return signed
 
     def _verify(self, token: str) -> Mapping[str, Any] | None:
         found = parse_compact(token)
@@ -153,6 +158,14 @@ class ServiceAccountTokens:
             ):
                 return found.claims
         return None
+
+
+def _signed(claims: Mapping[str, Any]) -> _Signed | None:
+    account = _account(claims)
+    if account is None:
+        return None
+    user = User(account.user_name, account.groups, account.uid, _extra(claims))
+    return _Signed(claims, user, references(claims[_CLAIM]))
 
 
 def _account(claims: Mapping[str, Any]) -> ServiceAccount | None:

@@ -101,6 +101,7 @@ async def test_another_object_of_the_same_name_does_not_revive_a_token(
     server: RunningServer, client: Client, kind: str
 ) -> None:
     token = await make(client, kind)
+    assert await is_let_in(server, token)
     await remove(client, kind)
 
     successor = await make(client, kind)
