@@ -57,4 +57,5 @@ def keep_small_buffers() -> None:
 def yield_to_server() -> None:
     """The server goes first where both want a core. Processes that this one starts inherit it."""
     if hasattr(os, "nice"):
-        os.nice(_CLIENT_NICENESS)
+        with suppress(OSError):  # a sandbox may forbid it
+            os.nice(_CLIENT_NICENESS)
