@@ -57,8 +57,8 @@ class Cycle:
         fitting = list(feasible)
         if len(fitting) == 1:
             return Placed(fitting[0].name)
-        raw = [found.raw for found in feasible.values()]
-        totals = scores.total(known.scores, raw, pod, fitting, nodes)
+        found = [finding.scores for finding in feasible.values()]
+        totals = scores.total(known.scores, found, pod, fitting, nodes)
         best = max(totals)
         ties = [node for node, score in zip(fitting, totals, strict=True) if score == best]
         return Placed(self._rng.choice(ties).name)

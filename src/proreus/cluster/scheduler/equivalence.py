@@ -15,20 +15,21 @@ from proreus.api.wire import json
 from proreus.cluster.scheduler.filters import NodeFilter, Refusal, node_filter_for
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
-from proreus.cluster.scheduler.scores import Weighted, scores_for
+from proreus.cluster.scheduler.scores import NodeScores, scores_for
 
 _CLASSES_MAX = 32
+_NO_SCORES: tuple[float, tuple[float, ...]] = (0.0, ())
 _NODE_FIELDS = ("nodeSelector", "affinity", "tolerations")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFinding:
     """What is true of a node at this version, for pods of a class: why it is refused, or (None)
-    what each score says of it."""
+    what the scores say of it."""
 
     version: int
     refusal: Refusal | None
-    raw: tuple[float, ...]
+    scores: tuple[float, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,13 @@ class PodClass:
     """Memory: one finding per node that was looked at."""
 
     refuse: NodeFilter
-    scores: list[Weighted]
+    scores: NodeScores
     findings: dict[NodeState, NodeFinding] = field(default_factory=dict)
 
     def look_at(self, node: NodeState) -> NodeFinding:
         refusal = self.refuse(node)
-        raw = tuple([score.of(node) for score in self.scores]) if refusal is None else ()
-        found = self.findings[node] = NodeFinding(node.version, refusal, raw)
+        scores = self.scores.of(node) if refusal is None else _NO_SCORES
+        found = self.findings[node] = NodeFinding(node.version, refusal, scores)
         return found
 
 

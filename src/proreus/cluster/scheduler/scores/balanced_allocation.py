@@ -9,7 +9,7 @@ from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
 
-def node_score(pod: PodView) -> Callable[[NodeState], float] | None:
+def node_score(pod: PodView) -> Callable[[NodeState], float]:
     cpu = pod.nonzero_requests.get(resources.CPU, 0)
     memory = pod.nonzero_requests.get(resources.MEMORY, 0)
     return lambda node: (

@@ -6,11 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def unchanged(raw: Sequence[float]) -> Sequence[float] | None:
-    """They are 0…100 already."""
-    return raw
-
-
 def ascending(raw: Sequence[float]) -> Sequence[float] | None:
     top = max(raw, default=0.0)
     return [value * 100 / top for value in raw] if top else None
