@@ -105,7 +105,7 @@ class ContentDeletion:
         except (NotFound, MethodNotAllowed):
             return  # the resource itself went, or has no objects of its own
         if there:
-            self.left.append(remaining_of(str(resource), there))
+            self.left.append(remaining_of(f"{resource.name}.{resource.group}", there))
 
 
 def _is_pods(resource: ApiResource) -> bool:

@@ -63,8 +63,19 @@ def status_of(
     status: JsonObject = thaw(namespace.status or {})
     found: list[Condition] = status.get("conditions") or []
     for made in _conditions(left, discovery_failures, failures, now):
-        found = conditions.with_condition(found, made)
+        found = _with(found, made)
     return {**status, "phase": "Terminating", "conditions": found}
+
+
+def _with(found: list[Condition], new: Condition) -> list[Condition]:
+    """What remains changes while the reason stays, and is what people wait for: the message is
+    always the present one."""
+    old = conditions.among(found, new["type"])
+    if old is None:
+        return [*found, new]
+    if old.get("status") == new["status"]:
+        new = {**new, "lastTransitionTime": old.get("lastTransitionTime")}
+    return [new if one is old else one for one in found]
 
 
 def _conditions(
@@ -73,27 +84,58 @@ def _conditions(
     failures: Sequence[str],
     now: float,
 ) -> Iterable[Condition]:
-    def made(kind: str, why: Sequence[str], bad: str, good: str, text: str) -> Condition:
-        status, reason = ("True", bad) if why else ("False", good)
-        message = f"{text}: {', '.join(why)}" if why else text
+    def made(kind: str, bad: tuple[str, str], good: tuple[str, str]) -> Condition:
+        status, (reason, message) = ("True", bad) if bad[1] else ("False", good)
         return conditions.condition(kind, status, reason, message, now)
 
-    there = [f"{one.resource} has {one.count} resource instances" for one in left if one.count]
-    held = [f"{name} in {count} resource instances" for one in left
-            for name, count in one.finalizers]  # fmt: skip
     yield made(
-        "NamespaceDeletionDiscoveryFailure", discovery_failures, "DiscoveryFailed",
-        "ResourcesDiscovered", "Discovery of the resources to delete",
-    )  # fmt: skip
+        "NamespaceDeletionDiscoveryFailure",
+        (
+            "DiscoveryFailed",
+            _counted("Discovery failed for some groups, {} failing", discovery_failures),
+        ),
+        ("ResourcesDiscovered", "All resources successfully discovered"),
+    )
     yield made(
-        "NamespaceDeletionContentFailure", failures, "ContentDeletionFailed",
-        "ContentDeleted", "Deletion of the content",
-    )  # fmt: skip
+        "NamespaceDeletionGroupVersionParsingFailure",
+        ("GroupVersionParsingFailed", ""),
+        ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    )
     yield made(
-        "NamespaceContentRemaining", there, "SomeResourcesRemain",
-        "ContentRemoved", "Some resources are remaining" if there else "All content was removed",
-    )  # fmt: skip
+        "NamespaceDeletionContentFailure",
+        (
+            "ContentDeletionFailed",
+            _counted("Failed to delete all resource types, {} remaining", failures),
+        ),
+        ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
+    )
     yield made(
-        "NamespaceFinalizersRemaining", held, "SomeFinalizersRemain", "ContentHasNoFinalizers",
-        "Some content has finalizers remaining" if held else "No finalizers hold content",
-    )  # fmt: skip
+        "NamespaceContentRemaining",
+        ("SomeResourcesRemain", _there(left)),
+        ("ContentRemoved", "All content successfully removed"),
+    )
+    yield made(
+        "NamespaceFinalizersRemaining",
+        ("SomeFinalizersRemain", _held(left)),
+        ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+    )
+
+
+def _counted(text: str, failures: Sequence[str]) -> str:
+    return f"{text.format(len(failures))}: {', '.join(failures)}" if failures else ""
+
+
+def _there(left: Sequence[Remaining]) -> str:
+    found = sorted(
+        f"{one.resource} has {one.count} resource instances" for one in left if one.count
+    )
+    return f"Some resources are remaining: {', '.join(found)}" if found else ""
+
+
+def _held(left: Sequence[Remaining]) -> str:
+    total: Counter[str] = Counter()
+    for one in left:
+        total.update(dict(one.finalizers))
+    found = [f"{name} in {count} resource instances" for name, count in sorted(total.items())]
+    text = "Some content in the namespace has finalizers remaining"
+    return f"{text}: {', '.join(found)}" if found else ""
