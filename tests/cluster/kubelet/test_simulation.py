@@ -19,6 +19,7 @@ from proreus.testing.cluster import running_cluster
 from proreus.testing.virtual_clock import VirtualClock
 
 NODE = "node-1"
+A_HEARTBEAT = "11m"  # of a cluster whose nodes nobody watches
 
 
 @pytest_asyncio.fixture
@@ -110,6 +111,31 @@ async def test_a_container_that_has_run_needs_its_config_map_to_be_restarted() -
         await server.advance("20s")
 
         assert waiting("CreateContainerConfigError")(await pods.get("web"))
+
+
+async def test_an_extended_resource_that_a_user_adds_to_a_node_is_for_pods_to_have() -> None:
+    async with (
+        running_cluster(clock=VirtualClock(), controllers=False) as server,
+        Client(server.config()) as client,
+    ):
+        await client.core_v1.serviceaccounts("default").create({"metadata": {"name": "default"}})
+        wanted = pod(resources={"limits": {"example.com/gpu": "2"}})
+        wanted["spec"].pop("nodeName", None)
+        await client.core_v1.pods.create(wanted)
+        await server.settle()
+        assert (await client.core_v1.pods("default").get("web")).status.phase == "Pending"
+
+        (node,) = (await client.core_v1.nodes.list()).items
+        patch: dict[str, Any] = {"status": {"capacity": {"example.com/gpu": "2"}}}
+        await client.core_v1.nodes.patch_status(node.name, patch)
+        await server.advance(A_HEARTBEAT)
+
+        assert (await client.core_v1.pods("default").get("web")).status.phase == "Running"
+        patch = {"status": {"capacity": {"example.com/gpu": None}}}
+        await client.core_v1.nodes.patch_status(node.name, patch)
+        await server.advance(A_HEARTBEAT)
+        left = (await client.core_v1.nodes.get(node.name))["status"]["allocatable"]
+        assert "example.com/gpu" not in left
 
 
 async def test_a_trust_bundle_that_is_not_there_is_waited_for(client: Client, node: str) -> None:

@@ -21,6 +21,7 @@ from proreus.api.values.timestamp import format_micro_time
 from proreus.client import Client, Lister, TransportError
 from proreus.cluster.kubelet.node import (
     NodeDescription,
+    is_allocatable,
     is_healthy,
     node_object,
     node_status,
@@ -97,9 +98,10 @@ class Heartbeat:
             node = await self._register()
         await self._renew(node)
         now = self._clock.monotonic()
-        if not is_healthy(node) or now - self._status_at >= STATUS_S:
+        is_current = is_healthy(node) and is_allocatable(self._node, node)
+        if not is_current or now - self._status_at >= STATUS_S:
             status = node_status(self._node, node, self._clock.now())
-            patch = status_patch(status)
+            patch = status_patch(status, node)
             node = await self._nodes.patch_status(node.name, patch, type="strategic")
             self._status_at = now
         taints = taints_when_ready(node) if self._removes_taints else None

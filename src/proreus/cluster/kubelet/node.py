@@ -78,7 +78,7 @@ def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> 
     endpoint, system = node.endpoint, node.system
     status: JsonObject = {
         "capacity": dict(node.capacity),
-        "allocatable": dict(node.capacity),
+        "allocatable": _allocatable(node, said),
         "addresses": [
             {"type": "InternalIP", "address": endpoint.host if endpoint else node.host_ip},
             {"type": "Hostname", "address": node.name},
@@ -105,11 +105,26 @@ def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> 
     return status
 
 
-def status_patch(status: Json) -> JsonObject:
+def status_patch(status: Json, known: KubeObject) -> JsonObject:
     """A strategic patch. Addresses are replaced: merged by type, two of one type become one, and
-    one of a type that is no longer reported stays."""
+    one of a type that is no longer reported stays. So does what is no longer allocatable."""
     addresses = [{"$patch": "replace"}, *status["addresses"]]
-    return {"status": {**status, "addresses": addresses}}
+    before = (known.get("status") or {}).get("allocatable") or {}
+    allocatable = {**dict.fromkeys(before), **status["allocatable"]}
+    return {"status": {**status, "addresses": addresses, "allocatable": allocatable}}
+
+
+def is_allocatable(node: NodeDescription, known: KubeObject) -> bool:
+    """Whether pods can have what others wrote into the stored node's capacity."""
+    said = known.get("status") or {}
+    found = said.get("allocatable") or {}
+    return {**found, **node.capacity} == _allocatable(node, said)
+
+
+def _allocatable(node: NodeDescription, said: Json) -> dict[str, str]:
+    """All of the capacity. Extended resources are written there by others (``kubectl patch
+    --subresource=status``), and it is the kubelet that lets pods have them."""
+    return {**(said.get("capacity") or {}), **node.capacity}
 
 
 def is_healthy(node: KubeObject) -> bool:

@@ -6,10 +6,19 @@ import ipaddress
 import os
 from pathlib import Path
 
+import pytest
+
 from proreus.api.object import KubeObject
 from proreus.api.values.quantity import amount
 from proreus.cluster.kubelet.machine import loopback_addresses, machine_capacity, machine_system
-from proreus.cluster.kubelet.node import KubeletEndpoint, NodeDescription, node_object, node_status
+from proreus.cluster.kubelet.node import (
+    KubeletEndpoint,
+    NodeDescription,
+    is_allocatable,
+    node_object,
+    node_status,
+    status_patch,
+)
 
 
 def test_the_machine_is_measured(tmp_path: Path) -> None:
@@ -49,3 +58,36 @@ def test_a_node_says_where_its_kubelet_is() -> None:
     again = node_status(node, KubeObject.from_dict({"status": status}), 60)
     times = {c["lastTransitionTime"] for c in again["conditions"]}
     assert times == {"1970-01-01T00:00:00Z"}
+
+
+def stored(**status: object) -> KubeObject:
+    return KubeObject.from_dict({"metadata": {"name": "n"}, "status": status})
+
+
+def test_an_extended_resource_in_the_capacity_is_for_pods_to_have() -> None:
+    node = NodeDescription("n", "c", "172.20.0.1", "v1", capacity={"cpu": "16"})
+    known = stored(capacity={"cpu": "16", "example.com/gpu": "4"}, allocatable={"cpu": "16"})
+
+    assert not is_allocatable(node, known)
+    status = node_status(node, known, 0)
+
+    assert status["capacity"] == {"cpu": "16"}
+    assert status["allocatable"] == {"cpu": "16", "example.com/gpu": "4"}
+    assert is_allocatable(node, stored(**{**status, "capacity": known["status"]["capacity"]}))
+
+
+@pytest.mark.parametrize("capacity", [{"cpu": "16"}, {"cpu": "16", "example.com/gpu": "2"}])
+def test_what_left_the_capacity_or_changed_there_does_so_for_pods(capacity: dict[str, str]) -> None:
+    node = NodeDescription("n", "c", "172.20.0.1", "v1", capacity={"cpu": "16"})
+    known = stored(capacity=capacity, allocatable={"cpu": "16", "example.com/gpu": "4"})
+
+    assert not is_allocatable(node, known)
+    patch = status_patch(node_status(node, known, 0), known)
+
+    assert patch["status"]["allocatable"] == {"example.com/gpu": None, **capacity}
+
+
+def test_a_node_whose_room_others_have_written_is_left_to_the_next_status() -> None:
+    node = NodeDescription("n", "c", "172.20.0.1", "v1", capacity={"cpu": "16"})
+
+    assert is_allocatable(node, stored(capacity={"cpu": "8"}, allocatable={"cpu": "8"}))
