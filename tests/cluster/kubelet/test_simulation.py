@@ -15,6 +15,7 @@ from proreus.client import Client, KubeObject
 from proreus.cluster.controllers import CONTROLLERS, run_controllers
 from proreus.cluster.kubelet.kubelet import Kubelet
 from proreus.cluster.kubelet.settings import KubeletSettings
+from proreus.net.tls.issuing import make_authority
 from proreus.testing.cluster import running_cluster
 from proreus.testing.virtual_clock import VirtualClock
 
@@ -138,13 +139,30 @@ async def test_an_extended_resource_that_a_user_adds_to_a_node_is_for_pods_to_ha
         assert "example.com/gpu" not in left
 
 
-async def test_a_trust_bundle_that_is_not_there_is_waited_for(client: Client, node: str) -> None:
-    source = {"clusterTrustBundle": {"name": "absent", "path": "roots.pem"}}
-    await client.core_v1.pods("default").create(
-        pod({"name": "v", "projected": {"sources": [source]}})
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"name": "example.com:s:own"}, '"example.com:s:own" not found'),
+        ({"signerName": "example.com/s", "labelSelector": {}}, "matched zero ClusterTrustBundles"),
+    ],
+)
+async def test_trust_bundles_that_are_not_there_are_waited_for(
+    client: Client, node: str, chosen: dict[str, Any], said: str
+) -> None:
+    source = {"clusterTrustBundle": {"path": "roots.pem", **chosen}}
+    pods = client.core_v1.pods("default")
+    await pods.create(pod({"name": "v", "projected": {"sources": [source]}}))
+    await saw(client, "FailedMount", said)
+
+    root = make_authority("root", now=0).certificate.decode()
+    await client.certificates_v1.clustertrustbundles.create(
+        {
+            "metadata": {"name": "example.com:s:own"},
+            "spec": {"signerName": "example.com/s", "trustBundle": root},
+        }
     )
 
-    await saw(client, "FailedMount", 'volume "v" : clustertrustbundle "absent" not found')
+    await pods.wait_for("web", "condition=Ready", timeout_s=60)
 
 
 async def test_a_container_starts_when_its_image_is_no_longer_missing(

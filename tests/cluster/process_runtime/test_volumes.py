@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from proreus.net.tls.issuing import make_authority
 from tests.cluster.process_runtime.conftest import Stage, shell, state, until_so
 
 
@@ -63,6 +64,32 @@ async def test_files_follow_their_config_map(stage: Stage) -> None:
 
     await until_so(lambda: word.read_text() == "new")
     assert (stage.root(pod) / "conf/other").read_text() == "x"
+
+
+async def test_a_file_has_the_trust_bundles_of_a_signer_and_follows_them(stage: Stage) -> None:
+    bundles = stage.client.certificates_v1.clustertrustbundles
+    roots = [make_authority(name, now=0).certificate.decode() for name in ("a", "b")]
+
+    def bundle(number: int) -> dict[str, Any]:
+        spec = {"signerName": "example.com/s", "trustBundle": roots[number]}
+        return {"metadata": {"name": f"example.com:s:{number}"}, "spec": spec}
+
+    await bundles.create(bundle(0))
+    chosen = {"signerName": "example.com/s", "labelSelector": {}, "path": "roots.pem"}
+    absent = {"name": "absent", "optional": True, "path": "none.pem"}
+    sources = [{"clusterTrustBundle": chosen}, {"clusterTrustBundle": absent}]
+    container = shell("sleep 1000", volumeMounts=[{"name": "trust", "mountPath": "/trust"}])
+    pod = await stage.run(
+        "client", container, volumes=[{"name": "trust", "projected": {"sources": sources}}]
+    )
+    await stage.ready("client")
+    folder = stage.root(pod) / "trust"
+    assert (folder / "roots.pem").read_text() == roots[0]
+    assert (folder / "none.pem").read_text() == ""
+
+    await bundles.create(bundle(1))
+
+    await until_so(lambda: (folder / "roots.pem").read_text() == "".join(roots))
 
 
 @pytest.mark.parametrize("use", ["volume", "variable"])

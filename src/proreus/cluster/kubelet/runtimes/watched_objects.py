@@ -1,4 +1,5 @@
-"""ConfigMaps and secrets that pods refer to, each watched by name while a pod does.
+"""ConfigMaps and secrets that pods refer to, each watched by name while a pod does, and trust
+bundles, all of them by one watch.
 
 A kubelet may not read the whole cluster's secrets, and need not: one watch per object that is
 referred to, as the kubelets of other clusters have it. Nodes of one process share it: it is that of
@@ -133,19 +134,21 @@ class WatchedObjects:
     def _existing(
         self, namespace: str, references: frozenset[Reference]
     ) -> dict[Reference, KubeObject]:
-        found = {
-            one: self._informer(namespace, one).indexer.get(_key(_place(namespace, one), one))
-            for one in references
-        }
-        return {reference: obj for reference, obj in found.items() if obj is not None}
+        found: dict[Reference, KubeObject] = {}
+        for one in references:
+            indexer = self._informer(namespace, one).indexer
+            if not one.name:
+                found |= {Reference(one.kind, obj.name): obj for obj in indexer.objects()}
+            elif (obj := indexer.get(_key(_place(namespace, one), one))) is not None:
+                found[one] = obj
+        return found
 
     def _begin(self, key: _Key, users: _Users) -> _Watched:
         """Raises ``NodeEnding``."""
         namespace, reference = key
         resource = _RESOURCES[reference.kind]
-        selected = InformerSelection(
-            resource, namespace, field_selector=f"metadata.name={reference.name}"
-        )
+        named = f"metadata.name={reference.name}" if reference.name else ""
+        selected = InformerSelection(resource, namespace, field_selector=named)
         informer = SharedInformer(
             list_watch_of(self._client, selected), resource, name=str(selected), clock=self._clock
         )

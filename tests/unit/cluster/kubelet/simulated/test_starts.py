@@ -167,9 +167,8 @@ def missing(described: KubeObject, **objects: dict[str, Any]) -> Missing:
     """Objects by kind; all are called x."""
     needs = requirements_of(described)
     assert needs is not None
-    kinds = {reference.kind: reference for reference in needs.references}
     found = {
-        kinds[kind]: KubeObject.from_dict({"metadata": {"name": "x"}, **content})  # type: ignore[index]  # by name
+        Reference(kind, "x"): KubeObject.from_dict({"metadata": {"name": "x"}, **content})  # type: ignore[arg-type]  # by name
         for kind, content in objects.items()
     }
     return needs.missing(found)
@@ -208,10 +207,15 @@ def projected(**source: Any) -> KubeObject:
         (
             projected(clusterTrustBundle={"name": "x", "path": "p"}),
             {},
-            'clustertrustbundle "x" not found',
+            'clustertrustbundle.certificates.k8s.io "x" not found',
+        ),
+        (
+            projected(clusterTrustBundle={"signerName": "a.b/c", "path": "p", "labelSelector": {}}),
+            {},
+            "combination of signerName and labelSelector matched zero ClusterTrustBundles",
         ),
         (projected(clusterTrustBundle={"name": "x", "path": "p", "optional": True}), {}, ""),
-        (projected(clusterTrustBundle={"name": "x"}), {"clustertrustbundle": {}}, ""),
+        (projected(clusterTrustBundle={"name": "x", "path": "p"}), {"clustertrustbundle": {}}, ""),
         (
             projected(podCertificate={"signerName": "example.com/s"}),
             {},

@@ -1,4 +1,4 @@
-"""ConfigMaps and secrets that a pod refers to, and what they hold. Pure."""
+"""ConfigMaps, secrets and trust bundles that a pod refers to, and what they hold. Pure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class ConfigProblem(Exception):
 
 
 class Reference(msgspec.Struct, frozen=True, gc=False):
-    """To one object in the pod's own namespace, or of the cluster (``CLUSTER_KINDS``)."""
+    """To one object in the pod's own namespace, or of the cluster (``CLUSTER_KINDS``). Without a
+    name it is to all of them, which are then among those that exist."""
 
     kind: ObjectKind
     name: str
@@ -39,6 +40,7 @@ class Reference(msgspec.Struct, frozen=True, gc=False):
         return f'{self.kind} "{self.name}"'
 
 
+ALL_BUNDLES = Reference("clustertrustbundle", "")
 Objects = Mapping[Reference, KubeObject]
 """Those that exist."""
 
@@ -103,5 +105,5 @@ def _of_volume(volume: Json) -> Iterator[Reference]:
     for source in (volume, *((volume.get("projected") or {}).get("sources") or ())):
         if found := volume_reference(source):
             yield found[0]
-        elif name := (source.get("clusterTrustBundle") or {}).get("name"):
-            yield Reference("clustertrustbundle", name)
+        elif source.get("clusterTrustBundle"):
+            yield ALL_BUNDLES  # named ones too: a volume may have a hundred, each a watch

@@ -26,6 +26,7 @@ from proreus.cluster.kubelet.runtimes.pod_spec.references import (
     volume_reference,
 )
 from proreus.cluster.kubelet.runtimes.pod_spec.token_requests import TokenRequest, token_request
+from proreus.cluster.kubelet.runtimes.pod_spec.trust_bundles import trust_anchors
 from proreus.cluster.volumes.pod_claims import pod_claims
 
 _MODE = 0o644
@@ -147,6 +148,9 @@ def _files(pod: PodSpec, source: Json, contents: Contents, mode: int) -> dict[st
         if found is None:
             raise ConfigProblem("the server gives no tokens for service accounts")
         return {_relative(token["path"]): VolumeFile(found, min(mode, 0o600))}
+    if bundle := source.get("clusterTrustBundle"):
+        anchors = trust_anchors(bundle, contents.sources.objects)
+        return {_relative(bundle["path"]): VolumeFile(anchors, mode)}
     named = volume_reference(source)
     if named is None:
         raise ConfigProblem(f"the process runtime cannot project {', '.join(sorted(source))}")

@@ -29,7 +29,6 @@ from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 
 _NOWHERE = PodAddresses("", "")
 _FILES = ("configMap", "secret", "downwardAPI")
-_OWN_CHECKS = frozenset({"clusterTrustBundle", "podCertificate"})
 _PLAIN_SOURCES = frozenset({"value", "fieldRef", "resourceFieldRef"})
 
 
@@ -72,16 +71,9 @@ class Requirements:
         if any(volume.get(kind) for kind in _FILES):
             volume_content(self.pod, volume, contents)
         sources = (volume.get("projected") or {}).get("sources") or ()
-        if not any(source.keys() & _OWN_CHECKS for source in sources):
-            volume_content(self.pod, {"projected": {"sources": sources}}, contents)
-            return
-        for source in sources:
-            if bundle := source.get("clusterTrustBundle"):
-                _check_bundle(bundle, contents.sources.objects)
-            elif source.get("podCertificate"):
-                raise ConfigProblem("a simulated node has no keys to ask certificates for")
-            else:
-                volume_content(self.pod, {"projected": {"sources": [source]}}, contents)
+        if any(source.get("podCertificate") for source in sources):
+            raise ConfigProblem("a simulated node has no keys to ask certificates for")
+        volume_content(self.pod, {"projected": {"sources": sources}}, contents)
 
 
 def requirements_of(pod: KubeObject) -> Requirements | None:
@@ -113,11 +105,3 @@ def literal_variables(pod: KubeObject, content: Json) -> dict[str, str]:
         return environment_of(read_pod(pod), container, {}, ValueSources(_NOWHERE, {}, {}))
     except (ConfigProblem, StopIteration):
         return {}
-
-
-def _check_bundle(bundle: Json, objects: Objects) -> None:
-    """Those that are chosen by signer and labels are not looked for."""
-    name = bundle.get("name") or ""
-    is_there = not name or Reference("clustertrustbundle", name) in objects
-    if not is_there and not bundle.get("optional"):
-        raise ConfigProblem(f'clustertrustbundle "{name}" not found')
