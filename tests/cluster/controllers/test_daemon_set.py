@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from proreus.api.frozen import thaw
 from proreus.api.object import KubeObject
+from proreus.api.wire import json
 from tests.cluster.controllers.stage import Stage, finished, status_of, template
 
 CONTROLLERS = ("daemonset", "node-lifecycle")
@@ -162,6 +164,20 @@ async def test_every_template_has_a_revision_and_old_ones_go(stage: Stage) -> No
 
     await revisions.wait_deleted(first.name, timeout_s=60)
     assert sorted(one.revision for one in (await revisions.list()).items) == [2, 3]
+
+
+async def test_a_revision_has_the_bytes_that_others_make_of_its_template(stage: Stage) -> None:
+    """Kubernetes' own tools find the present revision by them: compact, with keys in order."""
+    sets = stage.client.apps_v1.daemonsets("default")
+    revisions = stage.client.apps_v1.controllerrevisions("default")
+    await add_node(stage, "n1")
+    made = await sets.create(daemon_set(nodeSelector={"name": "n1"}, dnsPolicy="Default"))
+
+    await stage.wait(sets, "agent", has(1, 1))
+
+    (revision,) = (await revisions.list()).items
+    template = {**thaw(made.spec.template), "$patch": "replace"}
+    assert json.encode(thaw(revision["data"])) == json.canonical({"spec": {"template": template}})
 
 
 async def test_a_failed_pod_is_replaced(stage: Stage) -> None:

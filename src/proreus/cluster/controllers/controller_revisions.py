@@ -14,6 +14,7 @@ from proreus.api.frozen import thaw
 from proreus.api.json_types import JsonObject
 from proreus.api.object import KubeObject
 from proreus.api.status import AlreadyExists, NotFound
+from proreus.api.wire import json
 from proreus.client.controller import Watch, owner_keys
 from proreus.client.ownership import controller_reference
 from proreus.cluster.controllers.context import ControllerContext
@@ -30,8 +31,11 @@ _COLLISIONS_MAX = 10  # names tried until one is free
 
 
 def snapshot(owner: KubeObject) -> JsonObject:
-    """What a rollback would patch: the template in place of the present one."""
-    return {"spec": {"template": {**thaw(owner.spec.template), "$patch": "replace"}}}
+    """What a rollback would patch: the template in place of the present one. Its keys are in order,
+    as others compare the bytes with those that they make of the owner."""
+    template = {**thaw(owner.spec.template), "$patch": "replace"}
+    ordered: JsonObject = json.decode(json.canonical({"spec": {"template": template}}))
+    return ordered
 
 
 def template_of(revision: KubeObject) -> JsonObject:

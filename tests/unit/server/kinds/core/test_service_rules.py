@@ -10,6 +10,7 @@ from tests.unit.server.kinds.creating import created, errors, status_errors, upd
 
 PORTS = [{"port": 80}]
 CLASS = "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'"
+EXTERNAL = "may not be set for ExternalName services"
 
 
 def service(**spec: Any) -> dict[str, Any]:
@@ -68,6 +69,26 @@ def test_the_status_of_a_load_balancer(
     found = status_errors(service(type=kind), {"loadBalancer": {"ingress": [entry]}})
 
     assert found == [f"status.loadBalancer.ingress{text}" for text in problems]
+
+
+@pytest.mark.parametrize(
+    ("change", "problems"),
+    [
+        ({}, []),
+        ({"clusterIP": ""}, []),
+        ({"clusterIP": None, "clusterIPs": None}, []),
+        ({"ipFamilies": ["IPv6"]}, ["spec.ipFamilies: Forbidden: " + EXTERNAL]),
+        ({"ipFamilyPolicy": "PreferDualStack"}, ["spec.ipFamilyPolicy: Forbidden: " + EXTERNAL]),
+    ],
+)
+def test_a_service_that_becomes_external_drops_each_field_that_the_client_left(
+    change: dict[str, Any], problems: list[str]
+) -> None:
+    was = service(clusterIP="10.0.0.7", clusterIPs=["10.0.0.7"], ipFamilies=["IPv4"])
+
+    _, found = updated(was, {"spec": {"type": "ExternalName", "externalName": "a.b", **change}})
+
+    assert found == problems
 
 
 @pytest.mark.parametrize("address", ["ff02::1", "ff12::1", "224.0.0.9"])

@@ -114,15 +114,16 @@ def _drop_unused(spec: JsonObject, before: Json) -> None:
     def unchanged(key: str) -> bool:
         return spec.get(key) == before.get(key)
 
-    if needs_cluster_ip(before) and not needs_cluster_ip(spec) and unchanged("clusterIP"):
-        for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            spec.pop(key, None)
+    left: list[str] = []
+    if needs_cluster_ip(before) and not needs_cluster_ip(spec):
+        left += ["ipFamilies", "ipFamilyPolicy"]
+        if unchanged("clusterIP") and unchanged("clusterIPs"):
+            left += ["clusterIP", "clusterIPs"]
     if has_node_ports(before) and not has_node_ports(spec):
         had, has = _node_ports(before), _node_ports(spec)
         for port in spec.get("ports") or () if had >= has else ():
             port.pop("nodePort", None)
     kind, was = spec.get("type"), before.get("type")
-    left: list[str] = []
     if needs_health_port(before) and not needs_health_port(spec):
         left.append("healthCheckNodePort")
     if was == "LoadBalancer" and kind != "LoadBalancer":
