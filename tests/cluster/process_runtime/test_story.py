@@ -122,6 +122,11 @@ def test_a_web_server_is_deployed_configured_updated_and_ended(tmp_path: Path) -
         with forwarded(cluster, "deployment/web", port) as url:
             text, color, pod = read(url).split()
         assert (text, color) == ("hello", "red")
+        kubectl("expose", "deployment/web", f"--port={port}")
+        slices = ("get", "endpointslices", "-l", "kubernetes.io/service-name=web")
+        kubectl.prints("true", *slices, "-o", "jsonpath={.items[*].endpoints[*].conditions.ready}")
+        proxied = f"/api/v1/namespaces/default/services/web:{port}/proxy/"
+        assert kubectl("get", "--raw", proxied).startswith("hello red")
         printed = kubectl("get", "pods", "-l", "app=web", "-o", "wide")
         assert printed.count("1/1") == 3
         assert len(containers_of(cluster.process)) == 3

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
-from proreus.server.kinds.parts.addresses import address_warnings, check_non_special_ip
+from proreus.server.kinds.parts.addresses import address_warnings, check_endpoint_ip
 from proreus.server.kinds.parts.cells import NONE, age, name_of, shortened
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.containers import PROTOCOLS
@@ -52,7 +52,7 @@ def _check_address(found: Findings, at: str, address: Json) -> None:
     if address.get("hostname"):
         found.name(f"{at}.hostname", address["hostname"], names.dns_label)
     found.name(f"{at}.nodeName", address.get("nodeName"))
-    check_non_special_ip(found, f"{at}.ip", ip)
+    check_endpoint_ip(found, f"{at}.ip", ip, address.get("targetRef"))
 
 
 def _check_port(found: Findings, at: str, port: Json, *, needs_name: bool) -> None:

@@ -6,7 +6,7 @@ from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
-from proreus.server.kinds.parts.addresses import address_warnings, check_non_special_ip
+from proreus.server.kinds.parts.addresses import address_warnings, check_endpoint_ip
 from proreus.server.kinds.parts.cells import UNSET, age, name_of, shortened
 from proreus.server.kinds.parts.findings import Findings, items, repeats
 from proreus.server.kinds.parts.pod_template.containers import PROTOCOLS
@@ -68,7 +68,7 @@ def _check_endpoint(found: Findings, at: str, endpoint: Json, kind: str) -> None
                 parsed = names.parse_ip(address)
                 if parsed is None or f"IPv{parsed.version}" != kind:
                     found.invalid(where, address, f"must be a valid {kind} address")
-                check_non_special_ip(found, where, address)
+                check_endpoint_ip(found, where, address, endpoint.get("targetRef"))
             case "FQDN":
                 _check_domain(found, where, address)
     found.name(f"{at}.nodeName", endpoint.get("nodeName"))

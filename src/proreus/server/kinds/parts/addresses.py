@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proreus.api.json_types import Json
 from proreus.api.values import names
 from proreus.server.kinds.parts.findings import Findings
 
@@ -22,6 +23,14 @@ def network_warnings(at: str, text: str) -> list[str]:
         return []
     why = f'IPv6 CIDR value "{text}" should be in RFC 5952 canonical format ("{network}")'
     return [f"{at}: {why}"]
+
+
+def check_endpoint_ip(found: Findings, at: str, text: str, target: Json | None) -> None:
+    """Kubernetes refuses loopback addresses of any endpoint. Here a pod may have one: where nodes
+    are on this machine alone, those of processes and of its own network are none other."""
+    address = names.parse_ip(text)
+    if not (address is not None and address.is_loopback and (target or {}).get("kind") == "Pod"):
+        check_non_special_ip(found, at, text)
 
 
 def check_non_special_ip(found: Findings, at: str, text: str) -> None:
