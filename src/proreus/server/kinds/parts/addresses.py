@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+
 from proreus.api.json_types import Json
 from proreus.api.values import names
 from proreus.server.kinds.parts.findings import Findings
+
+# Of nodes whose containers are processes (``cluster/kubelet/machine``).
+_PROCESS_PODS = (ip_network("127.64.0.0/10"), ip_network("127.128.0.0/10"))
 
 
 def address_warnings(at: str, text: str) -> list[str]:
@@ -26,10 +31,11 @@ def network_warnings(at: str, text: str) -> list[str]:
 
 
 def check_endpoint_ip(found: Findings, at: str, text: str, target: Json | None) -> None:
-    """Kubernetes refuses loopback addresses of any endpoint. Here a pod may have one: where nodes
-    are on this machine alone, those of processes and of its own network are none other."""
+    """Kubernetes refuses loopback addresses of any endpoint. Here a pod that is a process of this
+    machine has one, of those that no other program listens on by default."""
     address = names.parse_ip(text)
-    if not (address is not None and address.is_loopback and (target or {}).get("kind") == "Pod"):
+    is_pod = (target or {}).get("kind") == "Pod"
+    if not (is_pod and address is not None and any(address in one for one in _PROCESS_PODS)):
         check_non_special_ip(found, at, text)
 
 

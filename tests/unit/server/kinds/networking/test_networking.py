@@ -147,6 +147,9 @@ def test_endpoints_and_slices_are_completed() -> None:
         ({"addresses": ["127.0.0.1"], "targetRef": {"kind": "Node", "name": "n"}},
          ['endpoints[0].addresses[0]: Invalid value: "127.0.0.1": may not be in the loopback range '
           "(127.0.0.0/8, ::1/128)"]),
+        ({"addresses": ["127.0.0.1"], "targetRef": {"kind": "Pod", "name": "p"}},
+         ['endpoints[0].addresses[0]: Invalid value: "127.0.0.1": may not be in the loopback range '
+          "(127.0.0.0/8, ::1/128)"]),
         ({"addresses": ["127.70.0.1"], "targetRef": {"kind": "Pod", "name": "p"}}, []),
         ({"addresses": ["169.254.0.1"], "targetRef": {"kind": "Pod", "name": "p"}},
          ['endpoints[0].addresses[0]: Invalid value: "169.254.0.1": may not be in the link-local '
