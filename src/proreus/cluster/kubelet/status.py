@@ -53,6 +53,8 @@ def pod_status(
     """Fields that are None are to be removed. ``allocated``: the containers' resources;
     ``refusal``: why they are not what the pod asks for."""
     known = plain_field(pod, "status")
+    if report.init:
+        report = _initializing(report)
     host_ip, pod_ip = addresses.host_ip, addresses.pod_ip
     status: JsonObject = {
         "observedGeneration": plain_field(pod, "metadata").get("generation"),
@@ -229,6 +231,23 @@ def _sized(container: states.ContainerReport, allocated: Mapping[str, Json]) -> 
         if requests := resources.get("requests"):
             status["allocatedResources"] = requests
     return status
+
+
+def _initializing(report: states.PodReport) -> states.PodReport:
+    """Whatever has not begun yet in a pod with init containers waits for these, they included."""
+    return msgspec.structs.replace(
+        report,
+        init=[_waiting_for_init(c) for c in report.init],
+        containers=[_waiting_for_init(c) for c in report.containers],
+        ephemeral=[_waiting_for_init(c) for c in report.ephemeral],
+    )
+
+
+def _waiting_for_init(container: states.ContainerReport) -> states.ContainerReport:
+    state = container.state
+    if not isinstance(state, states.Waiting) or state.reason != states.CREATING or container.last:
+        return container
+    return msgspec.structs.replace(container, state=states.Waiting(states.INITIALIZING))
 
 
 def _container(container: states.ContainerReport) -> JsonObject:
