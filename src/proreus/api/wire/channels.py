@@ -92,8 +92,14 @@ _UNNAMED_FORWARD = ChannelProtocol("")
 # A port-forward as SPDY frames inside WebSocket messages.
 SPDY_TUNNEL = ChannelProtocol("SPDY/3.1+portforward.k8s.io", prefix_bytes=0)
 
+# A log: nothing but its bytes.
+_LOG = ChannelProtocol("binary.k8s.io", prefix_bytes=0)
+_LOG_BASE64 = ChannelProtocol("base64.binary.k8s.io", is_base64=True, prefix_bytes=0)
+_UNNAMED_LOG = ChannelProtocol("", prefix_bytes=0)
+
 COMMAND_PROTOCOLS = (V5, V4, V4_BASE64, _OLD, _OLD_BASE64, _UNNAMED_COMMAND)
 FORWARD_PROTOCOLS = (SPDY_TUNNEL, V4, V4_BASE64, _UNNAMED_FORWARD)
+LOG_PROTOCOLS = (_LOG, _LOG_BASE64, _UNNAMED_LOG)
 
 
 def choose(offered: Iterable[str], served: Sequence[ChannelProtocol]) -> ChannelProtocol | None:

@@ -1,24 +1,34 @@
 """``pods/log``: the log of a container, from its node's kubelet to the client, piece by piece.
 
 Nothing is held back: a piece is read from the kubelet when the client has taken the one before, so
-a slow reader slows the kubelet, and one that leaves closes the way to it.
+a slow reader slows the kubelet, and one that leaves closes the way to it. A client that asks for a
+WebSocket has a message for each piece, behind an empty first one.
 """
 
 from __future__ import annotations
 
+import asyncio
+import base64
+from typing import TYPE_CHECKING
+
 from proreus.api.group_version import GroupKind, GroupResource
 from proreus.api.json_types import JsonObject
 from proreus.api.status import Invalid, NotFound, PlainError
-from proreus.api.wire import splice
+from proreus.api.wire import channels, splice
 from proreus.api.wire.log_options import decode_log_options
 from proreus.net.client.transport_error import TransportError
 from proreus.net.http1.messages import Answer, Response, Streamed
+from proreus.net.websocket import handshake
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.get import read_object
 from proreus.server.http.kubelets import ANSWER_S, KubeletAddress, refusal
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.subresources.containers import choose_container
+
+if TYPE_CHECKING:
+    from proreus.net.client.http_client import ByteStream
+    from proreus.net.websocket.stream import WebSocketStream
 
 _OPTIONS = GroupKind("", "PodLogOptions")
 _LOG = GroupResource("", "pods/log")
@@ -63,6 +73,8 @@ async def _copied(
     async with services.kubelets.stream("GET", url, {}, None, patience_s=patience_s) as log:
         if log.status != 200:
             raise await refusal(log, _LOG, name)
+        if handshake.is_upgrade(exchange.headers):
+            return await _over_websocket(exchange, log)
         request = exchange.request
         answer = request.open_stream(exchange.head(content=_CONTENT))
         try:
@@ -75,6 +87,37 @@ async def _copied(
             return Streamed(keep_alive=False)
         answer.end()
     return Streamed()
+
+
+async def _over_websocket(exchange: Exchange, log: ByteStream) -> Answer:
+    offered = handshake.offered_protocols(exchange.request)
+    protocol = channels.choose(offered, channels.LOG_PROTOCOLS)
+    if protocol is None:
+        return exchange.text(403, f"requested protocol(s) are not supported: {offered}")
+    try:
+        client = handshake.accept(exchange.request, protocol=protocol.name)
+    except handshake.BadHandshake as error:
+        return exchange.text(error.status, str(error))
+    async with asyncio.TaskGroup() as ends:
+        copied = ends.create_task(_copy_messages(client, log, is_base64=protocol.is_base64))
+        left = ends.create_task(client.wait_client_close())
+        await asyncio.wait((copied, left), return_when=asyncio.FIRST_COMPLETED)
+        copied.cancel()
+        left.cancel()
+    await client.close()
+    return Streamed(keep_alive=False)
+
+
+async def _copy_messages(client: WebSocketStream, log: ByteStream, *, is_base64: bool) -> None:
+    """Until the log ends; a client that has left is noticed by who reads its messages."""
+    try:
+        await client.send("" if is_base64 else b"")
+        while piece := await log.next_chunk():
+            await client.send(base64.b64encode(piece).decode() if is_base64 else piece)
+    except TransportError:
+        client.abort()  # not the end of the log
+    except ConnectionError:
+        return
 
 
 def _unreachable(kubelet: KubeletAddress, error: TransportError) -> PlainError:
