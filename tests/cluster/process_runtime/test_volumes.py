@@ -150,6 +150,18 @@ async def test_an_empty_folder_outlives_a_restart_and_a_root_does_not(stage: Sta
     assert seen == ["dev", "keep"]
 
 
+@pytest.mark.parametrize("medium", ["", "Memory"])
+async def test_an_empty_folder_is_open_to_every_user_of_its_pod(stage: Stage, medium: str) -> None:
+    mounts = [{"name": "e", "mountPath": "/e"}]
+    volumes = [{"name": "e", "emptyDir": {"medium": medium}}]
+    script = shell("stat -L -c %a e", volumeMounts=mounts)
+    await stage.run("open", script, volumes=volumes, restartPolicy="Never")
+
+    await stage.phase("open", "Succeeded")
+
+    assert await stage.logs("open") == "777\n"
+
+
 def _restarts(pod: Any) -> int:
     return int(state(pod).restartCount) if pod.status.containerStatuses else 0
 

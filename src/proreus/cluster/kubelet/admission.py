@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from proreus.api.object import KubeObject
+from proreus.api.object import KubeObject, plain_field
 from proreus.cluster.kubelet.resize import DEFERRED, INFEASIBLE, ResizeRefusal
 from proreus.cluster.pod_status import is_finished
 from proreus.cluster.scheduler import resources
@@ -23,6 +23,23 @@ from proreus.cluster.scheduler.pod import PodView
 
 NODE_AFFINITY = "NodeAffinity"
 _OS = "linux"
+# Which a container may set without harm to its node, or to other pods there.
+_SAFE_SYSCTLS = frozenset(
+    {
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.ip_local_reserved_ports",
+        "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.tcp_fin_timeout",
+        "net.ipv4.tcp_keepalive_intvl",
+        "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_keepalive_time",
+        "net.ipv4.tcp_rmem",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.tcp_wmem",
+    }
+)
 _TAINTS = "node(s) had taints that the pod didn't tolerate"
 
 
@@ -47,7 +64,9 @@ class NodeAllocations:
         self._node(pod.spec.nodeName).add(PodView.read(pod))
 
     def admit(self, pod: KubeObject, node: KubeObject | None) -> Rejection | None:
-        """None: it may run, and is allocated. Without a known node nothing is checked."""
+        """None: it may run, and is allocated. Without a known node no room is needed."""
+        if (forbidden := _forbidden_sysctl(pod)) is not None:
+            return forbidden
         view = PodView.read(pod)
         state = self._updated(view.node_name, node)
         rejection = _rejection(view, state)
@@ -94,6 +113,15 @@ class NodeAllocations:
 
     def __repr__(self) -> str:
         return f"<NodeAllocations of {len(self._nodes)} nodes>"
+
+
+def _forbidden_sysctl(pod: KubeObject) -> Rejection | None:
+    security = plain_field(pod, "spec").get("securityContext") or {}
+    for sysctl in security.get("sysctls") or ():
+        if sysctl["name"].replace("/", ".") not in _SAFE_SYSCTLS:
+            text = f'forbidden sysctl: "{sysctl["name"]}" not allowlisted'
+            return Rejection("SysctlForbidden", text)
+    return None
 
 
 def _rejection(pod: PodView, node: NodeState) -> Rejection | None:

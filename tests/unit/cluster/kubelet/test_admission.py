@@ -53,6 +53,10 @@ def affinity(operator: str) -> Spec:
     return {"affinity": {"nodeAffinity": kinds}}
 
 
+def setting(*sysctls: str) -> Spec:
+    return {"securityContext": {"sysctls": [{"name": name, "value": "1"} for name in sysctls]}}
+
+
 class Room:
     """A room whose pods are there until ``end`` says otherwise."""
 
@@ -108,6 +112,11 @@ CASES: list[tuple[Spec, str]] = [
         "PodOSNotSupported: Failed to admit pod as the OS field doesn't match node OS",
     ),
     ({"os": {"name": "linux"}}, ""),
+    (setting("kernel.shm_rmid_forced", "net/ipv4/tcp_syncookies"), ""),
+    (
+        setting("kernel.shm_rmid_forced", "kernel.msgmax"),
+        'SysctlForbidden: forbidden sysctl: "kernel.msgmax" not allowlisted',
+    ),
 ]
 
 

@@ -270,6 +270,20 @@ def test_a_container_with_another_image_is_replaced_whatever_its_policy(policy: 
     assert play.machine.phase() == ("Succeeded" if policy == "Never" else "Running")
 
 
+def test_the_image_that_is_reported_is_that_of_what_runs() -> None:
+    play = Play({"image": "old"})
+    play.settle()
+    changed = pod_spec({"image": "new"})
+
+    play.machine.update(changed)
+    play.of("c1").redefine(changed.containers[0])
+    assert play.machine.report().containers[0].image == "old"
+
+    play.exit("c1", 143)
+    play.settle()
+    assert play.machine.report().containers[0].image == "new"
+
+
 def test_containers_are_refused_users_that_the_kubelet_is_not() -> None:
     pod = pod_spec(
         {"securityContext": {"runAsUser": 5}}, {}, {"securityContext": {"runAsNonRoot": True}}

@@ -82,7 +82,9 @@ def write_volume(folder: PodFolder, name: str, content: VolumeContent) -> bool:
     place = folder.volume(name)
     match content:
         case Empty():
-            place.mkdir(parents=True, exist_ok=True)
+            if not place.exists():
+                place.mkdir(parents=True)
+                place.chmod(0o777)  # for any user of the pod, whose folder keeps others out
             return False
         case Files(files):
             return publish(place, files)

@@ -41,7 +41,8 @@ from proreus.cluster.kubelet.runtimes.states import (
 
 @dataclass(slots=True)
 class ContainerStateMachine(RestartedContainer):
-    """``restarts`` is the number of the run that is active, or was last."""
+    """``restarts`` is the number of the run that is active, or was last; ``image`` is that of it,
+    while the spec may name the next."""
 
     spec: ContainerSpec
     state: ContainerState = field(default_factory=Waiting)
@@ -49,6 +50,7 @@ class ContainerStateMachine(RestartedContainer):
     restarts: int = 0
     crashes: int = 0
     container_id: str = ""
+    image: str = ""
     is_active: bool = False
     is_started: bool = False
     is_ready: bool = False
@@ -72,7 +74,7 @@ class ContainerStateMachine(RestartedContainer):
     def begin(self) -> None:
         if isinstance(self.state, Terminated):
             self.last = self.state
-        self.state = Waiting(CREATING)
+        self.state, self.image = Waiting(CREATING), self.spec.image
         self.is_active, self.is_redefined = True, False
 
     def redefine(self, spec: ContainerSpec) -> bool:
@@ -287,6 +289,7 @@ class PodStateMachine:
 
     def _reported(self, container: ContainerStateMachine, is_terminal: bool) -> ContainerReport:
         spec, state = container.spec, container.state
+        image = container.image or spec.image
         if isinstance(state, Waiting) and state.reason == CRASH_LOOP:
             backoff_s = crash_backoff_s(container.crashes)
             said = crash_loop_message(backoff_s, spec.name, self.pod.full_name)
@@ -294,8 +297,8 @@ class PodStateMachine:
         is_done_with = spec.is_init and not spec.is_sidecar and container.has_succeeded
         return ContainerReport(
             name=spec.name,
-            image=spec.image,
-            image_id=f"process://{spec.image}" if container.container_id else "",
+            image=image,
+            image_id=f"process://{image}" if container.container_id else "",
             container_id=container.container_id,
             state=state,
             last=container.last,
