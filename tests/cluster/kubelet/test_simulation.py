@@ -114,6 +114,78 @@ async def test_a_container_that_has_run_needs_its_config_map_to_be_restarted() -
         assert waiting("CreateContainerConfigError")(await pods.get("web"))
 
 
+def saying(script: str, **container: Any) -> dict[str, Any]:
+    """A pod whose last words are what its script prints."""
+    command = {"command": ["sh", "-c", script], "terminationMessagePolicy": "FallbackToLogsOnError"}
+    return pod(**command, **container)
+
+
+def last_end(found: KubeObject) -> dict[str, Any]:
+    status = found.to_dict()["status"]["containerStatuses"][0]
+    ended: dict[str, Any] = status["state"].get("terminated") or status["lastState"]["terminated"]
+    return ended
+
+
+def last_words(found: KubeObject) -> str:
+    return str(last_end(found).get("message"))
+
+
+async def test_a_command_reads_the_variables_that_its_container_has(
+    client: Client, node: str
+) -> None:
+    data = {"metadata": {"name": "settings"}, "data": {"a.key": "of a map", "N": "2"}}
+    await client.core_v1.configmaps("default").create(data)
+    secret = {"metadata": {"name": "settings"}, "stringData": {"key": "of a secret"}}
+    await client.core_v1.secrets("default").create(secret)
+    service = {"clusterIP": "10.0.0.99", "ports": [{"port": 8765}]}
+    await client.core_v1.services("default").create({"metadata": {"name": "s"}, "spec": service})
+    env: list[dict[str, Any]] = [
+        {"name": "A", "valueFrom": {"secretKeyRef": {"name": "settings", "key": "key"}}},
+        {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+        {"name": "C", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu"}}},
+        {"name": "D", "value": "$(A), $(P_N), $(S_SERVICE_HOST)"},
+    ]
+    names = "A B C D P_a.key S_PORT HOSTNAME"
+    content = saying(f"printenv {names}; exit $P_N", env=env)
+    content["spec"]["containers"][0]["envFrom"] = [
+        {"prefix": "P_", "configMapRef": {"name": "settings"}}
+    ]
+    content["spec"]["restartPolicy"] = "Never"
+
+    await client.core_v1.pods("default").create(content)
+    found = await client.core_v1.pods("default").wait_for(
+        "web", "jsonpath={.status.phase}=Failed", timeout_s=60
+    )
+
+    assert found is not None
+    assert last_end(found)["exitCode"] == 2
+    of_pod = "of a secret, 2, 10.0.0.99", "of a map", "tcp://10.0.0.99:8765", "web"
+    assert last_words(found).splitlines() == ["of a secret", found.status.podIP, "16", *of_pod]
+
+
+async def test_a_container_keeps_the_variables_that_it_was_started_with() -> None:
+    async with (
+        running_cluster(clock=VirtualClock(), controllers=False, scheduler=False) as server,
+        Client(server.config()) as client,
+    ):
+        maps, pods = client.core_v1.configmaps("default"), client.core_v1.pods("default")
+        await client.core_v1.serviceaccounts("default").create({"metadata": {"name": "default"}})
+        await maps.create({"metadata": {"name": "settings"}, "data": {"N": "1"}})
+        content = saying("echo $N; sleep 60; exit $N")
+        content["spec"]["containers"][0]["envFrom"] = [{"configMapRef": {"name": "settings"}}]
+        content["spec"]["automountServiceAccountToken"] = False
+        await pods.create(content)
+        await server.settle()
+
+        await maps.patch("settings", {"data": {"N": "2"}})
+        await pods.patch("web", {"metadata": {"labels": {"other": "label"}}})
+        await server.advance("61s")
+        assert last_words(await pods.get("web")) == "1\n"
+
+        await server.advance("140s")  # the second restart is later than the crash
+        assert last_words(await pods.get("web")) == "2\n"
+
+
 async def test_an_extended_resource_that_a_user_adds_to_a_node_is_for_pods_to_have() -> None:
     async with (
         running_cluster(clock=VirtualClock(), controllers=False) as server,

@@ -322,3 +322,19 @@ async def test_nothing_of_the_kubelets_environment_leaks(
     assert f"PATH={os.environ['PATH']}\n" in said
     assert said.splitlines()[-1] == str(stage.root(pod))
     assert stage.root(pod).parent.stat().st_mode & 0o777 == 0o700
+
+
+async def test_a_container_finds_the_services_of_its_namespace(stage: Stage) -> None:
+    spec = {"clusterIP": "10.0.0.99", "ports": [{"port": 8765}]}
+    services = stage.client.core_v1.services("default")
+    await services.create({"metadata": {"name": "foo"}, "spec": spec})
+    await stage.run("links", shell("echo $FOO_SERVICE_HOST $FOO_PORT"), restartPolicy="Never")
+    await stage.run(
+        "alone", shell("echo .$FOO_PORT"), restartPolicy="Never", enableServiceLinks=False
+    )
+
+    await stage.phase("links", "Succeeded")
+    await stage.phase("alone", "Succeeded")
+
+    assert await stage.logs("links") == "10.0.0.99 tcp://10.0.0.99:8765\n"
+    assert await stage.logs("alone") == ".\n"

@@ -33,7 +33,7 @@ from proreus.client.informer import (
 )
 from proreus.cluster.kubelet.addresses import NodeAddresses, node_addresses, own_addresses
 from proreus.cluster.kubelet.heartbeat import Heartbeat
-from proreus.cluster.kubelet.node import KubeletEndpoint, NodeDescription
+from proreus.cluster.kubelet.node import KubeletEndpoint, NodeDescription, simulated_capacity
 from proreus.cluster.kubelet.pods import Listers, Pods
 from proreus.cluster.kubelet.runtimes.runtime import Runtime
 from proreus.cluster.kubelet.runtimes.simulated.runtime import SimulatedRuntime
@@ -163,6 +163,7 @@ class Kubelet:
                 client=self._client,
                 missing_images=self._settings.missing_images,
                 watches=self._shared.watches,
+                capacity=simulated_capacity(),
             )
         # Loaded when asked for: most clusters simulate.
         from proreus.cluster.kubelet.machine import machine_capacity

@@ -20,7 +20,7 @@ _CONDITIONS = (
 )
 
 
-def _simulated_capacity() -> dict[str, str]:
+def simulated_capacity() -> dict[str, str]:
     return {"cpu": "16", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 
 
@@ -51,7 +51,7 @@ class NodeDescription:
     host_ip: str
     version: str
     endpoint: KubeletEndpoint | None = None
-    capacity: Mapping[str, str] = field(default_factory=_simulated_capacity)
+    capacity: Mapping[str, str] = field(default_factory=simulated_capacity)
     system: SystemInfo = SystemInfo()
 
 

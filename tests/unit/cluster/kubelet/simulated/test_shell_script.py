@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
+from proreus.cluster.kubelet.runtimes.simulated.shell_script import (
+    ROOT,
+    Line,
+    ScriptResult,
+    UnixUser,
+    VariablesWanted,
+    interpret,
+)
 
 VARIABLES = {"INDEX": "3", "EMPTY": "", "BLANKS": "a b", "STAR": "*"}
 
@@ -58,6 +65,9 @@ def sh(script: str) -> ScriptResult | None:
         (["sh", "-c", "if false; then exit 1; fi; echo $?"], 0, 0),
         (["sh", "-c", "if true && false; then exit 1; fi || exit 2; sleep 3"], 3, 0),
         (["sh", "-c", 'if true; then if false; then exit 1; fi; exit "$(echo 4)"; fi'], 0, 4),
+        (["sh", "-c", "N=2; sleep $N; exit $((N + 1))"], 2, 3),
+        (["sh", "-c", "/bin/echo x; /usr/bin/false"], 0, 1),
+        (["sh", "-c", "test $(id -u) -eq 0"], 0, 0),
         (["expr", "7", "/", "2"], 0, 0),
         (["expr", "1", "-", "1"], 0, 1),
     ],
@@ -83,6 +93,46 @@ def test_what_is_printed_has_its_time_and_its_stream() -> None:
     )
 
 
+def printed(script: str, user: UnixUser = ROOT) -> str:
+    found = interpret(["sh", "-c", script], VARIABLES, user)
+    assert found is not None
+    return "".join(line.text for line in found.lines)
+
+
+def test_a_container_s_variables_are_printed() -> None:
+    everything = "".join(f"{name}={value}\n" for name, value in sorted(VARIABLES.items()))
+
+    assert printed("env") == everything
+    assert printed("printenv INDEX STAR") == "3\n*\n"
+    assert sh("printenv INDEX OTHER") == ScriptResult(0, 1, (Line(0, "3\n"),))
+
+
+def test_an_assignment_before_a_command_is_seen_by_that_command_alone() -> None:
+    assert printed('INDEX=4 echo "$INDEX"') == "3\n"
+    assert printed("INDEX=4 OWN=$EMPTY. printenv INDEX OWN; echo $INDEX") == "4\n.\n3\n"
+    assert printed("OWN=4; INDEX=5; printenv OWN; printenv INDEX; echo $OWN") == "5\n4\n"
+
+
+def test_a_container_runs_as_the_user_that_its_pod_says() -> None:
+    user = UnixUser(1001, 2002, (2002, 3003))
+
+    assert printed("id", user) == "uid=1001 gid=2002 groups=2002,3003\n"
+    assert printed("id -u; id -g; id -G", user) == "1001\n2002\n2002 3003\n"
+    assert printed("id") == "uid=0(root) gid=0(root) groups=0(root)\n"
+
+
+@pytest.mark.parametrize("script", ["echo $OTHER", "env", "printenv", "exit $((OTHER + 1))"])
+def test_what_depends_on_variables_that_are_not_known_yet_waits_for_them(script: str) -> None:
+    with pytest.raises(VariablesWanted):
+        interpret(["sh", "-c", script], VARIABLES, are_all_known=False)
+
+
+def test_what_depends_on_known_variables_alone_waits_for_none() -> None:
+    found = interpret(["sh", "-c", "OWN=1; exit $INDEX$OWN"], VARIABLES, are_all_known=False)
+
+    assert found == ScriptResult(0, 31)
+
+
 @pytest.mark.parametrize(
     "script",
     [
@@ -93,7 +143,8 @@ def test_what_is_printed_has_its_time_and_its_stream() -> None:
         "if true; then true; fi >&2", "if true; then true; fi true", "if true; then && true; fi",
         "echo $(sleep 1)", "echo $(true; true)", "echo $(($(expr 1)))", "expr a + b",
         "echo $((010))", "echo $((1 < 2 < 3))", "echo $((BLANKS))", "echo $((1/0))",
-        "echo *", "echo {a,b}", "(true)", "X=1 true", "nginx",
+        "echo *", "echo {a,b}", "(true)", "X=$(echo 1)", "X=1 :", "X=1 >&2",
+        "nginx", "env sh", "id root",
         "sleep", "sleep one", "exit one", "exit 1 2", "echo -e a", "echo 'a", 'echo "a',
         "echo $BLANKS", "echo $STAR", "test a b c d", "[ 1 -eq a ]", "trap x TERM; sleep 1",
         "echo ~", "cat <<EOF", "sh -c true", "echo ${A:-b}", "exec exit 1",
@@ -120,6 +171,8 @@ commands = st.one_of(
     st.sampled_from(
         ["if false; then exit 4; fi", "if [ $? -eq 0 ]; then echo yes; else false; fi"]
     ),
+    st.sampled_from(["X=2", 'X=$INDEX"a b"', 'INDEX=7 echo "$INDEX"', 'echo "$X"', "INDEX=8"]),
+    st.sampled_from(["X=1 Y=$X printenv Y", "printenv INDEX X", "/bin/echo /bin/true"]),
     st.sampled_from(["if false; then :\nelif echo between; then exit; fi"]),
 )
 scripts = st.lists(

@@ -33,14 +33,19 @@ from proreus.cluster.kubelet.runtimes.process.processes import (
     spawn,
 )
 from proreus.cluster.kubelet.runtimes.process.state_machine import ContainerStateMachine
-from proreus.cluster.kubelet.runtimes.states import Running, Terminated
+from proreus.cluster.kubelet.runtimes.states import (
+    MESSAGE_LINES,
+    MESSAGE_LOG_BYTES,
+    Running,
+    Terminated,
+)
 from proreus.cluster.untrusted_files import forget_record, read_regular
 
 _START_FAILED = 128
 _AFTER_HOOK_S = 2.0  # what a container gets after a hook that took all of its grace
 _LAST_OUTPUT_S = 2.0
 _HOOK_MAX_S = 3600.0
-_MESSAGE_BYTES, _MESSAGE_LINES, _MESSAGE_LOG_BYTES = 4096, 80, 2048
+_MESSAGE_BYTES = 4096
 # What an attached client may leave unread of each output.
 LISTENER_BYTES_MAX = 4 * 1024 * 1024
 _PIECE_OVERHEAD = 128  # of memory, so that tiny pieces count for what they take
@@ -260,7 +265,7 @@ class ContainerRun:
         if said or code == 0 or policy != "FallbackToLogsOnError":
             return said
         log: Path = self._folder.logs / str(self._number)
-        return tail_text(log, lines=_MESSAGE_LINES, limit_bytes=_MESSAGE_LOG_BYTES)
+        return tail_text(log, lines=MESSAGE_LINES, limit_bytes=MESSAGE_LOG_BYTES)
 
     def __repr__(self) -> str:
         return f"<Life {self._number} of {self._spec.name}, {self.process}>"

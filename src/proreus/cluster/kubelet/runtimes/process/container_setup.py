@@ -32,6 +32,7 @@ from proreus.cluster.kubelet.runtimes.process.guard import ROOT_VARIABLE
 from proreus.cluster.kubelet.runtimes.process.host import Host
 from proreus.cluster.kubelet.runtimes.process.processes import Command
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
+from proreus.cluster.kubelet.runtimes.service_variables import read_service_variables
 
 MESSAGE_VARIABLE = "PROREUS_TERMINATION_LOG"
 _RENEW_AFTER = 0.8  # of a token's time
@@ -98,6 +99,7 @@ class ContainerSetup:
         folder = self._host.pod_folder(pod.uid)
         home = folder.container(container.name)
         given = {
+            **await self._services(pod),
             **self._host.given,
             "HOSTNAME": str(pod.spec.get("hostname") or pod.name),
             ROOT_VARIABLE: str(home.root),
@@ -119,6 +121,13 @@ class ContainerSetup:
             return Command(arguments, variables, where, next(self._host.marks))
         except OSError as problem:
             raise ConfigProblem(str(problem)) from problem
+
+    async def _services(self, pod: PodSpec) -> dict[str, str]:
+        """Raises ``ConfigProblem``."""
+        try:
+            return await read_service_variables(self._host.client, pod, with_server=False)
+        except (ApiError, TransportError) as failure:
+            raise ConfigProblem(f"services have not been read yet: {failure}") from failure
 
     async def _fresh_tokens(self, pod: PodSpec) -> Mapping[TokenRequest, bytes]:
         now = self._host.clock.now()

@@ -21,6 +21,8 @@ from proreus.cluster.kubelet.runtimes.states import (
     INITIALIZING,
     INTERRUPTED,
     KILLED,
+    MESSAGE_LINES,
+    MESSAGE_LOG_BYTES,
     NEVER_PULLED,
     PULL_BACKOFF,
     PULL_FAILED,
@@ -37,6 +39,15 @@ _PULL_FAILURE_SHOWN_S = 2.0  # then the back-off is what is reported
 
 def image_not_found(image: str) -> str:
     return f'failed to resolve reference "{image}": not found'
+
+
+def _last_words(plan: ContainerPlan, ran_s: float) -> str:
+    """The end of its log, if that is to say why it failed."""
+    if not plan.explains_by_log or not plan.lines:
+        return ""
+    printed = [line.text for line in plan.lines if line.at_s <= ran_s]
+    text = "".join(printed[-MESSAGE_LINES:]).encode()
+    return text[-MESSAGE_LOG_BYTES:].decode("utf-8", "ignore")
 
 
 @dataclass(slots=True)
@@ -189,7 +200,8 @@ class Container(RestartedContainer):
         assert isinstance(self.state, Running)
         started_at = self.state.started_at
         self.crashes = 1 if at - started_at >= HEALTHY_AFTER_S else self.crashes + 1
-        self.state = Terminated(code, started_at, at)
+        message = _last_words(self.plan, at - started_at) if code else ""
+        self.state = Terminated(code, started_at, at, message=message)
 
     def restarts_after(self, ended: Terminated) -> bool:
         return self.is_redefined or runs_again(self.plan.restart_policy, ended)

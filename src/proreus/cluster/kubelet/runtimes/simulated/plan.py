@@ -9,7 +9,7 @@ containers exit at once with 0 unless annotated. A value that cannot be read cou
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -18,7 +18,8 @@ import msgspec
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject, plain_field
 from proreus.api.values.duration import parse_duration
-from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand
+from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources
+from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand, unresolved
 from proreus.cluster.kubelet.runtimes.restart_policy import (
     ALWAYS,
     NEVER,
@@ -37,10 +38,21 @@ from proreus.cluster.kubelet.runtimes.simulated.annotations import (
     START_DELAY,
     STOP_AFTER,
 )
-from proreus.cluster.kubelet.runtimes.simulated.requirements import literal_variables
-from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
+from proreus.cluster.kubelet.runtimes.simulated.requirements import (
+    NO_SOURCES,
+    literal_variables,
+)
+from proreus.cluster.kubelet.runtimes.simulated.shell_script import (
+    Line,
+    ScriptResult,
+    UnixUser,
+    VariablesWanted,
+    interpret,
+)
 
 LacksImage = Literal["", "pull", "never"]
+Environments = Mapping[str, Mapping[str, str]]
+"""All variables of containers, by the containers' names."""
 _NAMES = frozenset(annotation.name for annotation in ANNOTATIONS)
 _JOB_RUNS_S = 1.0
 _GRACE_S = 30.0
@@ -49,7 +61,8 @@ _GRACE_S = 30.0
 class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     """Seconds; None means never (``exits`` None: no limit). ``lines`` is what it prints; None: its
     command is not understood. ``missing_image``: a pull fails, or is never tried. A container that
-    runs is started again when its ``definition`` is another."""
+    runs is started again when its ``definition`` is another. ``explains_by_log``: the end of its
+    log says why it failed."""
 
     name: str
     image: str
@@ -64,11 +77,13 @@ class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     is_sidecar: bool = False
     lines: tuple[Line, ...] | None = None
     missing_image: LacksImage = ""
+    explains_by_log: bool = False
 
 
 class PodPlan(msgspec.Struct, frozen=True, gc=False):
     """``faults``: annotations that cannot be read, in words. ``active_deadline_s``: how long it may
-    be on its node; None: for ever."""
+    be on its node; None: for ever. ``wants_environment``: commands read variables that are not
+    known yet."""
 
     init: tuple[ContainerPlan, ...]
     containers: tuple[ContainerPlan, ...]
@@ -76,10 +91,17 @@ class PodPlan(msgspec.Struct, frozen=True, gc=False):
     faults: tuple[str, ...] = ()
     active_deadline_s: float | None = None
     grace_s: float = _GRACE_S
+    wants_environment: bool = False
 
 
-def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
-    """``missing_images``: patterns, beside those that the pod names itself."""
+def read_plan(
+    pod: KubeObject,
+    missing_images: Sequence[str] = (),
+    sources: ValueSources = NO_SOURCES,
+    environments: Environments | None = None,
+) -> PodPlan:
+    """``missing_images``: patterns, beside those that the pod names itself. ``environments``: of
+    all containers that can have one; None: only what stands in the pod is known."""
     spec = plain_field(pod, "spec")
     annotations = {key: str(value) for key, value in pod.annotations.items() if DOMAIN in key}
     faults: list[str] = []
@@ -93,6 +115,8 @@ def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
         spec.get("restartPolicy") or ALWAYS,
         (*missing_images, *filter(None, (part.strip() for part in own.split(",")))),
         faults,
+        sources,
+        environments,
     )
     deadline_s, grace_s = (
         spec.get(field) for field in ("activeDeadlineSeconds", "terminationGracePeriodSeconds")
@@ -107,6 +131,7 @@ def read_plan(pod: KubeObject, missing_images: Sequence[str] = ()) -> PodPlan:
         faults=tuple(dict.fromkeys(faults)),
         active_deadline_s=float(deadline_s) if deadline_s is not None else None,
         grace_s=float(grace_s) if grace_s is not None else _GRACE_S,
+        wants_environment=bool(reading.wanting),
     )
 
 
@@ -161,13 +186,17 @@ class _Annotations:
 
 @dataclass(frozen=True, slots=True)
 class _PlanReader:
-    """Of one pod's containers; ``faults`` collects what cannot be read."""
+    """Of one pod's containers; ``faults`` collects what cannot be read, ``wanting`` the containers
+    whose commands read variables that are not known yet."""
 
     pod: KubeObject
     annotations: Mapping[str, str]
     policy: str
     missing: tuple[str, ...]
     faults: list[str]
+    sources: ValueSources
+    environments: Environments | None
+    wanting: list[str] = field(default_factory=list)
 
     def container(self, content: Json, *, is_init: bool = False) -> ContainerPlan:
         name, image = content["name"], content.get("image") or ""
@@ -197,6 +226,7 @@ class _PlanReader:
             is_sidecar=serves,
             lines=performed.lines if performed is not None else None,
             missing_image=self._missing_image(image, content.get("imagePullPolicy") or ""),
+            explains_by_log=content.get("terminationMessagePolicy") == "FallbackToLogsOnError",
         )
 
     def _missing_image(self, image: str, policy: str) -> LacksImage:
@@ -207,9 +237,31 @@ class _PlanReader:
     def _performed(self, content: Json) -> ScriptResult | None:
         if not (content.get("command") or content.get("args")):
             return None
-        variables = literal_variables(self.pod, content)
-        parts = (*(content.get("command") or ()), *(content.get("args") or ()))
-        return interpret([expand(str(part), variables) for part in parts], variables)
+        parts = [str(part) for part in (content.get("command") or ())]
+        parts += [str(part) for part in (content.get("args") or ())]
+        user, known = _user(self.pod, content), (self.environments or {}).get(content["name"])
+        if known is not None:
+            return interpret([expand(part, known) for part in parts], known, user)
+        variables = literal_variables(self.pod, content, self.sources)
+        words = [expand(part, variables) for part in parts]
+        try:
+            if any(unresolved(part, variables) for part in parts):
+                raise VariablesWanted
+            return interpret(words, variables, user, are_all_known=False)
+        except VariablesWanted:
+            self.wanting.append(content["name"])
+            return interpret(words, variables, user)  # as if there were no more
+
+
+def _user(pod: KubeObject, content: Json) -> UnixUser:
+    of_pod = plain_field(pod, "spec").get("securityContext") or {}
+    security = {**of_pod, **(content.get("securityContext") or {})}
+    groups = [*(of_pod.get("supplementalGroups") or ()), of_pod.get("fsGroup")]
+    return UnixUser(
+        security.get("runAsUser") or 0,
+        security.get("runAsGroup") or 0,
+        tuple(group for group in groups if group is not None),
+    )
 
 
 def _is_of_job(pod: KubeObject) -> bool:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from proreus.api.object import KubeObject, plain_field
 from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.cluster.kubelet.runtimes.clock_skew import without_future_times
+from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources
+from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import read_pod
 from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS
+from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 from proreus.cluster.kubelet.runtimes.simulated.claims import BoundClaims
 from proreus.cluster.kubelet.runtimes.simulated.container import Container, image_not_found
 from proreus.cluster.kubelet.runtimes.simulated.plan import PodPlan, read_plan
-from proreus.cluster.kubelet.runtimes.simulated.requirements import Missing, requirements_of
+from proreus.cluster.kubelet.runtimes.simulated.requirements import (
+    Missing,
+    environments_of,
+    requirements_of,
+)
+from proreus.cluster.kubelet.runtimes.simulated.services import PodServices
 from proreus.cluster.kubelet.runtimes.simulated.state import (
     SimulatedPod,
     StartBlockers,
@@ -40,23 +48,31 @@ _INVALID = "InvalidAnnotation"
 
 @dataclass(slots=True)
 class Shared:
-    """What all simulated pods of a process share. Without ``objects`` and ``claims`` nothing is
-    looked for."""
+    """What all simulated pods of a process share. Without ``objects``, ``claims`` and ``services``
+    nothing is looked for."""
 
     recorder: EventRecorder
     missing_images: Sequence[str] = ()
+    capacity: Mapping[str, str] = field(default_factory=dict)
     pods: dict[str, SimulatedPod] = field(default_factory=dict)
     objects: WatchedObjects | None = None
     claims: BoundClaims | None = None
+    services: PodServices | None = None
     changed: Callable[[str], None] = lambda key: None
 
 
 class RunningSimulatedPod:
     """Implements ``runtime.RunningPod``."""
 
-    def __init__(self, shared: Shared, pod: KubeObject, now: float) -> None:
+    def __init__(
+        self, shared: Shared, pod: KubeObject, addresses: PodAddresses, now: float
+    ) -> None:
         self._shared = shared
         self._pod = pod
+        self._addresses = addresses
+        # Of containers whose commands read more than what stands in the pod.
+        self._environments: dict[str, dict[str, str]] | None = None
+        self._wants_environment = False
         # Read again when something has to start once more: a pod that runs need not keep them.
         self._requirements = requirements_of(pod) if shared.objects is not None else None
         self._references = self._requirements.references if self._requirements else None
@@ -86,6 +102,8 @@ class RunningSimulatedPod:
 
     def advance(self, now: float) -> None:
         containers = self._simulated.all()
+        if self._wants_environment and not self._complete(containers) and not self._is_being_ended:
+            return  # what its commands do is not known yet
         before = [container.state for container in containers]
         self._simulated.advance(now, self._start_blockers(containers))
         for container, state in zip(containers, before, strict=True):
@@ -116,7 +134,29 @@ class RunningSimulatedPod:
         containers = (*self._simulated.init, *self._simulated.containers)
         return any(isinstance(container.state, Waiting) for container in containers)
 
+    def _complete(self, containers: Sequence[Container]) -> bool:
+        """Plan anew, with all variables, what has not started; False: they are not known yet. What
+        runs, or is restarted at once, keeps those that it was started with."""
+        if self._shared.services is None or self._shared.objects is None:
+            return True
+        known = self._environments or {}
+        fresh = [c for c in containers if c.plan.name not in known or isinstance(c.state, Waiting)]
+        if not fresh:
+            return True
+        spec, references = read_pod(self._pod), self._references or frozenset()
+        services = self._shared.services.variables(self._pod.uid)
+        found = self._shared.objects.read_nowait(self._pod.namespace, references)
+        if services is None or found is None:
+            return False
+        sources = ValueSources(self._addresses, self._shared.capacity, found)
+        made, names = environments_of(spec, services, sources), {c.plan.name for c in fresh}
+        self._environments = {**made, **{n: e for n, e in known.items() if n not in names}}
+        self._simulated.update(self._read(self._pod))
+        return True
+
     def _release(self) -> None:
+        if self._wants_environment and self._shared.services is not None:
+            self._shared.services.release(self._pod.uid)
         if self._references is not None and self._shared.objects is not None:
             self._shared.objects.release(self._pod.uid)
             if self._shared.claims is not None:
@@ -124,7 +164,11 @@ class RunningSimulatedPod:
             self._references = None
 
     def _read(self, pod: KubeObject) -> PodPlan:
-        plan = read_plan(pod, self._shared.missing_images)
+        shared, sources = self._shared, ValueSources(self._addresses, self._shared.capacity, {})
+        plan = read_plan(pod, shared.missing_images, sources, self._environments)
+        if plan.wants_environment and shared.services is not None:
+            self._wants_environment = True
+            shared.services.look_for(read_pod(pod), lambda: shared.changed(pod.key))
         for fault in plan.faults:
             if fault not in self._faults:
                 self._record(WARNING, _INVALID, f"{fault}; it counts as absent")

@@ -7,11 +7,13 @@ from starting, with the messages of a real node.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject, plain_field
 from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources, environment_of
+from proreus.cluster.kubelet.runtimes.pod_spec.expansion import unresolved
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec, PodSpec, read_pod
 from proreus.cluster.kubelet.runtimes.pod_spec.references import (
     ConfigProblem,
@@ -27,7 +29,8 @@ from proreus.cluster.kubelet.runtimes.pod_spec.volumes import (
 )
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 
-_NOWHERE = PodAddresses("", "")
+NO_SOURCES = ValueSources(PodAddresses("", ""), {}, {})
+_GIVEN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 _FILES = ("configMap", "secret", "downwardAPI")
 _PLAIN_SOURCES = frozenset({"value", "fieldRef", "resourceFieldRef"})
 
@@ -48,7 +51,7 @@ class Requirements:
 
     def missing(self, objects: Objects) -> Missing:
         """``objects``: those of the references that exist."""
-        sources = ValueSources(_NOWHERE, {}, objects)
+        sources = replace(NO_SOURCES, objects=objects)
         contents = Contents(sources, dict.fromkeys(token_requests(self.pod), b""))
         for volume in self.pod.spec.get("volumes") or ():
             try:
@@ -90,8 +93,8 @@ def requirements_of(pod: KubeObject) -> Requirements | None:
     return Requirements(read, references_of(read))
 
 
-def literal_variables(pod: KubeObject, content: Json) -> dict[str, str]:
-    """A container's variables that stand in the pod itself."""
+def literal_variables(pod: KubeObject, content: Json, sources: ValueSources) -> dict[str, str]:
+    """A container's variables that stand in the pod itself, and refer to no others."""
     named = content.get("env") or ()
     own = [
         variable
@@ -102,6 +105,20 @@ def literal_variables(pod: KubeObject, content: Json) -> dict[str, str]:
         return {}
     container = ContainerSpec(content["name"], "", "", False, False, {"env": own})
     try:
-        return environment_of(read_pod(pod), container, {}, ValueSources(_NOWHERE, {}, {}))
+        made = environment_of(read_pod(pod), container, {}, sources)
     except (ConfigProblem, StopIteration):
         return {}
+    unclear = {v["name"] for v in own if unresolved(str(v.get("value") or ""), made)}
+    return {name: value for name, value in made.items() if name not in unclear}
+
+
+def environments_of(
+    pod: PodSpec, services: Mapping[str, str], sources: ValueSources
+) -> dict[str, dict[str, str]]:
+    """All variables, by containers; of those whose variables can be made."""
+    given = {**services, **_GIVEN, "HOSTNAME": str(pod.spec.get("hostname") or pod.name)}
+    made: dict[str, dict[str, str]] = {}
+    for container in pod.all():
+        with suppress(ConfigProblem):
+            made[container.name] = environment_of(pod, container, given, sources)
+    return made

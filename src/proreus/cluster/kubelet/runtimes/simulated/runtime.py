@@ -7,7 +7,7 @@ no task of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from proreus.aio.clock import Clock
@@ -19,6 +19,7 @@ from proreus.cluster.kubelet.runtimes.simulated.claims import BoundClaims
 from proreus.cluster.kubelet.runtimes.simulated.container import Container
 from proreus.cluster.kubelet.runtimes.simulated.log import SimulatedLog
 from proreus.cluster.kubelet.runtimes.simulated.pod import RunningSimulatedPod, Shared
+from proreus.cluster.kubelet.runtimes.simulated.services import PodServices
 from proreus.cluster.kubelet.runtimes.states import Running, Terminated, Waiting
 from proreus.cluster.kubelet.runtimes.streams import (
     ContainerNotFound,
@@ -45,11 +46,12 @@ class SimulatedRuntime:
         client: Client | None = None,
         missing_images: Sequence[str] = (),
         watches: ObjectWatches | None = None,
+        capacity: Mapping[str, str] | None = None,
     ) -> None:
         self._clock = clock
         self._client = client
         self._watches = watches
-        self._shared = Shared(recorder, missing_images)
+        self._shared = Shared(recorder, missing_images, capacity or {})
 
     @property
     def streams(self) -> SimulatedRuntime:
@@ -63,20 +65,23 @@ class SimulatedRuntime:
         async with asyncio.TaskGroup() as group:
             objects = WatchedObjects(self._client, self._clock, group, self._watches)
             claims = BoundClaims(self._client, self._clock, group)
+            services = PodServices(self._client, self._clock, group)
             self._shared.objects, self._shared.claims = objects, claims
+            self._shared.services = services
             self._shared.changed = changed
             try:
                 yield
             finally:
-                self._shared.objects = self._shared.claims = None
+                self._shared.objects = self._shared.claims = self._shared.services = None
                 objects.close()
                 claims.close()
+                services.close()
 
     async def sweep(self, uids: Collection[str]) -> None:
         """Nothing of a simulated pod is left anywhere."""
 
     def begin(self, pod: KubeObject, addresses: PodAddresses, now: float) -> RunningSimulatedPod:
-        return RunningSimulatedPod(self._shared, pod, now)
+        return RunningSimulatedPod(self._shared, pod, addresses, now)
 
     async def logs(self, pod_uid: str, container: str, options: LogOptions) -> AsyncIterator[bytes]:
         """What its command prints; if that is not understood, when it started and ended."""

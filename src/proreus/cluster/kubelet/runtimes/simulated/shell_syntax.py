@@ -22,6 +22,7 @@ _ARITHMETIC = re.compile(
 )
 _ESCAPED_IN_QUOTES = '"\\$`'
 _SUBSTITUTION_LENGTH_MAX = 1000
+ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 
 

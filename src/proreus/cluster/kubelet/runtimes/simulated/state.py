@@ -218,5 +218,8 @@ def _terminated(ended: Json | None) -> Terminated | None:
     if not ended or not ended.get("finishedAt") or not ended.get("startedAt"):
         return None
     return Terminated(
-        ended.get("exitCode") or 0, parse_time(ended["startedAt"]), parse_time(ended["finishedAt"])
+        ended.get("exitCode") or 0,
+        parse_time(ended["startedAt"]),
+        parse_time(ended["finishedAt"]),
+        message=ended.get("message") or "",
     )
