@@ -45,9 +45,7 @@ def check_applied(applied: Any, kind: GroupVersionKind) -> None:
     if found != kind:
         raise MalformedPatch(f"invalid object type: {go_kind(found)}")
     metadata = body.get("metadata")
-    if metadata is not None and not isinstance(metadata, dict):
-        raise MalformedPatch("metadata: expected an object")
-    if managed_fields.entries_of(body) is not None:
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise MalformedPatch("metadata.managedFields must be nil")
 
 
@@ -248,7 +246,9 @@ def go_name(applied: JsonObject) -> str:
     metadata = metadata if isinstance(metadata, dict) else {}
     version = GroupVersion.parse(str(applied.get("apiVersion") or ""))
     kind = GroupVersionKind(version.group, version.version, str(applied.get("kind") or ""))
-    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {go_kind(kind)}"
+    names = (metadata.get("namespace"), metadata.get("name"))
+    place = "/".join(name if isinstance(name, str) else "" for name in names)
+    return f"{place}; {go_kind(kind)}"
 
 
 def go_kind(kind: GroupVersionKind) -> str:

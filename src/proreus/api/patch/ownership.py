@@ -122,10 +122,10 @@ class OwnershipUpdate(msgspec.Struct, frozen=True):
             return False
         if not includes(own.fields, change.modified) or meets(own.fields, change.removed):
             return False
-        is_converted = self.endpoint.convert is not None  # other versions may see other changes
         for manager, owned in owners.items():
             fields = owned.fields
-            if not fields or (is_converted and owned.api_version != self.api_version):
+            # Other versions may see other changes, or be none of this kind.
+            if not fields or owned.api_version != self.api_version:
                 return False
             if manager != updater and (
                 meets(fields, change.modified) or meets(fields, change.removed)
@@ -189,9 +189,11 @@ class OwnershipUpdate(msgspec.Struct, frozen=True):
     def change_in(
         self, version: str, before: JsonObject, after: JsonObject, change: Comparison
     ) -> Comparison | NeedsConversion | None:
-        """``change`` as another version sees it; None if that version is gone."""
-        if version == self.api_version or self.endpoint.convert is None:
+        """``change`` as another version sees it; None if the kind has no such version."""
+        if version == self.api_version:
             return change
+        if self.endpoint.convert is None:
+            return None
         old = self.endpoint.convert(before, version)
         if not isinstance(old, InVersion):
             return old

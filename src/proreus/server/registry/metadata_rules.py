@@ -10,7 +10,7 @@ from proreus.api import field_error
 from proreus.api.field_error import Faults, FieldError, collect_faults
 from proreus.api.finalizers import FOREGROUND, ORPHAN
 from proreus.api.values import names
-from proreus.server.resource import Resource
+from proreus.server.resource import NameRule, Resource
 
 _ANNOTATION_BYTES_MAX = 256 * 1024
 _LABEL_KEY_MAX = 253 + 1 + 63
@@ -146,12 +146,9 @@ def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[Fi
     rule = resource.name_rule
     found: list[FieldError] = []
     if prefix:
-        # The prefix of a generated name may end as no name may: with a dash.
-        masked = prefix[:-1] + "a" if prefix.endswith("-") else prefix
         found += [
             field_error.invalid("metadata.generateName", prefix, why)
-            for why in rule(masked)
-            if "no more than" not in why
+            for why in rule(_as_name(prefix, rule))
         ]
     if not name:
         found.append(field_error.required("metadata.name", "name or generateName is required"))
@@ -160,6 +157,14 @@ def _name_violations(metadata: Mapping[str, Any], resource: Resource) -> list[Fi
     if resource.namespaced and not metadata.get("namespace"):
         found.append(field_error.required("metadata.namespace"))
     return found
+
+
+def _as_name(prefix: str, rule: NameRule) -> str:
+    """What Kubernetes judges for a prefix: it may end with a dash, as no name may, and the sign
+    before that dash is not looked at."""
+    if rule is names.path_segment:
+        return f"{prefix}a"
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
 def owner_violations(

@@ -223,3 +223,41 @@ async def test_owners_that_no_server_wrote_are_not_taken_over(
     put = await ask("PUT", "configmaps/a?fieldManager=one", body)
 
     assert put.body["metadata"]["managedFields"] == made.body["metadata"]["managedFields"]
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize(
+    ("metadata", "fault"),
+    [
+        ("x", ".metadata: expected map, got &{x}"),
+        ([], ".metadata: expected map, got &{[]}"),
+        ({"name": 5}, ".metadata.name: expected string"),
+    ],
+)
+async def test_applied_metadata_of_the_wrong_type_is_named_as_any_other_field(
+    ask: Asking, is_new: bool, metadata: Any, fault: str
+) -> None:
+    if not is_new:
+        assert (await ask("POST", "configmaps", config_map())).status == 201
+
+    answer = await apply(ask, "configmaps", config_map() | {"metadata": metadata})
+
+    assert answer.status == 500
+    named = f"failed to create typed patch object (/; /v1, Kind=ConfigMap): {fault}"
+    assert answer.body["message"].startswith(named)
+
+
+@pytest.mark.parametrize("version", ["v2", "apps/v1", "a/b/c"])
+@pytest.mark.parametrize("operation", ["Apply", "Update"])
+async def test_owners_in_a_version_that_the_kind_does_not_have_are_forgotten(
+    ask: Asking, version: str, operation: str
+) -> None:
+    await ask("POST", "configmaps?fieldManager=one", config_map(data={"x": "1"}))
+    fields = {"fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:q": {}}}}
+    other = {"manager": "m", "operation": operation, "apiVersion": version, **fields}
+
+    changed = config_map({"managedFields": [other]}, data={"x": "2"})
+    answer = await ask("PUT", "configmaps/a?fieldManager=one", changed)
+
+    owners = [entry["manager"] for entry in answer.body["metadata"]["managedFields"]]
+    assert owners == ["one"]

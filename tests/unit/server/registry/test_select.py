@@ -143,6 +143,7 @@ def test_a_bad_version_of_a_watch_is_the_error_kubernetes_forgot_to_map() -> Non
     ("plural", "group", "field", "words"),
     [
         ("configmaps", "", "data.x", '"data.x" is not a known field selector: only'),
+        ("configmaps", "", 'a"\\', r'"a\"\\" is not a known field selector: only'),
         ("pods", "", "spec.x", "field label not supported: spec.x"),
         ("jobs", "batch", "status.x", 'field label "status.x" not supported for Job'),
         (

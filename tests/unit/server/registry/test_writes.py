@@ -43,6 +43,31 @@ async def test_generated_names_differ(ask: Asking) -> None:
     assert {len(name) for name in names} == {7}
 
 
+@pytest.mark.parametrize(
+    ("path", "prefix", "refused"),
+    [
+        ("configmaps", "x" * 254, ["generateName"]),
+        ("configmaps", "x" * 70, []),
+        ("configmaps", "a_b", ["generateName", "name"]),
+        ("configmaps", "A-", ["name"]),  # the sign before the dash is not looked at
+        ("configmaps", "AB-", ["generateName", "name"]),
+        ("services", "x" * 64, ["generateName"]),
+        ("events", "A_-", []),
+        ("events", "..", []),
+        ("events", "a/", ["generateName", "name"]),
+    ],
+)
+async def test_the_prefix_of_a_generated_name_is_validated_as_in_kubernetes(
+    ask: Asking, path: str, prefix: str, refused: list[str]
+) -> None:
+    needed = {"spec": {"ports": [{"port": 80}]}, "involvedObject": {"namespace": "default"}}
+
+    made = await ask("POST", path, {"metadata": {"generateName": prefix}, **needed})
+
+    causes = made.body.get("details", {}).get("causes", [])
+    assert [cause["field"].removeprefix("metadata.") for cause in causes] == refused
+
+
 async def test_a_generated_name_that_is_taken_is_tried_anew_with_what_was_sent(
     ask: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:

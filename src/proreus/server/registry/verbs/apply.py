@@ -13,7 +13,6 @@ from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.status import Conflict
 from proreus.lazy_dataclass import dataclass
-from proreus.server.registry import metadata
 from proreus.server.registry.tracking import endpoint_of
 from proreus.server.registry.verbs.patch import Patched, text_of
 from proreus.server.registry.write import Write
@@ -29,7 +28,8 @@ class ApplyPatch:
         self, write: Write, live: JsonObject | None, gvk: GroupVersionKind
     ) -> Patched | NeedsConversion:
         check_applied(self.document, gvk)
-        uid = metadata.ensure(self.document).get("uid")
+        given = self.document.setdefault("metadata", {})
+        uid = given.get("uid") if isinstance(given, dict) else None
         if live is None and uid:
             raise Conflict.of(
                 write.collection.resource.group_resource,

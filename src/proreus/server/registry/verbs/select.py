@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 
+from proreus.api.go_text import quoted
 from proreus.api.selectors.fields import FieldSelector
 from proreus.api.status import BadRequest, PlainError
 from proreus.api.wire.continue_token import ContinueError, ContinueToken
@@ -155,4 +156,5 @@ def _unknown_field(resource: Resource, name: str) -> str:
         return own.unknown_field.format(name)
     if own.own_table:
         return f"field label not supported: {name}"
-    return f'"{name}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    known = '"metadata.name", "metadata.namespace"'
+    return f"{quoted(name)} is not a known field selector: only {known}"

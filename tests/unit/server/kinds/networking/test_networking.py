@@ -112,6 +112,21 @@ def test_an_address_may_not_change() -> None:
     assert problems == ['spec.clusterIPs[0]: Invalid value: ["10.96.0.8"]: may not change once set']
 
 
+@pytest.mark.parametrize("before", ["10.96.0.7", "None"])
+def test_an_address_given_alone_stands_for_the_list_that_was_sent_unchanged(before: str) -> None:
+    old = service()
+    old["spec"] |= {"clusterIP": before, "clusterIPs": [before]}
+
+    _, changed = updated(old, {"spec": {"clusterIP": "10.96.0.8"}})
+    _, unlisted = updated(old, {"spec": {"clusterIP": "10.96.0.8", "clusterIPs": None}})
+    kept, cleared = updated(old, {"spec": {"clusterIP": None}})
+
+    assert changed == ['spec.clusterIPs[0]: Invalid value: ["10.96.0.8"]: may not change once set']
+    assert unlisted == ["spec.clusterIPs: Required value"]
+    assert cleared == []
+    assert (kept["spec"]["clusterIP"], kept["spec"]["clusterIPs"]) == (before, [before])
+
+
 def test_the_status_of_a_balancer_is_validated_and_completed() -> None:
     old = service(type="LoadBalancer")
 

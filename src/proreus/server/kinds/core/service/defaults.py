@@ -72,13 +72,7 @@ def prepare_update(new: JsonObject, old: JsonObject) -> None:
     spec, before = new["spec"], old["spec"]
     _keep_allocated(spec, before)
     _drop_unused(spec, before)
-    if spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
-    elif spec.get("clusterIPs") and not spec.get("clusterIP"):
-        if spec["clusterIPs"] == before.get("clusterIPs"):
-            spec.pop("clusterIPs")
-        else:
-            spec["clusterIP"] = spec["clusterIPs"][0]
+    _follow_the_first_address(spec, before)
     if needs_cluster_ip(spec):
         for key in ("ipFamilyPolicy", "ipFamilies"):
             if not spec.get(key) and before.get(key):
@@ -86,13 +80,24 @@ def prepare_update(new: JsonObject, old: JsonObject) -> None:
         choose_families(spec)
 
 
-def _keep_allocated(spec: JsonObject, before: Json) -> None:
-    """What the server chose is kept when the client leaves it out."""
-    if needs_cluster_ip(spec) and needs_cluster_ip(before) and not spec.get("clusterIP"):
-        if before.get("clusterIP"):
-            spec["clusterIP"] = before["clusterIP"]
+def _follow_the_first_address(spec: JsonObject, before: Json) -> None:
+    """Clients that know ``clusterIP`` alone mean ``clusterIPs`` too; who names both is judged."""
+    first, was = spec.get("clusterIP"), before.get("clusterIP")
+    if (first or "") == (was or ""):
         if not spec.get("clusterIPs") and before.get("clusterIPs"):
             spec["clusterIPs"] = list(before["clusterIPs"])
+    elif (spec.get("clusterIPs") or []) == (before.get("clusterIPs") or []):
+        if first:
+            spec["clusterIPs"] = [first]
+        else:
+            spec.pop("clusterIPs", None)
+
+
+def _keep_allocated(spec: JsonObject, before: Json) -> None:
+    """What the server chose is kept when the client leaves it out."""
+    kept = needs_cluster_ip(spec) and needs_cluster_ip(before)
+    if kept and not spec.get("clusterIP") and before.get("clusterIP"):
+        spec["clusterIP"] = before["clusterIP"]
     if has_node_ports(spec) and has_node_ports(before):
         known = {port.get("name") or "": port.get("nodePort") for port in before.get("ports") or ()}
         used = {port.get("nodePort") for port in spec.get("ports") or ()}

@@ -58,9 +58,10 @@ def _is_unselected(spec: Json) -> bool:
 
 def _check_sync(found: Findings, spec: Json) -> None:
     first, addresses = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
-    if first and addresses and addresses[0] != first:
-        found.invalid("spec.clusterIPs", addresses, "first value must match `clusterIP`")
-    elif addresses and not first:
+    if first:
+        if found.require("spec.clusterIPs", addresses) and addresses[0] != first:
+            found.invalid("spec.clusterIPs", addresses, "first value must match `clusterIP`")
+    elif addresses:
         why = "must be empty when `clusterIP` is not specified"
         found.invalid("spec.clusterIPs", addresses, why)
 
