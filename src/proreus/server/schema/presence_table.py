@@ -68,7 +68,6 @@ TokenReviewStatus authenticated
 POINTERS = _table("""
 AppArmorProfile localhostProfile
 AzureDiskVolumeSource cachingMode fsType kind readOnly
-AzureFilePersistentVolumeSource secretNamespace
 CSIDriverSpec fsGroupPolicy
 CSIVolumeSource fsType readOnly
 ClusterTrustBundleProjection name signerName
@@ -148,7 +147,9 @@ WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName runAsUse
 ALWAYS = _table("""
 APIService spec status
 AllocationResult devices
+AzureFilePersistentVolumeSource secretNamespace
 CSINode status
+CSINodeDriver topologyKeys
 CertificateSigningRequest status
 ClusterRole rules
 Container resources
@@ -255,6 +256,7 @@ IngressSpec rules
 
 # Pointers that are written as null when not given.
 NULLS = _table("""
+AzureFilePersistentVolumeSource secretNamespace
 DaemonSetSpec selector
 DeploymentSpec selector
 HTTPIngressPath pathType

@@ -94,7 +94,9 @@ class _Walk:
         for key in sorted(value):
             child = schema.child(key)
             if child is not None:
-                self.value(value[key], child, _below(path, key), old_fields.get(key, MISSING))
+                # Go writes the dot before a map's key even where nothing stands before it.
+                below = _below(path, key) if key in schema.properties else f"{path}.{key}"
+                self.value(value[key], child, below, old_fields.get(key, MISSING))
         for key in schema.raw.get("required") or ():
             if key not in value:
                 self._add(field_error.required(self._field(_below(path, key))))
@@ -214,7 +216,7 @@ class _Walk:
     def _field(self, path: str) -> str:
         if not self._at or not path:
             return self._at or path or "<nil>"
-        return self._at + path if path.startswith("[") else f"{self._at}.{path}"
+        return f"{self._at}.{path.removeprefix('.')}"
 
     def _add(self, error: FieldError) -> None:
         self._found.append(error)

@@ -28,13 +28,19 @@ def _default(obj: JsonObject) -> None:
 
 
 def _prepare_create(obj: JsonObject) -> None:
-    obj["metadata"].setdefault("annotations", {})[_GENERATION] = "1"
+    """A new set counts on from the number that it brings along."""
+    obj["metadata"].setdefault("annotations", {})[_GENERATION] = str(max(_counted(obj), 1))
+
+
+def _counted(obj: JsonObject) -> int:
+    text = (obj["metadata"].get("annotations") or {}).get(_GENERATION) or ""
+    is_number = text.isascii() and text.isdecimal() and len(text) < _DIGITS_MAX
+    return int(text) if is_number else 0
 
 
 def _prepare_update(new: JsonObject, old: JsonObject) -> None:
     """The counter of template changes, once a field, is an annotation."""
-    before = (old["metadata"].get("annotations") or {}).get(_GENERATION) or "0"
-    count = int(before) if before.isdecimal() and len(before) < _DIGITS_MAX else 0
+    count = _counted(old)
     if new["spec"].get("template") != old["spec"].get("template"):
         count += 1
     new["metadata"].setdefault("annotations", {})[_GENERATION] = str(count)

@@ -37,6 +37,10 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     if period is not None and period < _UPDATE_PERIOD_MIN_S:
         why = f"must be greater than or equal to {_UPDATE_PERIOD_MIN_S} seconds"
         found.invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, why)
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        found.invalid("spec.serviceAccountTokenInSecrets", in_secrets, why)
     return found
 
 

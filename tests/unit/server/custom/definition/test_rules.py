@@ -92,6 +92,30 @@ def test_a_schema_that_is_not_structural_is_refused(schema: dict[str, Any], mess
     assert message in str(found[0])
 
 
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"type": "array", "items": {"type": "integer"}, "default": ["x"]},
+         'default.[0]: Invalid value: "string": [0] in body must be of type integer: "string"'),
+        ({"type": "array", "default": [["x"]],
+          "items": {"type": "array", "items": {"type": "integer"}}},
+         'default.[0][0]: Invalid value: "string": [0][0] in body must be of type integer: '
+         '"string"'),
+        ({"type": "object", "additionalProperties": {"type": "string"}, "default": {"a": 1}},
+         'default.a: Invalid value: "integer": .a in body must be of type string: "integer"'),
+        ({"type": "object", "default": {"a": {"b": 1}},
+          "additionalProperties": {"type": "object", "properties": {"b": {"type": "string"}}}},
+         'default.a.b: Invalid value: "integer": .a.b in body must be of type string: "integer"'),
+        ({"type": "object", "properties": {"a": {"type": "string"}}, "default": {"a": 1}},
+         'default.a: Invalid value: "integer": a in body must be of type string: "integer"'),
+    ],
+)  # fmt: skip
+def test_a_bad_default_names_the_place_inside_of_it(schema: dict[str, Any], message: str) -> None:
+    found = at_once(DEFINITION.validate(definition(field(schema))))
+
+    assert [str(error).partition("properties[a].")[2] for error in found] == [message]
+
+
 def test_faults_of_structure_and_of_keywords_are_reported_together() -> None:
     schema = {"type": "object", "properties": {
         "a": {}, "b": {"type": "array", "uniqueItems": True}}}  # fmt: skip

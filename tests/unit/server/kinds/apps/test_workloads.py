@@ -77,6 +77,21 @@ def test_a_daemon_set_counts_changes_of_its_template() -> None:
 
 
 @pytest.mark.parametrize(
+    ("brought", "kept"), [("7", "7"), ("0", "1"), ("-3", "1"), ("007", "7"), ("1" * 30, "1")]
+)
+def test_a_new_daemon_set_counts_on_from_the_number_it_brings(brought: str, kept: str) -> None:
+    key = "deprecated.daemonset.template.generation"
+    made = created(
+        "apps/v1",
+        "DaemonSet",
+        metadata={"annotations": {key: brought}},
+        spec={"selector": SELECTOR, "template": TEMPLATE},
+    )
+
+    assert made["metadata"]["annotations"] == {key: kept}
+
+
+@pytest.mark.parametrize(
     ("kind", "spec", "problems"),
     [
         ("Deployment", {"replicas": -1},

@@ -50,6 +50,11 @@ def test_a_driver_is_completed() -> None:
             "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 1: must be greater than or "
             "equal to 10 seconds",
         ),
+        (
+            {"serviceAccountTokenInSecrets": False},
+            "spec.serviceAccountTokenInSecrets: Invalid value: false: "
+            "serviceAccountTokenInSecrets is set but no tokenRequests are specified",
+        ),
     ],
 )
 def test_drivers(spec: dict[str, Any], problem: str) -> None:
@@ -146,3 +151,20 @@ def test_a_storage_driver_of_a_node_may_change_only_its_count() -> None:
         'spec.drivers: Invalid value: {"Name":"a.com","NodeID":"m","TopologyKeys":["k"],'
         '"Allocatable":null}: field is immutable'
     ]
+
+
+@pytest.mark.parametrize(("given", "shown"), [({}, None), ({"topologyKeys": ["a"]}, ["a"])])
+def test_a_node_shows_that_a_driver_has_no_topology(given: dict[str, Any], shown: Any) -> None:
+    driver = {"name": "d", "nodeID": "n", **given}
+
+    made = created(STORAGE, "CSINode", spec={"drivers": [driver]})
+
+    assert made["spec"]["drivers"][0]["topologyKeys"] == shown
+
+
+def test_a_share_of_azure_shows_that_its_secret_has_no_namespace() -> None:
+    source = {"secretName": "s", "shareName": "n"}
+
+    made = created("v1", "PersistentVolume", spec={"azureFile": source})
+
+    assert made["spec"]["azureFile"] == source | {"secretNamespace": None}
