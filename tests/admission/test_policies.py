@@ -177,6 +177,35 @@ async def test_a_change_that_cannot_be_made_refuses_the_write(
     assert (refused.value.status["code"], refused.value.status["reason"]) == (403, "Invalid")
 
 
+async def test_a_change_cannot_move_an_object_to_another_namespace(client: Client) -> None:
+    before = await created(client, "before")
+    await mutate(client, "Object{metadata: Object.metadata{namespace: 'other'}}")
+    await bind(client, "Mutating")
+
+    with pytest.raises(ApiError) as of_create:
+        await created(client)
+    with pytest.raises(ApiError) as of_update:
+        await client.core_v1.configmaps("default").replace(before)
+
+    why = "the namespace of the provided object does not match the namespace sent on the request"
+    assert (of_create.value.status["code"], of_create.value.message) == (400, why)
+    assert (of_update.value.status["code"], of_update.value.message) == (400, why)
+
+
+async def test_a_change_leaves_what_only_the_server_sets(client: Client) -> None:
+    before = await created(client)
+    made = "creationTimestamp: '2020-01-01T00:00:00Z', generation: 7, selfLink: 'x'"
+    await mutate(client, f"Object{{metadata: Object.metadata{{{made}}}}}")
+    await bind(client, "Mutating")
+
+    wanted = before.to_dict() | {"data": {"x": "2"}}
+    after = await client.core_v1.configmaps("default").replace(wanted)
+
+    metadata = after.to_dict()["metadata"]
+    assert metadata["creationTimestamp"] == wanted["metadata"]["creationTimestamp"]
+    assert not {"generation", "selfLink"} & metadata.keys()
+
+
 async def test_a_patch_whose_test_fails_changes_nothing(client: Client) -> None:
     await mutate(
         client,

@@ -228,6 +228,21 @@ async def test_a_dry_run_shows_and_stores_nothing(ask: Asking) -> None:
     assert (await ask("GET", "configmaps/a")).status == 404
 
 
+@pytest.mark.parametrize(
+    ("query", "name", "code"), [("", "a", 500), ("", "Bad_Name", 422), ("?dryRun=All", "a", 201)]
+)
+async def test_a_new_object_is_not_stored_with_a_revision(
+    ask: Asking, query: str, name: str, code: int
+) -> None:
+    body = config_map()
+    body["metadata"] |= {"name": name, "resourceVersion": "7"}
+
+    answer = await ask("POST", f"configmaps{query}", body)
+
+    assert answer.status == code
+    assert (await ask("GET", "configmaps/a")).status == 404
+
+
 async def test_an_object_goes_with_its_last_finalizer(ask: Asking) -> None:
     await ask("POST", "configmaps", config_map(finalizers=["x.io/a", "x.io/b"]))
 

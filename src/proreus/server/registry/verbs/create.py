@@ -61,7 +61,6 @@ class Create:
                 obj = await write.runner.run(again)
             set_namespace(write, obj)
             metadata.wipe_system_fields(obj)
-            refuse_revision(obj)
             try:
                 return await _store(write, await prepare(write, obj))
             except AlreadyExists as error:
@@ -91,6 +90,9 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
     attributes = write.attributes(CREATE, stored, None, name=admitted_as)
     await write.admission.mutate(attributes)
     meta = metadata.ensure(stored)
+    if attributes.wants_reinvocation:  # somebody's webhook or policy changed the object
+        set_namespace(write, stored)
+        metadata.wipe_system_fields(stored)
     if doubled := metadata.unique_owner_references(stored):
         write.warn(duplicate_owners(doubled, is_patch=False))
     metadata.fill_system_fields(stored, write.now)
@@ -138,6 +140,8 @@ async def _store(write: Write, prepared: JsonObject) -> Outcome:
     collection = write.collection
     resource = collection.resource
     name = prepared["metadata"]["name"]
+    if not write.dry_run:
+        refuse_revision(prepared)
     key = collection.key(write.namespace, name)
     value = await fitted(write, prepared)
     with translate_errors(resource.group_resource, name, "create"):
@@ -169,7 +173,7 @@ def set_namespace(write: Write, obj: JsonObject) -> None:
 
 
 def refuse_revision(obj: JsonObject) -> None:
-    """A new object cannot have a revision; "0" and what is no number count as none."""
+    """A new object cannot be stored with a revision; "0" and what is no number count as none."""
     version = obj["metadata"].pop("resourceVersion", "")
     try:
         if parse_resource_version(version or ""):

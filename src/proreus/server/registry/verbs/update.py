@@ -203,6 +203,9 @@ class Update:
         if self.part is not None and attributes.obj is not None:
             stored = self.part.put(stored, attributes.obj)
             attributes.obj = self.part.of(stored)
+        if attributes.wants_reinvocation:  # somebody's webhook or policy changed the object
+            creation.set_namespace(write, stored)
+            metadata.keep_server_fields(stored, live)
         self._check_revision(stored, live)
         errors = await runner.run(lambda: self._metadata_violations(stored, live))
         errors += await run_validation(
