@@ -95,8 +95,8 @@ def _follow_the_first_address(spec: JsonObject, before: Json) -> None:
 
 def _keep_allocated(spec: JsonObject, before: Json) -> None:
     """What the server chose is kept when the client leaves it out."""
-    kept = needs_cluster_ip(spec) and needs_cluster_ip(before)
-    if kept and not spec.get("clusterIP") and before.get("clusterIP"):
+    keeps_address = needs_cluster_ip(spec) and needs_cluster_ip(before)
+    if keeps_address and not spec.get("clusterIP") and before.get("clusterIP"):
         spec["clusterIP"] = before["clusterIP"]
     if has_node_ports(spec) and has_node_ports(before):
         known = {port.get("name") or "": port.get("nodePort") for port in before.get("ports") or ()}
