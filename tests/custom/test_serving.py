@@ -14,6 +14,8 @@ from proreus.testing.server import RunningServer, running_server
 from tests.custom.asking import PATIENCE_S, define, definitions, redefine, until, widgets
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
 
+OPEN = {"x-kubernetes-preserve-unknown-fields": True}
+
 
 async def test_who_sees_established_finds_the_kind(client: Client) -> None:
     await define(client, definition(version(spec={"size": {**INTEGER, "default": 3}})))
@@ -199,6 +201,54 @@ async def test_openapi_reports_the_schema_and_forgets_it(client: Client) -> None
     await definitions(client).wait_deleted("widgets.example.com", timeout_s=PATIENCE_S)
     index = orjson.loads(await client.get_raw("/openapi/v3"))
     assert "apis/example.com/v1" not in index["paths"]
+
+
+async def test_openapi_v2_says_only_that_it_is_an_object_of_what_keeps_unknown_fields(
+    client: Client,
+) -> None:
+    spec = {"type": "object", "properties": {"size": INTEGER}}
+    schema = {"type": "object", "description": "d", "properties": {"spec": spec}, **OPEN}
+    await define(client, definition(version(schema={"openAPIV3Schema": schema})))
+
+    whole = orjson.loads(await client.get_raw("/openapi/v2"))
+    document = orjson.loads(await client.get_raw("/openapi/v3/apis/example.com/v1"))
+
+    name = "com.example.v1.Widget"
+    gvk = [{"group": "example.com", "kind": "Widget", "version": "v1"}]
+    assert whole["definitions"][name] == {
+        "type": "object", "x-kubernetes-group-version-kind": gvk,
+    }  # fmt: skip
+    assert document["components"]["schemas"][name]["properties"]["spec"] == spec
+
+
+@pytest.mark.parametrize(
+    ("field", "published"),
+    [
+        ({"type": "object", "properties": {"a": INTEGER}, **OPEN}, OPEN),
+        ({"type": "array", "items": INTEGER, **OPEN}, OPEN),
+        ({"type": "string", "nullable": True, "maxLength": 3}, {"maxLength": 3}),
+        ({"type": "array", "items": TEXT, "nullable": True}, {}),
+        ({"type": "integer", "not": {"enum": [1]}, "allOf": [{"minimum": 2}]}, INTEGER),
+        (
+            {
+                "type": "object",
+                "required": ["a", "b"],
+                "properties": {"a": {**TEXT, "nullable": True}, "b": TEXT},
+            },
+            {"type": "object", "required": ["b"], "properties": {"a": {}, "b": TEXT}},
+        ),
+        ({"type": "array", "items": TEXT}, {"type": "array", "items": TEXT}),
+    ],
+)
+async def test_openapi_v2_leaves_out_what_its_clients_do_not_know(
+    client: Client, field: dict[str, Any], published: dict[str, Any]
+) -> None:
+    await define(client, definition(version(spec={"field": field})))
+
+    whole = orjson.loads(await client.get_raw("/openapi/v2"))
+
+    spec = whole["definitions"]["com.example.v1.Widget"]["properties"]["spec"]
+    assert spec["properties"]["field"] == published
 
 
 async def test_an_informer_goes_on_over_a_change_of_the_definition(client: Client) -> None:

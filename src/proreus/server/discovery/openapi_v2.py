@@ -33,6 +33,9 @@ _SHAPES = {
         "format": "int-or-string",
     },
 }
+_KINDS = "x-kubernetes-group-version-kind"
+_OPEN = "x-kubernetes-preserve-unknown-fields"
+_UNSAID = frozenset({"default", "oneOf", "anyOf", "not", "nullable"})
 _CODES = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized"}
 
 
@@ -84,29 +87,55 @@ def _definition(name: str, schema: Mapping[str, Any]) -> Any:
     if name in _SHAPES:
         described = {"description": schema["description"]} if "description" in schema else {}
         return {**described, **_SHAPES[name]}
+    if schema.get(_OPEN):
+        return {"type": "object", _KINDS: schema[_KINDS]}
     return _schema(schema)
 
 
 def _schema(schema: Any) -> Any:
-    """A v3 schema as v2 has it: other references, no defaults, no alternatives."""
+    """A v3 schema as v2 has it: other references, no defaults, no alternatives. Clients of v2 know
+    no null and no unknown fields: of what may have them it says nothing."""
     if isinstance(schema, list):
         return [_schema(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     found: dict[str, Any] = {}
+    unsaid = _unsaid(schema)
     for key, value in schema.items():
         match key:
-            case "default" | "oneOf" | "anyOf" | "nullable":
+            case _ if key in unsaid:
                 continue
             case "$ref":
                 found[key] = value.replace(REF, _REF_V2)
-            case "allOf" if len(value) == 1:
-                found |= _schema(value[0])
+            case "allOf":  # a reference with a description
+                found |= _schema(value[0]) if "$ref" in value[0] else {}
             case "properties":
                 found[key] = {name: _schema(field) for name, field in value.items()}
+            case "required":
+                found |= _required(schema)
             case _:
                 found[key] = _schema(value)
     return found
+
+
+def _unsaid(schema: Mapping[str, Any]) -> frozenset[str]:
+    kind = schema.get("type")
+    if schema.get("nullable"):
+        return _UNSAID | {"type", "items", "properties"}
+    if schema.get(_OPEN):
+        typed = {"type"} if kind in ("object", "array") else set()
+        return _UNSAID | {"items", "properties", *typed}
+    return _UNSAID | {"type"} if kind == "array" and "items" not in schema else _UNSAID
+
+
+def _required(schema: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Without the fields that may be null."""
+    others = schema.get("additionalProperties")
+    if isinstance(others, dict) and others.get("nullable"):
+        return {}
+    fields = schema.get("properties") or {}
+    left = [name for name in schema["required"] if not (fields.get(name) or {}).get("nullable")]
+    return {"required": left} if left else {}
 
 
 def _path_item(item: PathItem, shared: SharedParameters) -> dict[str, Any]:
