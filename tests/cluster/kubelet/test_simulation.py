@@ -18,6 +18,7 @@ from proreus.cluster.kubelet.settings import KubeletSettings
 from proreus.net.tls.issuing import make_authority
 from proreus.testing.cluster import running_cluster
 from proreus.testing.virtual_clock import VirtualClock
+from tests.cluster.pod_signer import ended, projected, signing
 
 NODE = "node-1"
 A_HEARTBEAT = "11m"  # of a cluster whose nodes nobody watches
@@ -235,6 +236,30 @@ async def test_trust_bundles_that_are_not_there_are_waited_for(
     )
 
     await pods.wait_for("web", "condition=Ready", timeout_s=60)
+
+
+async def test_a_pod_starts_when_its_certificate_is_issued(client: Client, node: str) -> None:
+    await client.core_v1.serviceaccounts("default").create({"metadata": {"name": "default"}})
+    pods = client.core_v1.pods("default")
+    await pods.create(pod(projected(keyPath="key")))
+    await pods.wait_for("web", waiting("ContainerCreating"), timeout_s=60)
+
+    async with signing(client):
+        await pods.wait_for("web", "condition=Ready", timeout_s=60)
+
+
+async def test_a_pod_whose_certificate_is_denied_does_not_start(client: Client, node: str) -> None:
+    await client.core_v1.serviceaccounts("default").create({"metadata": {"name": "default"}})
+    requests = client.certificates_v1.podcertificaterequests("default")
+    await client.core_v1.pods("default").create(pod(projected(keyPath="key")))
+
+    async with asyncio.timeout(60), requests.watch() as events:
+        async for event in events:
+            if event.type == "ADDED":
+                await requests.patch_status(event.object.name, {"status": ended("Denied", "no")})
+                break
+
+    await saw(client, "FailedMount", "was denied: Test: no")
 
 
 async def test_a_container_starts_when_its_image_is_no_longer_missing(

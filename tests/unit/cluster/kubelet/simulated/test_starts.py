@@ -216,11 +216,7 @@ def projected(**source: Any) -> KubeObject:
         ),
         (projected(clusterTrustBundle={"name": "x", "path": "p", "optional": True}), {}, ""),
         (projected(clusterTrustBundle={"name": "x", "path": "p"}), {"clustertrustbundle": {}}, ""),
-        (
-            projected(podCertificate={"signerName": "example.com/s"}),
-            {},
-            "a simulated node has no keys to ask certificates for",
-        ),
+        (projected(podCertificate={"signerName": "example.com/s", "keyPath": "k"}), {}, ""),
         (volume(emptyDir={}), {}, ""),
         (volume(nfs={"server": "s"}), {}, ""),
     ],

@@ -12,6 +12,11 @@ from pathlib import PurePosixPath
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject
+from proreus.cluster.kubelet.runtimes.pod_spec.certificate_requests import (
+    CertificateRequest,
+    certificate_request,
+    credential_files,
+)
 from proreus.cluster.kubelet.runtimes.pod_spec.downward_api import (
     UnknownField,
     field_value,
@@ -28,6 +33,7 @@ from proreus.cluster.kubelet.runtimes.pod_spec.references import (
 from proreus.cluster.kubelet.runtimes.pod_spec.token_requests import TokenRequest, token_request
 from proreus.cluster.kubelet.runtimes.pod_spec.trust_bundles import trust_anchors
 from proreus.cluster.volumes.pod_claims import pod_claims
+from proreus.net.tls.key_pairs import KeyPair
 
 _MODE = 0o644
 # What the spec of a persistent volume has beside the one field that says of which kind it is.
@@ -79,6 +85,7 @@ class Contents:
 
     sources: ValueSources
     tokens: Mapping[TokenRequest, bytes] = field(default_factory=dict)
+    certificates: Mapping[CertificateRequest, KeyPair] = field(default_factory=dict)
     claimed: Mapping[str, KubeObject] = field(default_factory=dict)
 
 
@@ -148,6 +155,8 @@ def _files(pod: PodSpec, source: Json, contents: Contents, mode: int) -> dict[st
         if found is None:
             raise ConfigProblem("the server gives no tokens for service accounts")
         return {_relative(token["path"]): VolumeFile(found, min(mode, 0o600))}
+    if certificate := source.get("podCertificate"):
+        return _credentials(certificate_request(certificate), contents, mode)
     if bundle := source.get("clusterTrustBundle"):
         anchors = trust_anchors(bundle, contents.sources.objects)
         return {_relative(bundle["path"]): VolumeFile(anchors, mode)}
@@ -161,6 +170,15 @@ def _files(pod: PodSpec, source: Json, contents: Contents, mode: int) -> dict[st
             return {}
         raise ConfigProblem(f"{reference} not found")
     return _selected(content, said, mode)
+
+
+def _credentials(
+    wanted: CertificateRequest, contents: Contents, mode: int
+) -> dict[str, VolumeFile]:
+    files = credential_files(wanted, contents.certificates[wanted])
+    return {
+        _relative(path): VolumeFile(content, min(mode, 0o600)) for path, content in files.items()
+    }
 
 
 def _selected(content: Mapping[str, bytes], said: Json, mode: int) -> dict[str, VolumeFile]:

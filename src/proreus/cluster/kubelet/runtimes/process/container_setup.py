@@ -13,6 +13,8 @@ from proreus.api.values.timestamp import parse_time
 from proreus.client import TransportError
 from proreus.client.service_account_tokens import request_token
 from proreus.cluster.kubelet.runtimes.claimed_volumes import ClaimNotReady, claimed_volumes
+from proreus.cluster.kubelet.runtimes.pod_certificates import PodCertificates
+from proreus.cluster.kubelet.runtimes.pod_spec.certificate_requests import CertificateRequest
 from proreus.cluster.kubelet.runtimes.pod_spec.environment import (
     ValueSources,
     command_line,
@@ -33,6 +35,7 @@ from proreus.cluster.kubelet.runtimes.process.host import Host
 from proreus.cluster.kubelet.runtimes.process.processes import Command
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 from proreus.cluster.kubelet.runtimes.service_variables import read_service_variables
+from proreus.net.tls.key_pairs import KeyPair
 
 MESSAGE_VARIABLE = "PROREUS_TERMINATION_LOG"
 _RENEW_AFTER = 0.8  # of a token's time
@@ -54,6 +57,7 @@ class ContainerSetup:
         self._addresses = addresses
         self._tokens: dict[TokenRequest, tuple[float, bytes]] = {}
         self._volumes: dict[str, KubeObject] | None = None
+        self._certificates = PodCertificates(host.client, host.clock)
 
     async def value_sources(self, pod: PodSpec) -> ValueSources:
         """Raises ``ConfigProblem``."""
@@ -71,7 +75,10 @@ class ContainerSetup:
         if not volumes:
             return
         contents = Contents(
-            await self.value_sources(pod), await self._fresh_tokens(pod), await self._claimed(pod)
+            await self.value_sources(pod),
+            await self._fresh_tokens(pod),
+            await self._issued(pod),
+            await self._claimed(pod),
         )
         for volume in volumes:
             try:
@@ -91,6 +98,13 @@ class ContainerSetup:
             except ClaimNotReady as problem:
                 raise MountProblem(str(problem)) from problem
         return self._volumes
+
+    async def _issued(self, pod: PodSpec) -> Mapping[CertificateRequest, KeyPair]:
+        """Raises ``MountProblem``."""
+        try:
+            return await self._certificates.current(pod)
+        except ConfigProblem as problem:
+            raise MountProblem(str(problem)) from problem
 
     async def command(self, pod: PodSpec, container: ContainerSpec) -> Command:
         """Raises ``ConfigProblem``, ``CommandMissing``."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from proreus.aio.gate import Gate
 from proreus.api.object import KubeObject
 from proreus.client.event_recorder import NORMAL, WARNING
+from proreus.cluster.kubelet.runtimes.pod_spec.certificate_requests import certificate_requests
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import read_pod
 from proreus.cluster.kubelet.runtimes.pod_spec.references import ConfigProblem, references_of
 from proreus.cluster.kubelet.runtimes.pod_spec.token_requests import token_requests
@@ -202,7 +203,7 @@ class ProcessPod:
         if self.machine.is_stopping:
             container.refused(CREATING, "", None)
             return None
-        if token_requests(self.spec):
+        if token_requests(self.spec) or certificate_requests(self.spec):
             self._refresh_at = self._host.clock.now() + _REFRESH_S
         text = f'Container image "{spec.image}" is not needed: its command is run on this machine'
         self._record(NORMAL, "Pulled", text)

@@ -12,7 +12,7 @@ from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import read_pod
 from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
-from proreus.cluster.kubelet.runtimes.simulated.claims import BoundClaims
+from proreus.cluster.kubelet.runtimes.simulated.awaited_volumes import AwaitedVolumes
 from proreus.cluster.kubelet.runtimes.simulated.container import Container, image_not_found
 from proreus.cluster.kubelet.runtimes.simulated.plan import PodPlan, read_plan
 from proreus.cluster.kubelet.runtimes.simulated.requirements import (
@@ -48,7 +48,7 @@ _INVALID = "InvalidAnnotation"
 
 @dataclass(slots=True)
 class Shared:
-    """What all simulated pods of a process share. Without ``objects``, ``claims`` and ``services``
+    """What all simulated pods of a process share. Without ``objects``, ``awaited`` and ``services``
     nothing is looked for."""
 
     recorder: EventRecorder
@@ -56,7 +56,7 @@ class Shared:
     capacity: Mapping[str, str] = field(default_factory=dict)
     pods: dict[str, SimulatedPod] = field(default_factory=dict)
     objects: WatchedObjects | None = None
-    claims: BoundClaims | None = None
+    awaited: AwaitedVolumes | None = None
     services: PodServices | None = None
     changed: Callable[[str], None] = lambda key: None
 
@@ -84,8 +84,8 @@ class RunningSimulatedPod:
         shared.pods[pod.uid] = self._simulated
         if self._references is not None and shared.objects is not None:
             shared.objects.use(pod.uid, pod.namespace, self._references, self._objects_changed)
-        if self._requirements is not None and shared.claims is not None and self._is_to_start():
-            shared.claims.look_for(self._requirements.pod, self._objects_changed)
+        if self._requirements is not None and shared.awaited is not None and self._is_to_start():
+            shared.awaited.look_for(self._requirements.pod, self._objects_changed)
 
     def update(self, pod: KubeObject) -> None:
         self._pod = pod
@@ -159,8 +159,8 @@ class RunningSimulatedPod:
             self._shared.services.release(self._pod.uid)
         if self._references is not None and self._shared.objects is not None:
             self._shared.objects.release(self._pod.uid)
-            if self._shared.claims is not None:
-                self._shared.claims.release(self._pod.uid)
+            if self._shared.awaited is not None:
+                self._shared.awaited.release(self._pod.uid)
             self._references = None
 
     def _read(self, pod: KubeObject) -> PodPlan:
@@ -184,12 +184,12 @@ class RunningSimulatedPod:
             return StartBlockers()
         self._requirements = requirements = self._requirements or requirements_of(self._pod)
         assert requirements is not None, "it refers to something"
-        claims = self._shared.claims
-        unbound = claims.problem(self._pod.uid) if claims is not None else ""
+        awaited = self._shared.awaited
+        absent = awaited.problem(self._pod.uid) if awaited is not None else ""
         found = objects.read_nowait(self._pod.namespace, self._references)
-        if found is None or unbound is None:
+        if found is None or absent is None:
             return StartBlockers(blocks_pod=True)
-        missing = Missing(mount=unbound) if unbound else requirements.missing(found)
+        missing = Missing(mount=absent) if absent else requirements.missing(found)
         if missing.mount and missing.mount != self._mount_problem:
             self._record(WARNING, "FailedMount", missing.mount)
         self._mount_problem = missing.mount

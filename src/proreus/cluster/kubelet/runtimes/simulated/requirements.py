@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from proreus.api.json_types import Json
 from proreus.api.object import KubeObject, plain_field
+from proreus.cluster.kubelet.runtimes.pod_spec.certificate_requests import certificate_requests
 from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources, environment_of
 from proreus.cluster.kubelet.runtimes.pod_spec.expansion import unresolved
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec, PodSpec, read_pod
@@ -28,9 +29,11 @@ from proreus.cluster.kubelet.runtimes.pod_spec.volumes import (
     volume_content,
 )
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
+from proreus.net.tls.key_pairs import KeyPair
 
 NO_SOURCES = ValueSources(PodAddresses("", ""), {}, {})
 _GIVEN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+_NOBODY = KeyPair(b"", b"")  # they are there before this is asked
 _FILES = ("configMap", "secret", "downwardAPI")
 _PLAIN_SOURCES = frozenset({"value", "fieldRef", "resourceFieldRef"})
 
@@ -52,7 +55,11 @@ class Requirements:
     def missing(self, objects: Objects) -> Missing:
         """``objects``: those of the references that exist."""
         sources = replace(NO_SOURCES, objects=objects)
-        contents = Contents(sources, dict.fromkeys(token_requests(self.pod), b""))
+        contents = Contents(
+            sources,
+            dict.fromkeys(token_requests(self.pod), b""),
+            dict.fromkeys(certificate_requests(self.pod), _NOBODY),
+        )
         for volume in self.pod.spec.get("volumes") or ():
             try:
                 self._check(volume, contents)
@@ -74,8 +81,6 @@ class Requirements:
         if any(volume.get(kind) for kind in _FILES):
             volume_content(self.pod, volume, contents)
         sources = (volume.get("projected") or {}).get("sources") or ()
-        if any(source.get("podCertificate") for source in sources):
-            raise ConfigProblem("a simulated node has no keys to ask certificates for")
         volume_content(self.pod, {"projected": {"sources": sources}}, contents)
 
 

@@ -15,7 +15,7 @@ from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.client.event_recorder import EventRecorder
 from proreus.cluster.kubelet.runtimes.runtime import Changed, PodAddresses
-from proreus.cluster.kubelet.runtimes.simulated.claims import BoundClaims
+from proreus.cluster.kubelet.runtimes.simulated.awaited_volumes import AwaitedVolumes
 from proreus.cluster.kubelet.runtimes.simulated.container import Container
 from proreus.cluster.kubelet.runtimes.simulated.log import SimulatedLog
 from proreus.cluster.kubelet.runtimes.simulated.pod import RunningSimulatedPod, Shared
@@ -64,17 +64,17 @@ class SimulatedRuntime:
             return
         async with asyncio.TaskGroup() as group:
             objects = WatchedObjects(self._client, self._clock, group, self._watches)
-            claims = BoundClaims(self._client, self._clock, group)
+            awaited = AwaitedVolumes(self._client, self._clock, group)
             services = PodServices(self._client, self._clock, group)
-            self._shared.objects, self._shared.claims = objects, claims
+            self._shared.objects, self._shared.awaited = objects, awaited
             self._shared.services = services
             self._shared.changed = changed
             try:
                 yield
             finally:
-                self._shared.objects = self._shared.claims = self._shared.services = None
+                self._shared.objects = self._shared.awaited = self._shared.services = None
                 objects.close()
-                claims.close()
+                awaited.close()
                 services.close()
 
     async def sweep(self, uids: Collection[str]) -> None:
