@@ -27,7 +27,7 @@ _KINDS: dict[str, tuple[Callable[[], _Key], _Digest | None]] = {
 KEY_TYPES = frozenset(_KINDS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KeyAndRequest:
     """``key`` is PEM, ``request`` DER."""
 

@@ -31,7 +31,7 @@ _LOOK_S, _LOOKS = 0.5, 20
 _REFUSED = {"Denied": "was denied", "Failed": "failed"}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class _Asked:
     """``name`` of the request that has no answer yet; with it goes ``key``."""
 
@@ -55,7 +55,7 @@ class PodCertificates:
             asked = self._asked.setdefault(wanted, _Asked())
             try:
                 found[wanted] = await self._credentials(pod, wanted, asked)
-            except (ApiError, TransportError) as failure:
+            except (ApiError, TransportError, ValueError) as failure:  # such as an unknown key type
                 said = f"no certificate of {wanted.signer}: {failure}"
                 raise ConfigProblem(said) from failure
         return found
