@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import httpx
 import pytest
@@ -175,3 +178,119 @@ async def test_an_answer_without_a_body_is_passed_on(stage: Stage, http: httpx.A
         answers = [await http.get(f"{PODS}/web:{port}/proxy/") for _ in range(2)]
 
     assert [(answer.status_code, answer.content) for answer in answers] == [(204, b"")] * 2
+
+
+@asynccontextmanager
+async def serving(answer: bytes, asked: list[bytes]) -> AsyncIterator[int]:
+    """A port where every request is answered so; what was asked is gathered."""
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(say, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
+
+
+async def test_headers_are_passed_on_and_those_of_the_connection_are_not(
+    stage: Stage, http: httpx.AsyncClient
+) -> None:
+    said = (
+        b"HTTP/1.1 418 Teapot\r\nContent-Type: text/x-odd\r\nETag: v1\r\nX-Mine: 1\r\nX-Mine: 2\r\n"
+        b"Connection: close, X-Hop\r\nX-Hop: 1\r\nAccess-Control-Allow-Origin: *\r\n\r\nbody"
+    )
+    asked: list[bytes] = []
+    await stage.pod()
+
+    async with serving(said, asked) as port:
+        path = f"{PODS}/web:{port}/proxy/a"
+        answer = await http.get(path, headers={"X-Own": "yes", "Connection": "X-Hop", "X-Hop": "1"})
+
+    assert (answer.status_code, answer.text) == (418, "body")
+    assert answer.headers["Content-Type"] == "text/x-odd"
+    assert answer.headers["ETag"] == "v1"
+    assert answer.headers.get_list("X-Mine") == ["1", "2"]
+    assert answer.headers["Audit-Id"]
+    assert "X-Hop" not in answer.headers
+    assert "Access-Control-Allow-Origin" not in answer.headers
+    lines = asked[0].decode().split("\r\n")
+    assert "X-Own: yes" in lines
+    assert f"X-Forwarded-Uri: {path}" in lines
+    assert "X-Forwarded-For: 127.0.0.1" in lines
+    assert not [line for line in lines if line.startswith(("X-Hop", "Authorization"))]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+async def test_a_redirect_is_not_followed_but_led_back_through_the_proxy(
+    stage: Stage, http: httpx.AsyncClient, method: str
+) -> None:
+    said = b"HTTP/1.1 302 Found\r\nLocation: /login?to=a\r\nContent-Length: 0\r\n\r\n"
+    await stage.pod()
+
+    asked: list[bytes] = []
+    async with serving(said, asked) as port:
+        answer = await http.request(method, f"{PODS}/web:{port}/proxy/a")
+
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == f"{PODS}/web:{port}/proxy/login?to=a"
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("packed", [False, True])
+async def test_links_of_a_page_lead_back_through_the_proxy(
+    stage: Stage, http: httpx.AsyncClient, *, packed: bool
+) -> None:
+    page = b'<a href="/rewriteme">test</a>'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
+    said = head + (
+        b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(page) if packed else b"\r\n" + page
+    )
+    await stage.pod()
+
+    async with serving(said, []) as port:
+        answer = await http.get(f"{PODS}/web:{port}/proxy/")
+
+    assert answer.text == f'<a href="{PODS}/web:{port}/proxy/rewriteme">test</a>'
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+
+
+async def test_a_page_that_is_too_long_for_that_is_passed_on_as_it_is(
+    stage: Stage, http: httpx.AsyncClient
+) -> None:
+    page = b'<a href="/x">' * 200_000
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
+    await stage.pod()
+
+    async with serving(head + page, []) as port:
+        answer = await http.get(f"{PODS}/web:{port}/proxy/")
+
+    assert answer.content == page
+
+
+async def test_the_root_without_a_slash_leads_to_the_one_with_it(
+    stage: Stage, http: httpx.AsyncClient
+) -> None:
+    """Relative links of a page are those of a folder."""
+    await stage.pod()
+    ok = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    asked: list[bytes] = []
+    async with serving(ok, asked) as port:
+        await with_service(stage, port)
+        places = (f"{PODS}/web:{port}", f"{SERVICES}/site:web", "/api/v1/nodes/node-1")
+        led = [
+            await http.request(method, f"{place}/proxy?x=1")
+            for place in places
+            for method in ("GET", "HEAD")
+        ]
+        posted = await http.post(f"{PODS}/web:{port}/proxy?x=1")
+        missing = await http.get(f"{PODS}/nobody/proxy")
+
+    assert [one.status_code for one in led] == [301] * 6
+    assert [one.headers["Location"] for one in led[::2]] == [
+        f"{place}/proxy/?x=1" for place in places
+    ]
+    assert posted.text == "ok"
+    assert [one.split(b"\r\n")[0] for one in asked] == [b"POST /?x=1 HTTP/1.1"]
+    assert missing.status_code == 404

@@ -46,13 +46,16 @@ def content_length(answer: ByteStream) -> int | None:
 
 
 async def send_on(
-    request: Request, answer: ByteStream, head: Iterable[tuple[str, str]]
+    request: Request, answer: ByteStream, head: Iterable[tuple[str, str]], begun: bytes = b""
 ) -> Streamed:
-    """The answer as it comes, no faster than the client reads. One that breaks off breaks off for
-    the client too: no other answer may follow on its connection."""
+    """The answer as it comes, no faster than the client reads; ``begun``: what was read of it. One
+    that breaks off breaks off for the client too: no other may follow on its connection."""
     stream = request.open_stream(head, answer.status)
     is_whole = False
     try:
+        if begun:
+            stream.write(begun)
+            await request.wait_written()
         while piece := await answer.next_chunk():
             stream.write(piece)
             await request.wait_written()

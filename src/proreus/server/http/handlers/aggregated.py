@@ -29,21 +29,17 @@ from proreus.server.aggregation.backend import BackendBusy, BackendError, Backen
 from proreus.server.aggregation.front_proxy_headers import UnsendableUser, front_proxy_headers
 from proreus.server.aggregation.remote import Remote
 from proreus.server.http.body import read_body
-from proreus.server.http.exchange import Exchange, Header
+from proreus.server.http.exchange import Exchange
+from proreus.server.http.passed_on import passed_on_head
 from proreus.server.http.services import Services
 
 if TYPE_CHECKING:
-    from proreus.net.client.http_client import ByteStream, Headers
+    from proreus.net.client.http_client import ByteStream
 
 # What is for this server alone.
 _OURS = OF_CONNECTION | {
     "authorization", "host", "content-length", "expect", "accept-encoding", "audit-id",
     "x-forwarded-for", "sec-websocket-protocol",
-}  # fmt: skip
-# Answers have these of this server.
-_OWN_ANSWER = OF_CONNECTION | {
-    "content-length", "date", "audit-id", "x-kubernetes-pf-flowschema-uid",
-    "x-kubernetes-pf-prioritylevel-uid",
 }  # fmt: skip
 _PROTOCOL = "Sec-WebSocket-Protocol"  # a browser sends its token among the protocols
 _DISCOVERY_S = 5.0
@@ -81,7 +77,7 @@ async def _answered(
     async with asked as answer:
         if _is_redirected(answer.status, answer.headers.get("Location"), exchange):
             return exchange.text(502, _REDIRECTED)
-        head = _answer_head(exchange, answer.headers)
+        head = passed_on_head(exchange, answer.headers)
         length = content_length(answer)
         if exchange.method == "HEAD" or answer.status in WITHOUT_BODY:
             return Response(answer.status, head, Pieces(length or 0, iter(())))
@@ -124,7 +120,7 @@ async def _upgraded(exchange: Exchange, remote: Remote, headers: dict[str, list[
             body = await answer.read_body()
         except TransportError as error:
             raise BackendError(error.why) from error
-        return Response(answer.status, _answer_head(exchange, answer.headers), body)
+        return Response(answer.status, passed_on_head(exchange, answer.headers), body)
 
 
 def _request_headers(services: Services, exchange: Exchange) -> dict[str, list[str]]:
@@ -144,15 +140,6 @@ def _request_headers(services: Services, exchange: Exchange) -> dict[str, list[s
     if passed_by := [one for one in passed_by if one]:
         headers["X-Forwarded-For"] = [", ".join(passed_by)]
     return {**headers, "Audit-Id": [exchange.audit_id], **front_proxy_headers(exchange.user)}
-
-
-def _answer_head(exchange: Exchange, answered: Headers) -> tuple[Header, ...]:
-    """Its headers, and this server's own."""
-    dropped = _OWN_ANSWER | connection_options(answered.all("Connection"))
-    given = [(name, value) for name, value in answered.pairs() if name not in dropped]
-    names = {name for name, _ in given}
-    own = [one for one in exchange.head() if one[0].lower() not in names | {"content-type"}]
-    return (*own, *((name.title(), value) for name, value in given))
 
 
 def _target(exchange: Exchange) -> str:

@@ -1,13 +1,15 @@
 """``…/proxy/…`` of nodes, pods and services: a request handed through to what runs there.
 
 A node's is its kubelet, a pod's a port of it, a service's a port of one of its ready pods. Pods are
-reached through their node's kubelet. Plain HTTP: a stream into a pod has its own subresource.
+reached through their node's kubelet. Plain HTTP: a stream into a pod has its own subresource. The
+answer is theirs, with its headers; redirects and links of pages lead back through here.
 """
 
 from __future__ import annotations
 
 import random
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from proreus.aio.clock import deadline
@@ -15,14 +17,25 @@ from proreus.api.group_version import GroupResource
 from proreus.api.selectors import LabelSelector
 from proreus.api.status import BadRequest, ServiceUnavailable
 from proreus.api.wire import channels, splice
+from proreus.lazy_dataclass import dataclass
+from proreus.net.client.proxying import (
+    OF_CONNECTION,
+    WITHOUT_BODY,
+    connection_options,
+    content_length,
+    send_on,
+    sendable,
+)
 from proreus.net.client.transport_error import TransportError
-from proreus.net.http1.messages import Answer, Response, Streamed
+from proreus.net.http1.messages import Answer, Pieces, Response
 from proreus.net.tls.contexts import trusting_context
 from proreus.server.http.body import read_body
-from proreus.server.http.exchange import Exchange, Header
+from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.connecting import admit_connection
 from proreus.server.http.handlers.pod_logs import read_live
+from proreus.server.http.passed_on import passed_on_head
 from proreus.server.http.pod_ports import PodSocket, as_socket
+from proreus.server.http.proxied_links import ProxiedLinks
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.subresources.proxy_targets import (
@@ -33,17 +46,23 @@ from proreus.server.registry.subresources.proxy_targets import (
 )
 from proreus.server.watch_cache.query import AnyState, ListQuery, Selection
 
-# What belongs to one connection (RFC 9110, 7.6.1), and what was for us alone.
-_OURS = frozenset(
-    {"connection", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding",
-     "upgrade", "host", "content-length", "expect", "authorization", "accept-encoding"}
-)  # fmt: skip
+if TYPE_CHECKING:
+    from proreus.net.client.http_client import ByteStream
+
+# What is for this server alone.
+_OURS = OF_CONNECTION | {
+    "host", "content-length", "expect", "authorization", "accept-encoding", "x-forwarded-for",
+}  # fmt: skip
+# Which pages of other origins may ask this server is not theirs to say.
+_CORS = frozenset(
+    f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin")
+)
 _NODES = GroupResource("", "nodes")
 # The parts of the path before: "", api, v1, nodes, <name>, proxy; two more in namespaces.
 _DEPTH = 6
 # How long a body may take to arrive; what is proxied has no deadline of its own.
 _BODY_S = 60.0
-_WITHOUT_BODY = frozenset({204, 304})
+_PAGE_BYTES_MAX = 1 << 20  # of one whose links are changed; of longer ones they are not
 
 
 async def proxy(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
@@ -51,31 +70,55 @@ async def proxy(services: Services, exchange: Exchange, route: ResourceRoute) ->
         raise BadRequest("only plain HTTP is proxied")
     kind = route.resource.plural
     depth = _DEPTH if kind == "nodes" else _DEPTH + 2
-    path = f"/{_raw_path(exchange, depth)}"
+    parts = exchange.request.raw_path_only.split("/", depth)
+    path = f"/{parts[depth] if len(parts) > depth else ''}"
     options = await admit_connection(services, exchange, route, path=path)
-    rest = _rest(exchange, options.path)
+    way = _Way("/".join(parts[:depth]), options.path, is_bare=len(parts) <= depth)
     target = parse_target(route.name, kind.removesuffix("s"))
     if kind == "nodes":
-        return await _to_node(services, exchange, target, rest)
+        return await _to_node(services, exchange, target, way)
     if kind == "services":
         chosen = await _pod_behind(services, route, target)
         target = Target(chosen.name, chosen.port, target.scheme)
-    return await _to_pod(services, exchange, route, target, rest)
+    return await _to_pod(services, exchange, route, target, way)
 
 
-async def _to_node(services: Services, exchange: Exchange, target: Target, rest: str) -> Answer:
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """``prefix``: the path up to ``/proxy``. ``path``: what is asked for there, still escaped.
+    ``is_bare``: not even a slash was."""
+
+    prefix: str
+    path: str
+    is_bare: bool
+
+    def rooted(self) -> str:
+        return self.path if self.path.startswith("/") else f"/{self.path}"
+
+
+def _redirected(exchange: Exchange, way: _Way) -> Answer | None:
+    """A page's relative links are those of a folder, so its address must end as one."""
+    if not way.is_bare or exchange.method not in ("GET", "HEAD"):
+        return None
+    query = exchange.request.raw_query
+    location = f"{way.prefix}/?{query}" if query else f"{way.prefix}/"
+    return Response(301, exchange.head(("Location", location)), b"")
+
+
+async def _to_node(services: Services, exchange: Exchange, target: Target, way: _Way) -> Answer:
     kubelet = await services.kubelets.of_node(target.name, _NODES)
     if target.port not in ("", kubelet.address.rpartition(":")[2]):
         raise BadRequest(f"only the kubelet's own port of node {target.name} is proxied")
-    url = f"https://{kubelet.address}{rest}"
+    if (redirect := _redirected(exchange, way)) is not None:
+        return redirect
     try:
-        return await _handed_through(services, exchange, url)
+        return await _handed_through(services, exchange, f"https://{kubelet.address}", way)
     except TransportError as error:
         raise _unreachable(kubelet.dial_failure(error)) from error
 
 
 async def _to_pod(
-    services: Services, exchange: Exchange, route: ResourceRoute, target: Target, rest: str
+    services: Services, exchange: Exchange, route: ResourceRoute, target: Target, way: _Way
 ) -> Answer:
     from proreus.net.client.http_client import UpgradeRefused
 
@@ -84,10 +127,12 @@ async def _to_pod(
     if not (node := pod["spec"].get("nodeName")):
         raise BadRequest("address not allowed")  # it has none before it has a node
     port = pod_port(pod, target.port)
+    if (redirect := _redirected(exchange, way)) is not None:
+        return redirect
     kubelet = await services.kubelets.of_node(node, route.resource.group_resource)
     asked = urlencode({"port": port})
     forward = kubelet.url("portForward", route.namespace, target.name, query=asked)
-    url = f"{target.scheme or 'http'}://{target.name}:{port}{rest}"
+    server = f"{target.scheme or 'http'}://{target.name}:{port}"
     async with AsyncExitStack() as opened:
         try:
             socket = await opened.enter_async_context(
@@ -100,7 +145,7 @@ async def _to_pod(
             raise _unreachable(said) from refused
         there = await opened.enter_async_context(as_socket(socket))
         try:
-            return await _handed_through(services, exchange, url, there)
+            return await _handed_through(services, exchange, server, way, there)
         except TransportError as error:
             raise _unreachable(there.failure or error.why) from error
 
@@ -116,57 +161,83 @@ async def _pod_behind(services: Services, route: ResourceRoute, target: Target) 
     return random.choice(service_endpoints(service, of_service, target.port))
 
 
-def _raw_path(exchange: Exchange, depth: int) -> str:
-    """What follows ``/proxy/``, still escaped."""
-    parts = exchange.request.raw_path_only.split("/", depth)
-    return parts[depth] if len(parts) > depth else ""
-
-
-def _rest(exchange: Exchange, path: str) -> str:
-    """The path as it is asked for there, with the query."""
-    query = exchange.request.raw_query
-    path = path if path.startswith("/") else f"/{path}"
-    return f"{path}?{query}" if query else path
-
-
 def _unreachable(why: str) -> ServiceUnavailable:
     return ServiceUnavailable(f"error trying to reach service: {why}")
 
 
 async def _handed_through(
-    services: Services, exchange: Exchange, url: str, there: PodSocket | None = None
+    services: Services, exchange: Exchange, server: str, way: _Way, there: PodSocket | None = None
 ) -> Answer:
     """Raises TransportError as long as nothing was answered."""
     from proreus.net.client.connectors import Route
     from proreus.net.client.http_client import HttpClient
 
-    request = exchange.request
     async with deadline(services.clock, _BODY_S):
         body = await read_body(exchange)
-    headers: dict[str, str | list[str]] = {
-        key: request.headers.getall(key)
-        for key in set(request.headers)
-        if key.lower() not in _OURS and not services.authentication.names_user(key.lower())
-    }
+    headers = _request_headers(services, exchange, way)
+    query = exchange.request.raw_query
+    url = f"{server}{way.rooted()}?{query}" if query else f"{server}{way.rooted()}"
     async with AsyncExitStack() as opened:
         if there is None:
             asked = services.kubelets.stream(exchange.method, url, headers, body or None)
         else:
-            own = Route(ssl=trusting_context(None), given=there.socket, compressed=False)
+            own = Route(
+                ssl=trusting_context(None),
+                given=there.socket,
+                compressed=False,
+                follow_redirects=False,
+            )
             client = await opened.enter_async_context(HttpClient(own))
             asked = client.stream(exchange.method, url, headers, body or None)
         answer = await opened.enter_async_context(asked)
-        content: Header = ("Content-Type", answer.headers.get("Content-Type", "text/plain"))
-        status = answer.status
-        if exchange.method == "HEAD" or status in _WITHOUT_BODY:
-            return Response(status, exchange.head(content=content), b"")
-        stream = request.open_stream(exchange.head(content=content), status)
-        try:
-            while piece := await answer.next_chunk():
-                stream.write(piece)
-                await request.wait_written()
-        except TransportError:
-            stream.abort()
-            return Streamed(keep_alive=False, status=status)
-        stream.end()
-    return Streamed(status=status)
+        host = server.partition("://")[2]
+        links = ProxiedLinks(way.prefix, host, exchange.headers.get("Host", ""))
+        return await _passed_on(exchange, answer, links)
+
+
+def _request_headers(services: Services, exchange: Exchange, way: _Way) -> dict[str, list[str]]:
+    request = exchange.request
+    dropped = _OURS | connection_options(request.headers.getall("Connection", ()))
+    headers = {
+        name: [sendable(value) for value in request.headers.getall(name)]
+        for name in dict.fromkeys(map(str.title, request.headers))
+        if name.lower() not in dropped and not services.authentication.names_user(name.lower())
+    }
+    passed_by = [*request.headers.getall("X-Forwarded-For", ()), request.peer_address]
+    if passed_by := [sendable(one) for one in passed_by if one]:
+        headers["X-Forwarded-For"] = [", ".join(passed_by)]
+    return {**headers, "X-Forwarded-Uri": [way.prefix + way.rooted()]}
+
+
+async def _passed_on(exchange: Exchange, answer: ByteStream, links: ProxiedLinks) -> Answer:
+    """The other server's answer, with its links led back through here."""
+    encoding = answer.headers.get("Content-Encoding")
+    is_plain = encoding in ("", "gzip")  # the client has unpacked it
+    dropped = _CORS | {"content-encoding"} if is_plain else _CORS
+    if location := answer.headers.get("Location"):
+        dropped |= {"location"}
+    head = passed_on_head(exchange, answer.headers, dropped)
+    if location:
+        head += (("Location", links.url(location)),)
+    if not (said := answer.headers.get("Content-Type")):
+        head += (("Content-Type", "text/plain"),)  # a browser need not guess
+    if exchange.method == "HEAD" or answer.status in WITHOUT_BODY:
+        length = content_length(answer) if encoding == "" else None
+        return Response(answer.status, head, Pieces(length or 0, iter(())))
+    is_page = said.partition(";")[0].strip() == "text/html"
+    if location or not is_page or not is_plain:
+        return await send_on(exchange.request, answer, head)
+    begun, is_whole = await _begun(answer)
+    if is_whole:
+        return Response(answer.status, head, links.page(begun))
+    return await send_on(exchange.request, answer, head, begun)
+
+
+async def _begun(answer: ByteStream) -> tuple[bytes, bool]:
+    """What there is of a page, and whether that is all: a longer one is not gathered."""
+    pieces = bytearray()
+    while piece := await answer.next_chunk():
+        pieces += piece
+        if len(pieces) > _PAGE_BYTES_MAX:
+            return bytes(pieces), False
+    return bytes(pieces), True
