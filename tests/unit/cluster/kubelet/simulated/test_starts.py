@@ -133,6 +133,14 @@ def test_a_missing_image_is_pulled_again_ever_more_rarely_until_it_is_there(
     assert simulated.containers[0].state == Running(BEGUN + 75)
 
 
+def test_an_image_whose_tag_says_that_there_is_none_is_not_pulled_until_another_is_named() -> None:
+    simulated = simulate(pod({"image": "web:404"}))
+
+    assert waits(simulated, 0) == "ErrImagePull"
+    simulated.update(read_plan(pod({"image": "web:2"})))
+    assert waits(simulated, 5) == ""
+
+
 def test_an_image_that_is_never_pulled_is_waited_for() -> None:
     simulated = simulate(pod({"imagePullPolicy": "Never"}), "i")
 

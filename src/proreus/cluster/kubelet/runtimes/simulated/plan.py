@@ -38,6 +38,7 @@ from proreus.cluster.kubelet.runtimes.simulated.annotations import (
     START_DELAY,
     STOP_AFTER,
 )
+from proreus.cluster.kubelet.runtimes.simulated.images import runs_for_ever, says_it_is_missing
 from proreus.cluster.kubelet.runtimes.simulated.requirements import (
     NO_SOURCES,
     literal_variables,
@@ -208,7 +209,7 @@ class _PlanReader:
             runs_s = performed.runs_s
         elif is_init and not serves:
             runs_s = 0.0
-        elif not is_init and _is_of_job(self.pod):
+        elif not is_init and _is_of_job(self.pod) and not runs_for_ever(image):
             runs_s = _JOB_RUNS_S
         code = said.number(EXIT_CODE)
         probe = content.get("readinessProbe") or {}
@@ -230,7 +231,8 @@ class _PlanReader:
         )
 
     def _missing_image(self, image: str, policy: str) -> LacksImage:
-        if not any(fnmatchcase(image, pattern) for pattern in self.missing):
+        is_missing = any(fnmatchcase(image, pattern) for pattern in self.missing)
+        if not (is_missing or says_it_is_missing(image)):
             return ""
         return "never" if policy == "Never" else "pull"
 
