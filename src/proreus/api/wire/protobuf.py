@@ -36,6 +36,8 @@ _MISSING_MAGIC = (
     "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
 )
 _API_VERSION, _RAW = b"\x0a", b"\x12"
+# Kinds in versions that are read and not served, which have the messages of those that are.
+_PAST = {"policy.v1beta1.Eviction": "policy.v1.Eviction"}
 # contentEncoding and contentType, which Go writes even when they are empty.
 _NO_CONTENT_TYPE = b"\x1a\x00\x22\x00"
 
@@ -147,6 +149,7 @@ def _message_name(kind: GroupVersionKind) -> str:
     """Messages are named by the first word of their group; options and Status by no group."""
     package = kind.group.partition(".")[0] or "core"
     own = f"{package}.{kind.version}.{kind.kind}"
+    own = _PAST.get(own, own)
     return own if own in _messages() else f"meta.v1.{kind.kind}"
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from proreus.api.group_version import GroupVersionKind
+from proreus.api.wire import protobuf
 from tests.unit.server.registry.server_under_test import MERGE, Answered, Asking
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -239,3 +242,34 @@ async def test_a_pod_of_two_budgets_is_not_evicted(ask: Asking) -> None:
         "subresource does not support.",
         "code": 500,
     }
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+async def test_an_eviction_may_come_as_protobuf_also_in_the_version_before(
+    ask: Asking, version: str
+) -> None:
+    kind = GroupVersionKind("policy", version, "Eviction")
+    body = protobuf.encode({"metadata": {"name": "p"}}, kind)
+
+    answer = await ask("POST", "pods/p/eviction", body, kind="application/vnd.kubernetes.protobuf")
+
+    assert answer.status == 201, answer.body
+    assert await is_ending(ask)
+
+
+async def test_a_pod_that_is_written_while_it_starts_is_evicted_nevertheless(ask: Asking) -> None:
+    """As budgets do not count it, nothing but its version says that it still does not run."""
+    await new_pod(ask, {"phase": "Pending"})
+
+    async def write(writer: int) -> None:
+        for number in range(6):
+            change = {"metadata": {"annotations": {f"w{writer}": str(number)}}}
+            await ask("PATCH", "pods/p", change, kind=MERGE)
+
+    async with asyncio.TaskGroup() as group:
+        evicted = group.create_task(evict(ask))
+        for writer in range(3):
+            group.create_task(write(writer))
+    answer = evicted.result()
+
+    assert answer.status == 201, answer.body

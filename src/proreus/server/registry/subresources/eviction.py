@@ -35,7 +35,7 @@ _AMBIGUOUS = (
     "does not support."
 )
 _DISRUPTED_MAX = 2000
-_ATTEMPTS = 3
+_ATTEMPTS = 20  # as Kubernetes: a pod that starts is written several times in a row
 _EVICTED = {
     "type": "DisruptionTarget",
     "status": "True",
