@@ -120,6 +120,7 @@ async def test_what_cannot_be_reached_says_why(stage: Stage, http: httpx.AsyncCl
     nobody = status(await http.get(f"{SERVICES}/site/proxy/"))
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket"}
     socket = status(await http.get(f"{PODS}/web:1/proxy/", headers=upgrade))
+    of_node = status(await http.get("/api/v1/nodes/node-1/proxy/", headers=upgrade))
 
     assert closed[:2] == (503, "ServiceUnavailable")
     assert "error forwarding port 1 to pod web" in closed[2]
@@ -128,7 +129,8 @@ async def test_what_cannot_be_reached_says_why(stage: Stage, http: httpx.AsyncCl
         "ServiceUnavailable",
         'no endpoints available for service "site"',
     )
-    assert socket == (400, "BadRequest", "only plain HTTP is proxied")
+    assert socket[:2] == (503, "ServiceUnavailable")
+    assert of_node == (400, "BadRequest", "only plain HTTP is proxied")
 
 
 @pytest.mark.parametrize("name", ["web:0", "web:x", "web:70000", "ftp:web:80", "a:b:c:d"])
@@ -294,3 +296,47 @@ async def test_the_root_without_a_slash_leads_to_the_one_with_it(
     assert posted.text == "ok"
     assert [one.split(b"\r\n")[0] for one in asked] == [b"POST /?x=1 HTTP/1.1"]
     assert missing.status_code == 404
+
+
+async def test_a_pod_may_agree_on_another_protocol(stage: Stage, http: httpx.AsyncClient) -> None:
+    asked: list[bytes] = []
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        switched = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"
+        writer.write(switched + b"Upgrade: shouting\r\n\r\nhello ")
+        while piece := await reader.read(100):
+            writer.write(piece.upper())
+        writer.close()
+
+    await stage.pod()
+    async with await asyncio.start_server(echo, "127.0.0.1", 0) as server:
+        path = f"{PODS}/web:{server.sockets[0].getsockname()[1]}/proxy"
+        upgrade = {"Connection": "Upgrade", "Upgrade": "shouting", "X-Own": "yes"}
+        async with http.stream("GET", path, headers=upgrade) as answer:
+            stream = answer.extensions["network_stream"]
+            await stream.write(b"you")
+            said = b""
+            while len(said) < 9:
+                said += await stream.read(100)
+
+    assert answer.status_code == 101
+    assert answer.headers["Upgrade"] == "shouting"
+    assert said == b"hello YOU"
+    lines = asked[0].decode().split("\r\n")
+    assert lines[0] == "GET / HTTP/1.1"
+    assert {"X-Own: yes", "Upgrade: shouting", "Connection: Upgrade"} <= set(lines)
+    assert not [line for line in lines if line.lower().startswith("authorization")]
+
+
+async def test_a_pod_that_refuses_another_protocol_says_so_itself(
+    stage: Stage, http: httpx.AsyncClient
+) -> None:
+    said = b"HTTP/1.1 426 Upgrade Required\r\nX-Why: no\r\nContent-Length: 2\r\n\r\nno"
+    await stage.pod()
+
+    async with serving(said, []) as port:
+        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket"}
+        answer = await http.get(f"{PODS}/web:{port}/proxy/", headers=upgrade)
+
+    assert (answer.status_code, answer.text, answer.headers["X-Why"]) == (426, "no", "no")

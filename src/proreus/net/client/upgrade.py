@@ -123,11 +123,19 @@ async def ask_upgrade(
     server_hostname: str,
     forbid: Callable[[str, int], bool] | None = None,
 ) -> AsyncIterator[UpgradeAnswer]:
-    """Over a connection of its own, which is closed at the end; without ``context`` it is plain.
-    Raises TransportError; who waits sets the deadline."""
+    """Without ``context`` it is plain. Raises TransportError; who waits sets the deadline."""
     origin = Origin("http" if context is None else "https", *address)
-    url = f"{origin.scheme}://{origin.authority}{asked.target}"
     route = Route(ssl=context, server_hostname=server_hostname, forbid=forbid)
+    async with ask_upgrade_by(route, origin, asked) as answer:
+        yield answer
+
+
+@contextlib.asynccontextmanager
+async def ask_upgrade_by(
+    route: Route, origin: Origin, asked: UpgradeRequest
+) -> AsyncIterator[UpgradeAnswer]:
+    """Over a connection of its own, which is closed at the end. Raises TransportError."""
+    url = f"{origin.scheme}://{origin.authority}{asked.target}"
     connection = await Dialer(route, ResponseHeads()).dial(origin, url)
     try:
         answer = connection.send(url, asked.method, asked.encoded(), None)

@@ -11,37 +11,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proreus.aio.clock import deadline
-from proreus.api.wire.channels import BEARER_PROTOCOL
 from proreus.api.wire.path import ApiPath
 from proreus.net.client.proxying import (
-    OF_CONNECTION,
     WITHOUT_BODY,
-    connection_options,
     content_length,
     send_on,
-    sendable,
     wants_upgrade,
 )
 from proreus.net.client.transport_error import TransportError
 from proreus.net.http1.messages import Answer, Pieces, Response, Streamed
-from proreus.net.websocket.handshake import offered_protocols
 from proreus.server.aggregation.backend import BackendBusy, BackendError, BackendMisconfigured
 from proreus.server.aggregation.front_proxy_headers import UnsendableUser, front_proxy_headers
 from proreus.server.aggregation.remote import Remote
 from proreus.server.http.body import read_body
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.passed_on import passed_on_head
+from proreus.server.http.passed_on import passed_on_head, passed_on_headers
 from proreus.server.http.services import Services
 
 if TYPE_CHECKING:
     from proreus.net.client.http_client import ByteStream
 
-# What is for this server alone.
-_OURS = OF_CONNECTION | {
-    "authorization", "host", "content-length", "expect", "accept-encoding", "audit-id",
-    "x-forwarded-for", "sec-websocket-protocol",
-}  # fmt: skip
-_PROTOCOL = "Sec-WebSocket-Protocol"  # a browser sends its token among the protocols
 _DISCOVERY_S = 5.0
 _HEAD_S = 60.0  # until an answer begins; the stage of deadlines may end it before
 _SHORT_BYTES = 256 * 1024
@@ -125,20 +114,7 @@ async def _upgraded(exchange: Exchange, remote: Remote, headers: dict[str, list[
 
 def _request_headers(services: Services, exchange: Exchange) -> dict[str, list[str]]:
     """Raises UnsendableUser."""
-    request = exchange.request
-    dropped = _OURS | connection_options(request.headers.getall("Connection", ()))
-    headers = {
-        name: [sendable(value) for value in request.headers.getall(name)]
-        for name in dict.fromkeys(map(str.title, request.headers))
-        if name.lower() not in dropped and not services.authentication.names_user(name.lower())
-    }
-    if offered := [
-        one for one in offered_protocols(request) if not one.startswith(BEARER_PROTOCOL)
-    ]:
-        headers[_PROTOCOL] = [", ".join(offered)]
-    passed_by = [*request.headers.getall("X-Forwarded-For", ()), request.peer_address]
-    if passed_by := [one for one in passed_by if one]:
-        headers["X-Forwarded-For"] = [", ".join(passed_by)]
+    headers = passed_on_headers(services, exchange)
     return {**headers, "Audit-Id": [exchange.audit_id], **front_proxy_headers(exchange.user)}
 
 

@@ -1,8 +1,8 @@
 """``…/proxy/…`` of nodes, pods and services: a request handed through to what runs there.
 
 A node's is its kubelet, a pod's a port of it, a service's a port of one of its ready pods. Pods are
-reached through their node's kubelet. Plain HTTP: a stream into a pod has its own subresource. The
-answer is theirs, with its headers; redirects and links of pages lead back through here.
+reached through their node's kubelet, and may be asked for another protocol, such as WebSockets.
+The answer is theirs, with its headers; redirects and links of pages lead back through here.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from proreus.api.status import BadRequest, ServiceUnavailable
 from proreus.api.wire import channels, splice
 from proreus.lazy_dataclass import dataclass
 from proreus.net.client.proxying import (
-    OF_CONNECTION,
     WITHOUT_BODY,
-    connection_options,
     content_length,
     send_on,
-    sendable,
+    wants_upgrade,
 )
+from proreus.net.client.server_address import Origin
 from proreus.net.client.transport_error import TransportError
-from proreus.net.http1.messages import Answer, Pieces, Response
+from proreus.net.http1.messages import Answer, Pieces, Response, Streamed
 from proreus.net.tls.contexts import trusting_context
 from proreus.server.http.body import read_body
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.handlers.connecting import admit_connection
 from proreus.server.http.handlers.pod_logs import read_live
-from proreus.server.http.passed_on import passed_on_head
+from proreus.server.http.passed_on import passed_on_head, passed_on_headers
 from proreus.server.http.pod_ports import PodSocket, as_socket
 from proreus.server.http.proxied_links import ProxiedLinks
 from proreus.server.http.router import ResourceRoute
@@ -47,12 +46,9 @@ from proreus.server.registry.subresources.proxy_targets import (
 from proreus.server.watch_cache.query import AnyState, ListQuery, Selection
 
 if TYPE_CHECKING:
+    from proreus.net.client.connectors import Route
     from proreus.net.client.http_client import ByteStream
 
-# What is for this server alone.
-_OURS = OF_CONNECTION | {
-    "host", "content-length", "expect", "authorization", "accept-encoding", "x-forwarded-for",
-}  # fmt: skip
 # Which pages of other origins may ask this server is not theirs to say.
 _CORS = frozenset(
     f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin")
@@ -62,13 +58,14 @@ _NODES = GroupResource("", "nodes")
 _DEPTH = 6
 # How long a body may take to arrive; what is proxied has no deadline of its own.
 _BODY_S = 60.0
+_HEAD_S = 30.0  # until another protocol is agreed on
 _PAGE_BYTES_MAX = 1 << 20  # of one whose links are changed; of longer ones they are not
 
 
 async def proxy(services: Services, exchange: Exchange, route: ResourceRoute) -> Answer:
-    if "Upgrade" in exchange.headers:
-        raise BadRequest("only plain HTTP is proxied")
     kind = route.resource.plural
+    if kind == "nodes" and "Upgrade" in exchange.headers:
+        raise BadRequest("only plain HTTP is proxied")
     depth = _DEPTH if kind == "nodes" else _DEPTH + 2
     parts = exchange.request.raw_path_only.split("/", depth)
     path = f"/{parts[depth] if len(parts) > depth else ''}"
@@ -95,10 +92,18 @@ class _Way:
     def rooted(self) -> str:
         return self.path if self.path.startswith("/") else f"/{self.path}"
 
+    def target(self, exchange: Exchange) -> str:
+        query = exchange.request.raw_query
+        return f"{self.rooted()}?{query}" if query else self.rooted()
+
+    def uri(self) -> str:
+        return self.prefix + self.rooted()
+
 
 def _redirected(exchange: Exchange, way: _Way) -> Answer | None:
     """A page's relative links are those of a folder, so its address must end as one."""
-    if not way.is_bare or exchange.method not in ("GET", "HEAD"):
+    is_page = exchange.method in ("GET", "HEAD") and not wants_upgrade(exchange.request)
+    if not (way.is_bare and is_page):
         return None
     query = exchange.request.raw_query
     location = f"{way.prefix}/?{query}" if query else f"{way.prefix}/"
@@ -145,6 +150,9 @@ async def _to_pod(
             raise _unreachable(said) from refused
         there = await opened.enter_async_context(as_socket(socket))
         try:
+            if wants_upgrade(exchange.request):
+                origin = Origin(target.scheme or "http", target.name, port)
+                return await _upgraded(services, exchange, origin, way, there)
             return await _handed_through(services, exchange, server, way, there)
         except TransportError as error:
             raise _unreachable(there.failure or error.why) from error
@@ -169,25 +177,17 @@ async def _handed_through(
     services: Services, exchange: Exchange, server: str, way: _Way, there: PodSocket | None = None
 ) -> Answer:
     """Raises TransportError as long as nothing was answered."""
-    from proreus.net.client.connectors import Route
     from proreus.net.client.http_client import HttpClient
 
     async with deadline(services.clock, _BODY_S):
         body = await read_body(exchange)
-    headers = _request_headers(services, exchange, way)
-    query = exchange.request.raw_query
-    url = f"{server}{way.rooted()}?{query}" if query else f"{server}{way.rooted()}"
+    headers = {**passed_on_headers(services, exchange), "X-Forwarded-Uri": [way.uri()]}
+    url = server + way.target(exchange)
     async with AsyncExitStack() as opened:
         if there is None:
             asked = services.kubelets.stream(exchange.method, url, headers, body or None)
         else:
-            own = Route(
-                ssl=trusting_context(None),
-                given=there.socket,
-                compressed=False,
-                follow_redirects=False,
-            )
-            client = await opened.enter_async_context(HttpClient(own))
+            client = await opened.enter_async_context(HttpClient(_route(there)))
             asked = client.stream(exchange.method, url, headers, body or None)
         answer = await opened.enter_async_context(asked)
         host = server.partition("://")[2]
@@ -195,18 +195,37 @@ async def _handed_through(
         return await _passed_on(exchange, answer, links)
 
 
-def _request_headers(services: Services, exchange: Exchange, way: _Way) -> dict[str, list[str]]:
-    request = exchange.request
-    dropped = _OURS | connection_options(request.headers.getall("Connection", ()))
+def _route(there: PodSocket) -> Route:
+    from proreus.net.client.connectors import Route
+
+    return Route(
+        ssl=trusting_context(None), given=there.socket, compressed=False, follow_redirects=False
+    )
+
+
+async def _upgraded(
+    services: Services, exchange: Exchange, origin: Origin, way: _Way, there: PodSocket
+) -> Answer:
+    """Bytes of whatever protocol both agree on. Raises TransportError until they do."""
+    from proreus.net.client.upgrade import UpgradeRequest, ask_upgrade_by
+
     headers = {
-        name: [sendable(value) for value in request.headers.getall(name)]
-        for name in dict.fromkeys(map(str.title, request.headers))
-        if name.lower() not in dropped and not services.authentication.names_user(name.lower())
+        **passed_on_headers(services, exchange),
+        "Host": [origin.authority],
+        "Connection": ["Upgrade"],
+        "Upgrade": [exchange.headers["Upgrade"]],
+        "X-Forwarded-Uri": [way.uri()],
     }
-    passed_by = [*request.headers.getall("X-Forwarded-For", ()), request.peer_address]
-    if passed_by := [sendable(one) for one in passed_by if one]:
-        headers["X-Forwarded-For"] = [", ".join(passed_by)]
-    return {**headers, "X-Forwarded-Uri": [way.prefix + way.rooted()]}
+    asked = UpgradeRequest(exchange.method, way.target(exchange), headers)
+    async with AsyncExitStack() as opened:
+        async with deadline(services.clock, _HEAD_S):
+            answer = await opened.enter_async_context(ask_upgrade_by(_route(there), origin, asked))
+        if answer.status != 101:
+            head = passed_on_head(exchange, answer.headers, _CORS)
+            return Response(answer.status, head, await answer.read_body())
+        exchange.lift_deadline()
+        await answer.relay(exchange.request)
+    return Streamed(keep_alive=False, status=101)
 
 
 async def _passed_on(exchange: Exchange, answer: ByteStream, links: ProxiedLinks) -> Answer:
