@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 # Tags that nobody gives an image: hyphens and underscores do not count.
@@ -11,6 +12,7 @@ _NOWHERE = frozenset(
 )  # fmt: skip
 
 
+@lru_cache(maxsize=256)  # pods of one owner have the same ones
 def says_it_is_missing(image: str) -> bool:
     """By its tag (``web:404``, ``web:non-existent``), or by a registry that can be none."""
     read = _read(image)
