@@ -200,7 +200,8 @@ async def test_headers_are_passed_on_and_those_of_the_connection_are_not(
 ) -> None:
     said = (
         b"HTTP/1.1 418 Teapot\r\nContent-Type: text/x-odd\r\nETag: v1\r\nX-Mine: 1\r\nX-Mine: 2\r\n"
-        b"Connection: close, X-Hop\r\nX-Hop: 1\r\nAccess-Control-Allow-Origin: *\r\n\r\nbody"
+        b"Connection: close, X-Hop\r\nX-Hop: 1\r\nAccess-Control-Allow-Origin: *\r\n"
+        b'Clear-Site-Data: "*"\r\nSet-Cookie: a=1; Path=/; Secure\r\n\r\nbody'
     )
     asked: list[bytes] = []
     await stage.pod()
@@ -216,6 +217,8 @@ async def test_headers_are_passed_on_and_those_of_the_connection_are_not(
     assert answer.headers["Audit-Id"]
     assert "X-Hop" not in answer.headers
     assert "Access-Control-Allow-Origin" not in answer.headers
+    assert "Clear-Site-Data" not in answer.headers
+    assert answer.headers["Set-Cookie"] == f"a=1; Secure; Path={PODS}/web:{port}/proxy/"
     lines = asked[0].decode().split("\r\n")
     assert "X-Own: yes" in lines
     assert f"X-Forwarded-Uri: {path}" in lines

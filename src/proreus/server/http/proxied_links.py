@@ -1,4 +1,4 @@
-"""Links in what is served behind ``…/proxy/…``, led back through it. Pure.
+"""Links and cookies of what is served behind ``…/proxy/…``, led back through it. Pure.
 
 A page's ``/style.css`` is the page's server's, which a browser would look for at this one. Links
 with a path from the root and redirects get the proxy's path in front, as Kubernetes does it.
@@ -27,6 +27,7 @@ _LINKS = {
 _ATTRIBUTES = {tag: frozenset(names.split()) for tag, names in _LINKS.items()}
 # What is in these is text, whatever it looks like.
 _RAW = frozenset({"iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp"})
+_PLACE = frozenset({"domain", "path"})  # of a cookie
 _BEGIN = re.compile(r"<(!--|[!?/]|[A-Za-z])")
 _TAG = re.compile(r"""<([A-Za-z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
 _ATTRIBUTE = re.compile(r"""([^\s"'>/=]++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>"']*+))?""", re.ASCII)
@@ -56,6 +57,12 @@ class ProxiedLinks:
             ending = "/" if path.endswith("/") else ""
             path = posixpath.normpath(self.prefix + path).rstrip("/") + ending
         return urlunsplit((scheme, host, path, parts.query, parts.fragment))
+
+    def cookie(self, said: str) -> str:
+        """For what is behind the proxy alone, whatever place it names."""
+        given, *attributes = said.split(";")
+        kept = [one for one in attributes if one.partition("=")[0].strip().lower() not in _PLACE]
+        return ";".join((given, *kept, f" Path={self.prefix}/"))
 
     def page(self, content: bytes) -> bytes:
         text = content.decode("utf-8", "surrogateescape")

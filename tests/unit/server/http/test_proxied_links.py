@@ -34,6 +34,19 @@ def test_a_path_from_the_root_leads_back_through_the_proxy(said: str, leads_to: 
 
 
 @pytest.mark.parametrize(
+    ("said", "is_set"),
+    [
+        ("a=1", f"a=1; Path={PROXY}/"),
+        ("a=1; Path=/dashboard/; HttpOnly", f"a=1; HttpOnly; Path={PROXY}/"),
+        ("a=1;PATH = /;domain=.example.com", f"a=1; Path={PROXY}/"),
+        ("", f"; Path={PROXY}/"),
+    ],
+)
+def test_a_cookie_is_for_what_is_behind_the_proxy_alone(said: str, is_set: str) -> None:
+    assert LINKS.cookie(said) == is_set
+
+
+@pytest.mark.parametrize(
     ("page", "becomes"),
     [
         ('<a href="/x">test</a>', f'<a href="{PROXY}/x">test</a>'),

@@ -49,9 +49,10 @@ if TYPE_CHECKING:
     from proreus.net.client.connectors import Route
     from proreus.net.client.http_client import ByteStream
 
-# Which pages of other origins may ask this server is not theirs to say.
-_CORS = frozenset(
-    f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin")
+# What holds for this server's whole origin is not theirs to say.
+_OF_ORIGIN = frozenset(
+    {"clear-site-data", "service-worker-allowed", "set-cookie", "strict-transport-security"}
+    | {f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin")}
 )
 _NODES = GroupResource("", "nodes")
 # The parts of the path before: "", api, v1, nodes, <name>, proxy; two more in namespaces.
@@ -221,7 +222,7 @@ async def _upgraded(
         async with deadline(services.clock, _HEAD_S):
             answer = await opened.enter_async_context(ask_upgrade_by(_route(there), origin, asked))
         if answer.status != 101:
-            head = passed_on_head(exchange, answer.headers, _CORS)
+            head = passed_on_head(exchange, answer.headers, _OF_ORIGIN)
             return Response(answer.status, head, await answer.read_body())
         exchange.lift_deadline()
         await answer.relay(exchange.request)
@@ -232,10 +233,11 @@ async def _passed_on(exchange: Exchange, answer: ByteStream, links: ProxiedLinks
     """The other server's answer, with its links led back through here."""
     encoding = answer.headers.get("Content-Encoding")
     is_plain = encoding in ("", "gzip")  # the client has unpacked it
-    dropped = _CORS | {"content-encoding"} if is_plain else _CORS
+    dropped = _OF_ORIGIN | {"content-encoding"} if is_plain else _OF_ORIGIN
     if location := answer.headers.get("Location"):
         dropped |= {"location"}
     head = passed_on_head(exchange, answer.headers, dropped)
+    head += tuple(("Set-Cookie", links.cookie(one)) for one in answer.headers.all("Set-Cookie"))
     if location:
         head += (("Location", links.url(location)),)
     if not (said := answer.headers.get("Content-Type")):
