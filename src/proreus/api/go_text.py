@@ -39,8 +39,8 @@ def text(value: Any) -> str:
             return f"%!s({type_name(value)}={plain(value)})"
 
 
-def syntax(value: Any) -> str:
-    """``%#v``: ``map[string]interface {}{"a":1}``."""
+def syntax(value: Any, keys: str = "string") -> str:
+    """``%#v``: ``map[string]interface {}{"a":1}``; ``keys`` is the type of the keys of maps."""
     match value:
         case None:
             return "interface {}(nil)"
@@ -49,10 +49,10 @@ def syntax(value: Any) -> str:
         case str():
             return quoted(value)
         case dict():
-            inside = ", ".join(f"{quoted(key)}:{syntax(value[key])}" for key in sorted(value))
-            return f"map[string]interface {{}}{{{inside}}}"
+            inside = ", ".join(f"{quoted(key)}:{syntax(value[key], keys)}" for key in sorted(value))
+            return f"map[{keys}]interface {{}}{{{inside}}}"
         case list():
-            return f"[]interface {{}}{{{', '.join(syntax(item) for item in value)}}}"
+            return f"[]interface {{}}{{{', '.join(syntax(item, keys) for item in value)}}}"
         case float():
             return number(value)
         case _:

@@ -27,12 +27,14 @@ from yaml.events import (
     SequenceStartEvent,
     StreamEndEvent,
 )
-from yaml.nodes import ScalarNode
+from yaml.nodes import MappingNode, ScalarNode
 
+from proreus.api import go_text
 from proreus.api.json_types import JsonObject
 from proreus.api.wire import strict_json, yaml_scalars
 from proreus.api.wire.amplification import Budget, check_json
 from proreus.api.wire.json_reader import TOO_DEEP, JsonRead
+from proreus.api.wire.yaml_keys import in_order
 
 try:
     from yaml import CSafeDumper as _Dumper
@@ -55,7 +57,8 @@ _JSON_KEY_MAX = 500
 _MEANS_ANOTHER = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]|\\[/u]")
 
 _OPEN = object()  # an anchor whose value is being read
-_STRING = "tag:yaml.org,2002:str"
+_ANY = "interface {}"  # what Go calls the keys of a YAML map
+_MAP, _STRING = "tag:yaml.org,2002:map", "tag:yaml.org,2002:str"
 _LITERAL_BLOCKED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ufeff]")
 
 
@@ -125,7 +128,7 @@ def encode(value: Any) -> bytes:
         Dumper=_Writer,
         default_flow_style=False,
         allow_unicode=True,
-        sort_keys=True,
+        sort_keys=False,
         width=80,
         encoding="utf-8",
     )
@@ -246,14 +249,16 @@ class _Reader:
             if isinstance(event, ScalarEvent) and event.value == "<<" and event.implicit[0]:
                 merged = _merge_source(self._value(self._next(), depth + 1)) | merged
                 continue
-            key = self._key(event)
+            key = self._key(event, depth)
+            if key is None:
+                raise _unnamed(self._value(self._next(), depth + 1))
             if key in own:
                 line = event.start_mark.line + 1
                 self.duplicates.append(f'line {line}: key "{key}" already set in map')
             own[key] = self._value(self._next(), depth + 1)
         return {k: v for k, v in merged.items() if k not in own} | own if merged else own
 
-    def _key(self, event: NodeEvent) -> str:
+    def _key(self, event: NodeEvent, depth: int) -> str | None:
         if isinstance(event, AliasEvent):
             value = self._alias(event, 0)
         elif isinstance(event, ScalarEvent):
@@ -261,16 +266,23 @@ class _Reader:
             if event.anchor:
                 self._anchors[event.anchor] = value
         else:
-            raise YamlError("yaml: invalid map key")
+            shown = go_text.syntax(self._value(event, depth + 1), keys=_ANY)
+            raise YamlError(f"yaml: invalid map key: {shown}")
         match value:
             case bool():
                 return "true" if value else "false"
-            case str():
+            case str() | None:
                 return value
             case int() | float():
                 return yaml_scalars.number_text(value)
             case _:
-                raise YamlError(f"Unsupported map key of type: {type(value).__name__}")
+                raise YamlError(f"yaml: invalid map key: {go_text.syntax(value, keys=_ANY)}")
+
+
+def _unnamed(value: Any) -> YamlError:
+    """The key of this value is null."""
+    shown = "<nil>" if value is None else go_text.syntax(value, keys=_ANY)
+    return YamlError(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}")
 
 
 def _aliased_share(nodes: int) -> float:
@@ -325,7 +337,14 @@ def _represent_text(writer: _Writer, text: str) -> ScalarNode:
     return node
 
 
+def _represent_map(writer: _Writer, values: dict[str, Any]) -> MappingNode:
+    ordered = [(key, values[key]) for key in in_order(values)]
+    node: MappingNode = writer.represent_mapping(_MAP, ordered)
+    return node
+
+
 _Writer.add_representer(str, _represent_text)
+_Writer.add_representer(dict, _represent_map)
 # Dates, "=" and "<<" are text here; without these rules the emitter asks for no quotes of its own.
 _KEPT = tuple(f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "null"))
 _Writer.yaml_implicit_resolvers = {

@@ -14,6 +14,7 @@ Scalar = str | bool | int | float | None
 PLAIN = "!plain"
 
 _TAG = "tag:yaml.org,2002:"
+_KINDS = {str: "str", bool: "bool", int: "int", float: "float", type(None): "null"}
 _WORDS: dict[str, Scalar] = (
     dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True)
     | dict.fromkeys(
@@ -43,12 +44,23 @@ class ScalarError(ValueError):
 def resolve(tag: str, text: str) -> Scalar:
     """The value of a scalar node; ``tag`` is PLAIN for an untagged, unquoted one."""
     match tag.removeprefix(_TAG):
-        case "!plain" | "int" | "float" | "bool" | "null":
+        case "!plain":
             return _resolve_plain(text)
+        case "int" | "float" | "bool" | "null" as wanted:
+            value = _resolve_plain(text)
+            if (found := _KINDS[type(value)]) not in (wanted, "int" if wanted == "float" else ""):
+                raise _mistaken(found, text, wanted)
+            return value
+        case "timestamp" if not _DATE.fullmatch(text):
+            raise _mistaken(_KINDS[type(_resolve_plain(text))], text, "timestamp")
         case "binary":
             return _binary(text)
         case _:
             return text
+
+
+def _mistaken(found: str, text: str, wanted: str) -> ScalarError:
+    return ScalarError(f"cannot decode !!{found} `{text}` as a !!{wanted}")
 
 
 def reads_as_text(text: str) -> bool:
@@ -80,7 +92,8 @@ def _resolve_plain(text: str) -> Scalar:
     if (number := _integer(digits)) is not None:
         return number
     if _FLOAT.fullmatch(digits):
-        return float(digits)
+        fraction = float(digits)
+        return text if math.isinf(fraction) else fraction  # what is too large for a number is text
     return text
 
 

@@ -111,8 +111,22 @@ def test_keys_given_twice_are_named_with_their_line_and_the_last_wins() -> None:
         (b'a: "\xff"', "yaml: invalid leading UTF-8 octet"),
         (b"a: &a [*a]", "yaml: anchor 'a' value contains itself"),
         (b"a: *b", "yaml: unknown anchor 'b' referenced"),
-        (b"[1]: 2", "yaml: invalid map key"),
-        (b"? ~\n: 2", "Unsupported map key of type: NoneType"),
+        (b"[1, a, ~]: 2", 'yaml: invalid map key: []interface {}{1, "a", interface {}(nil)}'),
+        (
+            b"? {a: [b]}\n: 2",
+            'yaml: invalid map key: map[interface {}]interface {}{"a":[]interface {}{"b"}}',
+        ),
+        (b"? &a [b]\n: 2", 'yaml: invalid map key: []interface {}{"b"}'),
+        (b"x: &a [b]\n*a : 2", 'yaml: invalid map key: []interface {}{"b"}'),
+        (b"? ~\n: 2", "unsupported map key of type: %!s(<nil>), key: <nil>, value: 2"),
+        (b"? ~\n: ~", "unsupported map key of type: %!s(<nil>), key: <nil>, value: <nil>"),
+        (b"a: !!int x", "yaml: cannot decode !!str `x` as a !!int"),
+        (b"a: !!int 5.5", "yaml: cannot decode !!float `5.5` as a !!int"),
+        (b"a: !!bool 5", "yaml: cannot decode !!int `5` as a !!bool"),
+        (b"a: !!float 1e400", "yaml: cannot decode !!str `1e400` as a !!float"),
+        (b"a: !!null x", "yaml: cannot decode !!str `x` as a !!null"),
+        (b"a: !!timestamp noon", "yaml: cannot decode !!str `noon` as a !!timestamp"),
+        (b"? !!int x\n: y", "yaml: cannot decode !!str `x` as a !!int"),
         (b"<<: 5", "yaml: map merge requires map or sequence of maps as the value"),
         (b"a: !!binary '***'", "yaml: !!binary value contains invalid base64 data"),
         (b"a: .nan", "json: unsupported value: NaN"),
@@ -225,3 +239,22 @@ def _read(body: bytes) -> Any:
 
 def test_keys_given_twice_are_named_in_json_too() -> None:
     assert yaml.decode_strict(b'{"a":1,"a":2}')[1] == ('line 1: key "a" already set in map',)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e400", "1e400"),
+        ("-1e400", "-1e400"),
+        ("!!float 5", 5),
+        ("!!float '1.5'", 1.5),
+        ("!!int '5'", 5),
+        ("!!bool yes", True),
+        ("!!null ''", None),
+        ("!!timestamp 2020-01-01", "2020-01-01"),
+        ("!!map x", "x"),
+        ("!local x", "x"),
+    ],
+)
+def test_a_tagged_scalar_that_fits_its_tag_is_read(text: str, value: object) -> None:
+    assert decode(f"a: {text}".encode()) == {"a": value}

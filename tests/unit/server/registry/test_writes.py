@@ -414,3 +414,19 @@ async def test_a_scale_is_put_only_where_it_belongs(ask: Asking) -> None:
         "the API version in the data (apps/v1beta1) does not match the expected API version "
         "(autoscaling/v1)"
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("authorization.k8s.io/v1/selfsubjectaccessreviews", {"resourceAttributes": {}}),
+        ("authorization.k8s.io/v1/subjectaccessreviews", {"user": "u", "resourceAttributes": {}}),
+        ("authentication.k8s.io/v1/tokenreviews", {"token": "x"}),
+    ],
+)
+async def test_a_review_of_the_whole_cluster_loses_the_namespace_it_names(
+    ask: Asking, path: str, body: dict[str, Any]
+) -> None:
+    made = await ask("POST", f"/apis/{path}", {"metadata": {"namespace": "x"}, "spec": body})
+
+    assert (made.status, made.body["metadata"]) == (201, {})

@@ -36,6 +36,8 @@ async def create_review(services: Services, exchange: Exchange, route: ResourceR
     review, _ = await services.decoder.decode(
         exchange, body, resource.gvk, options.field_validation
     )
+    if not resource.namespaced:
+        metadata.ensure(review).pop("namespace", None)
     match resource.kind:
         case "SelfSubjectReview":
             answer = _myself(exchange, services.clock.now())
