@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 
@@ -88,7 +89,7 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
     shortest = repr(value)
-    exponent = int(f"{value:.17e}".partition("e")[2])
+    exponent = Decimal(shortest).adjusted()
     if -4 <= exponent < 6:
         return shortest.removesuffix(".0")
     digits = shortest.partition("e")[0].replace("-", "").replace(".", "").strip("0")

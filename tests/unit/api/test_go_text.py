@@ -28,7 +28,7 @@ def test_text_is_quoted_as_go_quotes_it(text: str, quoted: str) -> None:
         (0.0, "0"), (-1.0, "-1"), (1.5, "1.5"), (0.0001, "0.0001"), (0.00001, "1e-05"),
         (999999.0, "999999"), (123456.5, "123456.5"), (1e21, "1e+21"),
         (1e6, "1e+06"), (1234567.0, "1.234567e+06"), (1.5e300, "1.5e+300"),
-        (-2.5e-7, "-2.5e-07"), (float("inf"), "+Inf"), (float("nan"), "NaN"),
+        (1e-7, "1e-07"), (-2.5e-7, "-2.5e-07"), (float("inf"), "+Inf"), (float("nan"), "NaN"),
     ],
 )  # fmt: skip
 def test_numbers_are_written_as_go_writes_them(value: float, text: str) -> None:

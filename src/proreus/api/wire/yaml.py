@@ -337,6 +337,14 @@ def _represent_text(writer: _Writer, text: str) -> ScalarNode:
     return node
 
 
+def _represent_fraction(writer: _Writer, value: float) -> ScalarNode:
+    text = go_text.number(value)
+    # The type that this library would read, so that it writes neither quotes nor a tag.
+    kind = "float" if "." in text else "str" if "e" in text else "int"
+    node: ScalarNode = writer.represent_scalar(f"tag:yaml.org,2002:{kind}", text)
+    return node
+
+
 def _represent_map(writer: _Writer, values: dict[str, Any]) -> MappingNode:
     ordered = [(key, values[key]) for key in in_order(values)]
     node: MappingNode = writer.represent_mapping(_MAP, ordered)
@@ -344,6 +352,7 @@ def _represent_map(writer: _Writer, values: dict[str, Any]) -> MappingNode:
 
 
 _Writer.add_representer(str, _represent_text)
+_Writer.add_representer(float, _represent_fraction)
 _Writer.add_representer(dict, _represent_map)
 # Dates, "=" and "<<" are text here; without these rules the emitter asks for no quotes of its own.
 _KEPT = tuple(f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "null"))

@@ -258,3 +258,22 @@ def test_keys_given_twice_are_named_in_json_too() -> None:
 )
 def test_a_tagged_scalar_that_fits_its_tag_is_read(text: str, value: object) -> None:
     assert decode(f"a: {text}".encode()) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1e21, "1e+21"),
+        (-1e20, "-1e+20"),
+        (1e-7, "1e-07"),
+        (1234567.5, "1.2345675e+06"),
+        (123456.789, "123456.789"),
+        (0.0001, "0.0001"),
+        (-1.5, "-1.5"),
+        (1.7976931348623157e308, "1.7976931348623157e+308"),
+        (2.0, "2"),
+    ],
+)
+def test_fractions_are_written_as_go_writes_them(value: float, text: str) -> None:
+    assert yaml.encode({"a": value}) == f"a: {text}\n".encode()
+    assert decode(yaml.encode({"a": value})) == {"a": value}

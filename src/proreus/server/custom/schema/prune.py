@@ -6,11 +6,12 @@ as Kubernetes reports them.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from proreus.server.custom.schema.structural import TYPE_FIELDS, Structural
 
-_FLOAT_AS_INTEGER_MAX = 1e21
+_EXACT_MAX = 2**53  # below it a float has all digits of a whole number
 
 
 def prune(value: dict[str, Any], schema: Structural) -> list[str]:
@@ -76,13 +77,25 @@ def _object(
 
 
 def with_plain_numbers(value: Any) -> Any:
-    """Whole numbers without a fraction, as Go writes them: 2.0 is stored as 2."""
+    """Whole numbers without a fraction, as Go writes them: 2.0 is stored as 2.
+
+    What fits no signed 64 bits is a float to Go, and has the digits of one.
+    """
     match value:
         case dict():
             return {key: with_plain_numbers(item) for key, item in value.items()}
         case list():
             return [with_plain_numbers(item) for item in value]
-        case float() if value.is_integer() and abs(value) < _FLOAT_AS_INTEGER_MAX:
-            return int(value)
+        case float() if value.is_integer():
+            return _whole(value)
+        case int() if value >= 2**63:
+            return _whole(float(value))
         case _:
             return value
+
+
+def _whole(value: float) -> int | float:
+    if abs(value) < _EXACT_MAX:
+        return int(value)
+    shortest = int(Decimal(repr(value)))
+    return shortest if -(2**63) <= shortest < 2**64 else value

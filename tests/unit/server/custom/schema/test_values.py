@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from proreus.api.group_version import GroupKind
+from proreus.api.wire import json
 from proreus.server.custom.schema.default import default
 from proreus.server.custom.schema.embedded_rules import embedded_violations
 from proreus.server.custom.schema.list_rules import list_violations
@@ -60,6 +61,27 @@ def test_defaults_reach_inside_of_defaults() -> None:
 
 def test_whole_numbers_lose_their_fraction() -> None:
     assert with_plain_numbers({"a": [2.0, 0.5, 1e21]}) == {"a": [2, 0.5, 1e21]}
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        (1e18, 10**18),
+        (1e19, 10**19),
+        (1e20, 1e20),
+        (-1e19, -1e19),
+        (2**63 - 1, 2**63 - 1),
+        (12345678901234567890, 12345678901234567000),
+        (1.2345678901234567e18, 1234567890123456800),
+    ],
+)
+def test_numbers_that_fit_no_64_bits_are_stored_with_the_digits_of_a_float(
+    given: float, stored: float
+) -> None:
+    found = with_plain_numbers({"a": given})
+
+    assert found == {"a": stored}
+    assert json.decode(json.encode(found)) == found
 
 
 @pytest.mark.parametrize(
