@@ -19,6 +19,7 @@ Usage = dict[str, Fraction]
 PODS = GroupResource("", "pods")
 SERVICES = GroupResource("", "services")
 CLAIMS = GroupResource("", "persistentvolumeclaims")
+DEVICE_CLAIMS = GroupResource("resource.k8s.io", "resourceclaims")
 # Kinds of the core group that quotas also name without ``count/``.
 _PLAIN_COUNTS = frozenset(
     {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
@@ -26,6 +27,8 @@ _PLAIN_COUNTS = frozenset(
 )  # fmt: skip
 _SHORT_NAMES = ("cpu", "memory", "ephemeral-storage")  # they mean requests
 _STORAGE_CLASS = ".storageclass.storage.k8s.io/"
+_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
+_DEVICES_MAX = 32  # as many as one claim can be given, so that "all" may mean them
 _COUNT = "count/"
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
@@ -37,18 +40,24 @@ def counted_by(name: str) -> GroupResource:
         return GroupResource(group, resource)
     if name == "requests.storage" or _STORAGE_CLASS in name:
         return CLAIMS
+    if name.endswith(_DEVICE_CLASS):
+        return DEVICE_CLAIMS
     resource = name.partition(".")[0]
     return GroupResource("", resource) if resource in _PLAIN_COUNTS else PODS
 
 
 def is_known(name: str) -> bool:
     """Whether any object counts for a quota's name; others are kept and mean nothing."""
-    return "/" not in name or name.startswith((_COUNT, "requests.")) or _STORAGE_CLASS in name
+    if "/" not in name or name.startswith((_COUNT, "requests.")):
+        return True
+    return _STORAGE_CLASS in name or name.endswith(_DEVICE_CLASS)
 
 
 def usage_of(resource: GroupResource, obj: Json) -> Usage:
     """What one object of a resource counts for."""
     found: Usage = {f"{_COUNT}{resource}": _ONE}
+    if resource == DEVICE_CLAIMS:
+        return found | _device_usage(obj["spec"])
     if resource.group:
         return found
     if resource == PODS:
@@ -154,6 +163,21 @@ def _claim_usage(spec: Json) -> Usage:
         found[f"{name}{_STORAGE_CLASS}requests.storage"] = asked
         found[f"{name}{_STORAGE_CLASS}persistentvolumeclaims"] = _ONE
     return found
+
+
+def _device_usage(spec: Json) -> Usage:
+    """Devices by class. Of alternatives the one that needs most counts, for each class."""
+    requests = (spec.get("devices") or {}).get("requests") or ()
+    return _sum(_requested_devices(request) for request in requests)
+
+
+def _requested_devices(request: Json) -> Usage:
+    most: Usage = {}
+    for one in request.get("firstAvailable") or [request.get("exactly") or {}]:
+        takes_all = one.get("allocationMode") == "All"
+        count = Fraction(_DEVICES_MAX if takes_all else one.get("count") or 0)
+        most = _most(most, {f"{one.get('deviceClassName') or ''}{_DEVICE_CLASS}": count})
+    return most
 
 
 def applies_to(quota: Json, resource: GroupResource, obj: Json) -> bool:

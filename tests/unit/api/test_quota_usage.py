@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from proreus.api.group_version import GroupResource
-from proreus.api.quota_usage import CLAIMS, PODS, SERVICES, applies_to, counted_by, usage_of
+from proreus.api.quota_usage import (
+    CLAIMS,
+    DEVICE_CLAIMS,
+    PODS,
+    SERVICES,
+    applies_to,
+    counted_by,
+    usage_of,
+)
 
 CPU = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
 
@@ -136,3 +144,29 @@ def test_a_scope_may_select_by_priority(operator: str, values: list[str], expect
     quota = {"spec": {"scopeSelector": {"matchExpressions": [wanted]}}}
     assert applies_to(quota, PODS, pod({}, priorityClassName="high")) is expected
     assert not applies_to(quota, SERVICES, {"spec": {}})
+
+
+GOLD, TIN = "gold.deviceclass.resource.k8s.io/devices", "tin.deviceclass.resource.k8s.io/devices"
+
+
+@pytest.mark.parametrize(
+    ("requests", "devices"),
+    [
+        ([{"exactly": {"deviceClassName": "gold", "count": 2}}] * 2, {GOLD: 4}),
+        ([{"exactly": {"deviceClassName": "gold", "allocationMode": "All"}}], {GOLD: 32}),
+        (
+            [{"firstAvailable": [{"deviceClassName": "gold", "count": 1},
+                                 {"deviceClassName": "tin", "count": 5},
+                                 {"deviceClassName": "gold", "count": 3}]}],
+            {GOLD: 3, TIN: 5},
+        ),
+        ([], {}),
+    ],
+)  # fmt: skip
+def test_a_claim_uses_the_devices_that_it_may_be_given(
+    requests: list[Any], devices: dict[str, int]
+) -> None:
+    used = numbers(DEVICE_CLAIMS, {"spec": {"devices": {"requests": requests}}})
+
+    assert used == {"count/resourceclaims.resource.k8s.io": 1} | devices
+    assert counted_by(GOLD) == DEVICE_CLAIMS

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from proreus.aio.clock import deadline
 from proreus.api.group_version import GroupResource
 from proreus.api.object import KubeObject
-from proreus.api.quota_usage import CLAIMS, PODS, SERVICES
+from proreus.api.quota_usage import CLAIMS, DEVICE_CLAIMS, PODS, SERVICES
 from proreus.client.controller import Result
 from proreus.client.discovery.mapper import UnknownResource
 from proreus.client.informer import Handler, Notification, SharedInformer
@@ -30,7 +30,7 @@ RESYNC_S = 300.0
 QUIET_S = 0.5  # far longer than a request takes from its charge to its write
 _SYNC_S = 10.0
 _QUOTAS = GroupResource("", "resourcequotas")
-_WHOLE = (PODS, SERVICES, CLAIMS)  # of others the metadata is enough
+_WHOLE = (PODS, SERVICES, CLAIMS, DEVICE_CLAIMS)  # of others the metadata is enough
 
 
 class ResourceQuotas(ObjectReconciler):
