@@ -32,6 +32,18 @@ def test_a_service_that_becomes_a_load_balancer_may_be_given_a_class() -> None:
     assert found == []
 
 
+@pytest.mark.parametrize("address", ["10.0.0.77", "None"])
+def test_a_service_keeps_its_address_whichever_field_asks_for_another(address: str) -> None:
+    old = service(clusterIP="10.0.0.5")
+    kept = f'spec.clusterIPs[0]: Invalid value: ["{address}"]: may not change once set'
+
+    _, by_one = updated(old, {"spec": {"clusterIP": address}})
+    _, by_both = updated(old, {"spec": {"clusterIP": address, "clusterIPs": [address]}})
+    _, by_none = updated(old, {"spec": {"clusterIP": None}})
+
+    assert (by_one, by_both, by_none) == ([kept], [kept], [])
+
+
 @pytest.mark.parametrize(
     ("kind", "policy", "problems"),
     [
