@@ -156,7 +156,35 @@ def quote(value: object) -> str:
         return go_text.quoted(value)
     if isinstance(value, float) or (isinstance(value, int) and abs(value) >= 1 << 63):
         return go_text.number(float(value))
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(_in_order(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def sorted_keys(value: object) -> object:
+    """What is a map in Go, with its keys in the order in which Go prints them."""
+    ordered: object = json.loads(json.dumps(value, sort_keys=True))
+    return ordered
+
+
+def _in_order(value: object) -> object:
+    """Selectors of labels, alone or in an object, print their fields as Go orders them."""
+    if not isinstance(value, dict) or _is_selector(value):
+        return _selector_in_order(value)
+    return {key: _selector_in_order(each) for key, each in value.items()}
+
+
+def _is_selector(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() <= {"matchLabels", "matchExpressions"}
+
+
+def _selector_in_order(value: object) -> object:
+    if not isinstance(value, dict) or not _is_selector(value):
+        return value
+    labels, requirements = value.get("matchLabels"), value.get("matchExpressions")
+    found = {"matchLabels": sorted_keys(labels)} if "matchLabels" in value else {}
+    if requirements is not None:
+        names = ("key", "operator", "values")
+        found["matchExpressions"] = [{n: r[n] for n in names if n in r} for r in requirements]
+    return found
 
 
 def _tail(detail: str) -> str:

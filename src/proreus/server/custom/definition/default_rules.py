@@ -40,7 +40,8 @@ def _violations(schema: Structural, at: str) -> list[FieldError]:
     value = schema.default
     found: list[FieldError] = []
     if would_prune(value, schema):
-        found.append(field_error.invalid(at, value, "must not have unknown fields"))
+        printed = field_error.sorted_keys(value)
+        found.append(field_error.invalid(at, printed, "must not have unknown fields"))
     wrong = _resource_violations(schema, at) or validate(value, schema, at=at, is_default=True)
     if not wrong and schema.has_rules:
         wrong = _rule_violations(schema, at)

@@ -37,7 +37,8 @@ def _doubled(items: list[Any], path: str) -> list[FieldError]:
         known = _identity(item)
         times[known] = times.get(known, 0) + 1
         if times[known] == 2:
-            found.append(field_error.duplicate(f"{path}[{index}]", item))
+            printed = field_error.sorted_keys(item)
+            found.append(field_error.duplicate(f"{path}[{index}]", printed))
     return found
 
 

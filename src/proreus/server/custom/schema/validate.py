@@ -162,7 +162,8 @@ class _Walk:
         allowed = raw.get("enum") or ()
         if not any(same(value, one) or _equal_numbers(value, one) for one in allowed):
             texts = [one if isinstance(one, str) else field_error.quote(one) for one in allowed]
-            self._add(field_error.not_supported(self._field(path), value, texts))
+            printed = field_error.sorted_keys(value)
+            self._add(field_error.not_supported(self._field(path), printed, texts))
 
     def junctors(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
         if options := raw.get("anyOf"):

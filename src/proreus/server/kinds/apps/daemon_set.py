@@ -93,8 +93,8 @@ def _check_strategy(found: Findings, at: str, strategy: Json) -> None:
             elif not workloads.is_zero(surge) and not workloads.is_zero(unavailable):
                 why = "may not be set when maxUnavailable is non-zero"
                 found.invalid(f"{at}.rollingUpdate.maxSurge", surge, why)
-        case other:
-            printed = {"Type": other or "", "RollingUpdate": rolling}
+        case _:
+            printed = workloads.printed_strategy(strategy)
             found.append(field_error.not_supported(at, printed, ("RollingUpdate", "OnDelete")))
 
 

@@ -72,8 +72,8 @@ def _check_strategy(found: Findings, at: str, strategy: Json) -> None:
                     "may not be 0 when `maxSurge` is 0",
                 )
             workloads.check_not_over_100(found, f"{at}.rollingUpdate.maxUnavailable", unavailable)
-        case other:
-            printed = {"Type": other or "", "RollingUpdate": rolling}
+        case _:
+            printed = workloads.printed_strategy(strategy)
             found.append(field_error.not_supported(at, printed, ("Recreate", "RollingUpdate")))
 
 

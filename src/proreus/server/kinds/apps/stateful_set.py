@@ -98,12 +98,8 @@ def _check_update_strategy(found: Findings, at: str, strategy: Json) -> None:
             found.require(at, None)
         case "OnDelete":
             if rolling is not None:
-                printed = {
-                    "Partition": rolling.get("partition") or 0,
-                    "MaxUnavailable": rolling.get("maxUnavailable"),
-                }
                 why = "only allowed for updateStrategy 'RollingUpdate'"
-                found.invalid(f"{at}.rollingUpdate", printed, why)
+                found.invalid(f"{at}.rollingUpdate", _printed(rolling), why)
         case "RollingUpdate":
             if rolling is not None:
                 found.not_negative(f"{at}.rollingUpdate.partition", rolling.get("partition"))
@@ -113,8 +109,16 @@ def _check_update_strategy(found: Findings, at: str, strategy: Json) -> None:
                     found.invalid(where, value, "cannot be 0")
                 workloads.check_not_over_100(found, where, value)
         case other:
-            printed = {"Type": other, "RollingUpdate": rolling}
+            printed = {"Type": other, "RollingUpdate": _printed(rolling)}
             found.invalid(at, printed, "must be 'RollingUpdate' or 'OnDelete'")
+
+
+def _printed(rolling: Json | None) -> dict[str, object] | None:
+    """As Kubernetes prints its internal form."""
+    if rolling is None:
+        return None
+    share = rolling.get("maxUnavailable")
+    return {"Partition": rolling.get("partition") or 0, "MaxUnavailable": share}
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

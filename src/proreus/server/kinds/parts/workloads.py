@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proreus.api.field_error import FieldError
+from proreus.api.field_error import FieldError, sorted_keys
 from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import int_or_string
 from proreus.server.kinds.parts import label_selectors
@@ -21,6 +21,20 @@ def default_rolling_update(spec: JsonObject, **rolling: int) -> None:
         given = strategy.setdefault("rollingUpdate", {})
         for name, value in rolling.items():
             given.setdefault(name, value)
+
+
+def printed_strategy(strategy: Json) -> dict[str, object]:
+    """That of a Deployment or DaemonSet, as Kubernetes prints its internal form."""
+    rolling = strategy.get("rollingUpdate")
+    return {
+        "Type": strategy.get("type") or "",
+        "RollingUpdate": None
+        if rolling is None
+        else {
+            "MaxUnavailable": rolling.get("maxUnavailable", 0),
+            "MaxSurge": rolling.get("maxSurge", 0),
+        },
+    }
 
 
 def check_replicated(found: Findings, at: str, spec: Json) -> None:
@@ -55,7 +69,7 @@ def check_selector(found: Findings, at: str, spec: Json, *, kind: str) -> bool:
 def check_match(found: Findings, at: str, selector: Json | None, template: Json) -> None:
     labels = (template.get("metadata") or {}).get("labels")
     if not label_selectors.matches(selector, labels or {}):
-        found.invalid(f"{at}.metadata.labels", labels, NO_MATCH)
+        found.invalid(f"{at}.metadata.labels", sorted_keys(labels), NO_MATCH)
 
 
 def check_always_restarts(

@@ -108,6 +108,8 @@ def test_a_schema_that_is_not_structural_is_refused(schema: dict[str, Any], mess
          'default.a.b: Invalid value: "integer": .a.b in body must be of type string: "integer"'),
         ({"type": "object", "properties": {"a": {"type": "string"}}, "default": {"a": 1}},
          'default.a: Invalid value: "integer": a in body must be of type string: "integer"'),
+        ({"type": "object", "default": {"z": {"y": 1, "x": 2}, "a": 1}},
+         'default: Invalid value: {"a":1,"z":{"x":2,"y":1}}: must not have unknown fields'),
     ],
 )  # fmt: skip
 def test_a_bad_default_names_the_place_inside_of_it(schema: dict[str, Any], message: str) -> None:

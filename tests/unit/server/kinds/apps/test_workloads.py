@@ -77,6 +77,44 @@ def test_a_daemon_set_counts_changes_of_its_template() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "key", "given", "printed"),
+    [
+        ("Deployment", "strategy", {"maxSurge": "10%"}, '{"MaxUnavailable":0,"MaxSurge":"10%"}'),
+        ("DaemonSet", "updateStrategy", {}, '{"MaxUnavailable":0,"MaxSurge":0}'),
+        ("StatefulSet", "updateStrategy", {"partition": 2},
+         '{"Partition":2,"MaxUnavailable":null}'),
+    ],
+)  # fmt: skip
+def test_an_unknown_strategy_is_printed_whole(
+    kind: str, key: str, given: dict[str, Any], printed: str
+) -> None:
+    strategy = {"type": "X", "rollingUpdate": given}
+    spec = {"selector": SELECTOR, "template": TEMPLATE, key: strategy}
+
+    found = errors("apps/v1", kind, spec=spec)
+
+    assert f'value: {{"Type":"X","RollingUpdate":{printed}}}: ' in found[0]
+
+
+def test_labels_and_selectors_are_printed_in_one_order_whatever_the_clients_was() -> None:
+    requirement = {"values": ["x"], "operator": "In", "key": "k"}
+    selector = {"matchExpressions": [requirement], "matchLabels": {"z": "1", "app": "a"}}
+    template = TEMPLATE | {"metadata": {"labels": {"z": "1", "app": "a", "k": "x"}}}
+    other = TEMPLATE | {"metadata": {"labels": {"z": "1", "app": "b"}}}
+    old = deployment(template=template)
+
+    _, immutable = updated(old, {"spec": {"selector": selector}})
+
+    assert immutable == [
+        'spec.selector: Invalid value: {"matchLabels":{"app":"a","z":"1"},"matchExpressions":'
+        '[{"key":"k","operator":"In","values":["x"]}]}: field is immutable'
+    ]
+    assert errors("apps/v1", "Deployment", spec={"selector": SELECTOR, "template": other}) == [
+        f'spec.template.metadata.labels: Invalid value: {{"app":"b","z":"1"}}: {NO_MATCH}'
+    ]
+
+
+@pytest.mark.parametrize(
     ("brought", "kept"), [("7", "7"), ("0", "1"), ("-3", "1"), ("007", "7"), ("1" * 30, "1")]
 )
 def test_a_new_daemon_set_counts_on_from_the_number_it_brings(brought: str, kept: str) -> None:

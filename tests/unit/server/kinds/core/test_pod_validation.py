@@ -69,6 +69,15 @@ MOUNT = {"name": "e", "mountPath": "/a"}
         ({"securityContext": {"runAsUser": -1}},
          ["securityContext.runAsUser: Invalid value: -1: must be between 0 and 2147483647, "
           "inclusive"]),
+        ({"securityContext": {"allowPrivilegeEscalation": False, "privileged": True,
+                              "seLinuxOptions": {"level": "l", "user": "u"},
+                              "seccompProfile": {"type": "RuntimeDefault"}}},
+         ['securityContext: Invalid value: {"Capabilities":null,"Privileged":true,'
+          '"SELinuxOptions":{"User":"u","Role":"","Type":"","Level":"l"},"WindowsOptions":null,'
+          '"RunAsUser":null,"RunAsGroup":null,"RunAsNonRoot":null,"ReadOnlyRootFilesystem":null,'
+          '"AllowPrivilegeEscalation":false,"ProcMount":null,"SeccompProfile":{"Type":'
+          '"RuntimeDefault","LocalhostProfile":null},"AppArmorProfile":null}: cannot set '
+          "`allowPrivilegeEscalation` to false and `privileged` to true"]),
         ({"securityContext": {"allowPrivilegeEscalation": False, "privileged": True}},
          ['securityContext: Invalid value: {"Capabilities":null,"Privileged":true,'
           '"SELinuxOptions":null,"WindowsOptions":null,"RunAsUser":null,"RunAsGroup":null,'

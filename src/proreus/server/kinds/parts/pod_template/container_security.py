@@ -22,6 +22,26 @@ _SHARED_SYSCTLS = (
 )
 _OPTIONAL = ("hostUsers", "shareProcessNamespace")  # false is something to say, too
 _OF_SPEC = (*_OPTIONAL, "hostPID", "hostIPC")
+# As Kubernetes prints its internal types: fields in their order, and what stands for no value.
+_CONTEXT_FIELDS = {
+    "capabilities": "Capabilities", "privileged": "Privileged",
+    "seLinuxOptions": "SELinuxOptions", "windowsOptions": "WindowsOptions",
+    "runAsUser": "RunAsUser", "runAsGroup": "RunAsGroup", "runAsNonRoot": "RunAsNonRoot",
+    "readOnlyRootFilesystem": "ReadOnlyRootFilesystem",
+    "allowPrivilegeEscalation": "AllowPrivilegeEscalation", "procMount": "ProcMount",
+    "seccompProfile": "SeccompProfile", "appArmorProfile": "AppArmorProfile",
+}  # fmt: skip
+_PROFILE = {"type": "Type", "localhostProfile": "LocalhostProfile"}
+_PART_FIELDS: dict[str, tuple[dict[str, str], str | None]] = {
+    "Capabilities": ({"add": "Add", "drop": "Drop"}, None),
+    "SELinuxOptions": ({"user": "User", "role": "Role", "type": "Type", "level": "Level"}, ""),
+    "WindowsOptions": (
+        {"gmsaCredentialSpecName": "GMSACredentialSpecName",
+         "gmsaCredentialSpec": "GMSACredentialSpec", "runAsUserName": "RunAsUserName",
+         "hostProcess": "HostProcess"}, None),
+    "SeccompProfile": (_PROFILE, None),
+    "AppArmorProfile": (_PROFILE, None),
+}  # fmt: skip
 _LINUX_POD = ("appArmorProfile", "seLinuxOptions", "hostUsers", "hostPID", "hostIPC",
               "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls",
               "shareProcessNamespace", "runAsUser", "runAsGroup", "supplementalGroups",
@@ -96,18 +116,14 @@ def _check_escalation(found: Findings, at: str, context: Json) -> None:
 
 def internal_context(context: Json) -> dict[str, Any]:
     """The context as Kubernetes prints its internal form."""
-    capabilities = context.get("capabilities")
-    printed = ("privileged", "seLinuxOptions", "windowsOptions", "runAsUser", "runAsGroup",
-             "runAsNonRoot", "readOnlyRootFilesystem", "allowPrivilegeEscalation", "procMount",
-             "seccompProfile", "appArmorProfile")  # fmt: skip
-    result: dict[str, Any] = {
-        "Capabilities": capabilities
-        and {"Add": capabilities.get("add"), "Drop": capabilities.get("drop")}
-    }
-    for key in printed:
-        title = key.replace("seLinux", "SELinux")
-        result[title[0].upper() + title[1:]] = context.get(key)
-    return result
+    return {name: _internal_part(name, context.get(key)) for key, name in _CONTEXT_FIELDS.items()}
+
+
+def _internal_part(name: str, value: Any) -> Any:
+    fields, missing = _PART_FIELDS.get(name, ({}, None))
+    if not fields or value is None:
+        return value
+    return {printed: value.get(key, missing) for key, printed in fields.items()}
 
 
 def _check_id(found: Findings, at: str, value: int | None) -> None:
