@@ -247,11 +247,12 @@ VolumeAttachment status
 VolumeError time
 """)
 
-# Lists where an empty one differs from a missing one; the kind's rules drop it again.
+# Lists and maps where an empty one differs from a missing one; the kind's rules drop or refuse it.
 EMPTY_LISTS = _table("""
 CustomResourceDefinitionSpec versions
 HPAScalingRules policies
 IngressSpec rules
+PersistentVolumeSpec capacity
 """)
 
 # Pointers that are written as null when not given.

@@ -46,7 +46,7 @@ def check_volume_spec(found: Findings, at: str, spec: Json, name: str) -> None:
     modes = spec.get("accessModes") or []
     found.require(f"{at}.accessModes", modes)
     check_access_modes(found, f"{at}.accessModes", modes)
-    _check_capacity(found, f"{at}.capacity", spec.get("capacity") or {})
+    _check_capacity(found, f"{at}.capacity", spec.get("capacity"))
     policy = spec.get("persistentVolumeReclaimPolicy")
     at_policy = f"{at}.persistentVolumeReclaimPolicy"
     found.one_of(at_policy, policy, ("Delete", "Recycle", "Retain"))
@@ -102,11 +102,11 @@ def _check_attributes(found: Findings, at: str, spec: Json) -> None:
         found.require(f"{at}.csi", None, why)
 
 
-def _check_capacity(found: Findings, at: str, capacity: Json) -> None:
+def _check_capacity(found: Findings, at: str, given: Json | None) -> None:
+    capacity = given or {}
     found.require(at, capacity)
     if "storage" not in capacity or len(capacity) > 1:
-        printed = dict(sorted(capacity.items())) or None
-        found.append(field_error.not_supported(at, printed, ("storage",)))
+        found.append(field_error.not_supported(at, field_error.sorted_keys(given), ("storage",)))
     for name in sorted(capacity):
         if (value := floor(quantity.amount(capacity[name]))) < 0:
             why = "must be a valid resource quantity"

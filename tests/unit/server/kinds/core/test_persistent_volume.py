@@ -35,6 +35,9 @@ def test_a_local_volume_stays_below_its_root_and_says_where_it_is() -> None:
 @pytest.mark.parametrize(
     ("spec", "problems"),
     [
+        ({"capacity": {}},
+         ["spec.capacity: Required value",
+          'spec.capacity: Unsupported value: {}: supported values: "storage"']),
         ({"capacity": None},
          ["spec.capacity: Required value",
           'spec.capacity: Unsupported value: null: supported values: "storage"']),
