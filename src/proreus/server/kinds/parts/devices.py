@@ -138,8 +138,12 @@ def _check_attribute(found: Findings, declared: Findings, at: str, value: Json) 
             why = "must be a string compatible with semver.org spec 2.0.0"
             found.invalid(f"{at}.version", version, why)
         _check_length(found, f"{at}.version", version, _VALUE_MAX)
-    if not any(value.get(kind) is not None for kind in _VALUES):
+    given = [kind for kind in _VALUES if value.get(kind) is not None]
+    if not given:
         declared.invalid(at, "", "exactly one value must be specified")
+    elif len(given) > 1:
+        why = "must specify exactly one of: " + ", ".join(f"`{kind}`" for kind in _VALUES)
+        declared.invalid(at, "{" + ", ".join(given) + "}", why)
 
 
 def _check_taints(found: Findings, declared: Findings, at: str, taints: list[Json]) -> None:

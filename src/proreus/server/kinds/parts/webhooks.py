@@ -97,9 +97,9 @@ def _check_hook(found: Findings, at: str, hook: Json) -> None:
         check_rule(found, where, rule)
     found.one_of(f"{at}.failurePolicy", hook.get("failurePolicy"), ("Fail", "Ignore"))
     found.one_of(f"{at}.matchPolicy", hook.get("matchPolicy"), ("Equivalent", "Exact"))
-    effects = hook.get("sideEffects")
-    if found.require(f"{at}.sideEffects", effects, "must specify one of None, NoneOnDryRun"):
-        found.one_of(f"{at}.sideEffects", effects, ("None", "NoneOnDryRun"))
+    if (effects := hook.get("sideEffects")) is None:
+        found.require(f"{at}.sideEffects", None, "must specify one of None, NoneOnDryRun")
+    found.one_of(f"{at}.sideEffects", effects, ("None", "NoneOnDryRun"))
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= _TIMEOUT_MAX_S:
         found.invalid(

@@ -38,7 +38,7 @@ def _validate(obj: JsonObject) -> list[FieldError]:
             "value", f"maximum allowed value of a user defined priority is {_USER_PRIORITY_MAX}"
         )
     policy = obj.get("preemptionPolicy")
-    found.one_of("preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
+    found.required_one_of("preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
     return found
 
 

@@ -23,7 +23,7 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     if provisioner:
         found.name("provisioner", provisioner.lower(), names.qualified_name)
     check_parameters(found, "parameters", obj.get("parameters") or {})
-    found.one_of("reclaimPolicy", obj.get("reclaimPolicy"), ("Delete", "Retain"))
+    found.one_of("reclaimPolicy", obj.get("reclaimPolicy") or None, ("Delete", "Retain"))
     found.one_of(
         "volumeBindingMode", obj.get("volumeBindingMode"), ("Immediate", "WaitForFirstConsumer")
     )

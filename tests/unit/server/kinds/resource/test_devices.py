@@ -66,6 +66,9 @@ def test_a_device_class(spec: dict[str, Any], problems: list[str]) -> None:
         ({"devices": [{"name": "a", "attributes": {"x": {}}}]},
          ['spec.devices[0].attributes[x]: Invalid value: "": exactly one value must be '
           "specified"]),
+        ({"devices": [{"name": "a", "attributes": {"x": {"string": "s", "int": 1}}}]},
+         ['spec.devices[0].attributes[x]: Invalid value: "{int, string}": must specify exactly '
+          "one of: `bool`, `int`, `string`, `version`"]),
     ],
 )  # fmt: skip
 def test_a_slice_of_devices(change: dict[str, Any], problems: list[str]) -> None:
