@@ -68,3 +68,27 @@ async def test_a_pod_with_a_name_in_its_service_is_listed_by_it(stage: Stage) ->
         return any(one.get("hostname") == "web-0" for part in listed for one in part.addresses)
 
     await stage.wait(stage.client.core_v1.endpoints("default"), "web", has_name)
+
+
+async def test_what_is_behind_a_service_without_an_address_says_so(stage: Stage) -> None:
+    services = stage.client.core_v1.services("default")
+    labels = {"team": "a", "service.kubernetes.io/headless": "mine"}
+    for name, address in (("bare", {"clusterIP": "None"}), ("web", {})):
+        wish = service(name)
+        await services.create(
+            {"metadata": {"name": name, "labels": labels}, "spec": {**wish["spec"], **address}}
+        )
+
+    found = [
+        await stage.wait(stage.client.core_v1.endpoints("default"), name, lambda it: it is not None)
+        for name in ("bare", "web")
+    ]
+
+    said = {"team": "a", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+    assert [dict(one.labels) for one in found if one] == [
+        {**said, "service.kubernetes.io/headless": ""},
+        said,
+    ]
+    slices = stage.client.discovery_v1.endpointslices("default")
+    marked = await slices.list(label_selector="service.kubernetes.io/headless")
+    assert [one.labels["kubernetes.io/service-name"] for one in marked.items] == ["bare"]

@@ -30,6 +30,8 @@ from proreus.cluster.pod_status import is_deleting, is_finished, is_ready
 
 SLICE_MAX = 100
 MANAGER = "endpointslice-controller.k8s.io"
+_WRITER = "endpoint-controller"
+_HEADLESS = "service.kubernetes.io/headless"
 _ENDPOINTS_MAX = 1000
 
 
@@ -114,8 +116,14 @@ def slices_of(service: KubeObject, pods: Sequence[KubeObject]) -> list[JsonObjec
     return slices or [_slice(service, ports(service, None), [])]
 
 
+def _labels(service: KubeObject) -> dict[str, str]:
+    """The Service's own. One without an address is told from others, as no proxy serves it."""
+    labels = {key: value for key, value in service.labels.items() if key != _HEADLESS}
+    return {**labels, _HEADLESS: ""} if service.spec.clusterIP == "None" else labels
+
+
 def _slice(service: KubeObject, own: list[JsonObject], endpoints: list[JsonObject]) -> JsonObject:
-    labels = {**service.labels, SERVICE_LABEL: service.name, MANAGED_LABEL: MANAGER}
+    labels = {**_labels(service), SERVICE_LABEL: service.name, MANAGED_LABEL: MANAGER}
     families = service.spec.ipFamilies or ("IPv4",)
     return {
         "apiVersion": "discovery.k8s.io/v1",
@@ -155,7 +163,7 @@ def endpoints_of(service: KubeObject, slices: Sequence[JsonObject]) -> JsonObjec
         "metadata": {
             "name": service.name,
             "namespace": service.namespace,
-            "labels": {**service.labels, "endpoints.kubernetes.io/managed-by": "proreus"},
+            "labels": {**_labels(service), "endpoints.kubernetes.io/managed-by": _WRITER},
             "ownerReferences": [controller_reference(service)],
         },
         "subsets": subsets,
@@ -173,7 +181,7 @@ class EndpointSlices(ObjectReconciler):
         self.pods = context.owned_informer("pods")
         self.endpoints: SharedInformer = context.informers.informer("endpoints")
         # In Kubernetes Endpoints are written by a controller of their own.
-        self._endpoints_api = context.client_of("endpoint-controller").core_v1.endpoints
+        self._endpoints_api = context.client_of(_WRITER).core_v1.endpoints
         self.slices = Slices(context, self.writes)
 
     def keys_of_pod(self, pod: KubeObject) -> list[str]:
