@@ -23,6 +23,7 @@ DEADLINE_EXCEEDED = "DeadlineExceeded"
 DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline"
 KILLED = 137
 INTERRUPTED = 143  # ended by SIGTERM
+MESSAGE_BYTES = 4096  # of a termination message
 MESSAGE_LINES, MESSAGE_LOG_BYTES = 80, 2048  # of a log that says why its container failed
 HEALTHY_AFTER_S = 600.0  # after which the crash back-off is reset
 _BACKOFF_S, _BACKOFF_MAX_S = 10.0, 300.0

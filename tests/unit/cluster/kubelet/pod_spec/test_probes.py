@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proreus.cluster.kubelet.runtimes.pod_spec.probes import Probe, ProbeKind, read_probes
+from proreus.cluster.kubelet.runtimes.pod_spec.probes import (
+    Probe,
+    ProbeKind,
+    expanded_handler,
+    read_probes,
+)
 
 START = 1000.0
 
@@ -91,3 +96,13 @@ def test_readiness_is_the_last_long_enough_run_of_answers(
             if answers[max(0, end + 1 - length) : end + 1] == [wanted] * length:
                 expected = wanted
     assert asked.is_good is expected
+
+
+def test_a_probe_s_command_refers_to_values_that_stand_in_its_container() -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {}}]
+    probe = {"exec": {"command": ["test", "$(A)", "$$(A)", "$(B)$(C)"]}, "periodSeconds": 1}
+
+    found = expanded_handler(probe, {"env": env})
+
+    assert found == {"exec": {"command": ["test", "1", "$(A)", "$(C)"]}, "periodSeconds": 1}
+    assert expanded_handler({"tcpSocket": {"port": 1}}, {"env": env}) == {"tcpSocket": {"port": 1}}

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proreus.cluster.kubelet.runtimes.simulated.shell_files import ContainerPlace, UnixUser
 from proreus.cluster.kubelet.runtimes.simulated.shell_script import (
-    ROOT,
     Line,
     ScriptResult,
-    UnixUser,
     VariablesWanted,
     interpret,
 )
@@ -93,8 +92,9 @@ def test_what_is_printed_has_its_time_and_its_stream() -> None:
     )
 
 
-def printed(script: str, user: UnixUser = ROOT) -> str:
-    found = interpret(["sh", "-c", script], VARIABLES, user)
+def printed(script: str, user: UnixUser | None = None) -> str:
+    place = ContainerPlace(user or UnixUser())
+    found = interpret(["sh", "-c", script], VARIABLES, place)
     assert found is not None
     return "".join(line.text for line in found.lines)
 
@@ -136,7 +136,8 @@ def test_what_depends_on_known_variables_alone_waits_for_none() -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        ";", "a ;; b", "true &&", "&& true", "true &", "sleep 1 | cat", "echo a > file",
+        ";", "a ;; b", "true &&", "&& true", "true &", "sleep 1 | cat", "echo a > etc/file",
+        "cat file", "echo a 2> /tmp/f",
         "echo $(date)", "echo `date`", "echo $((1+))", "while true; do sleep 1; done",
         "if true; then exit 1", "if true; exit 1; fi", "if; then exit 1; fi", "then", "fi",
         "else true", "if true; then; fi", "if true && then true; fi", "fi && true",

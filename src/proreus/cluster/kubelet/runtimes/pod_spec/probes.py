@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from proreus.api.json_types import Json
+from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand
 
 ProbeKind = Literal["startup", "liveness", "readiness"]
 KINDS: tuple[ProbeKind, ...] = ("startup", "liveness", "readiness")
@@ -52,6 +53,15 @@ def _read(kind: ProbeKind, content: Json) -> ProbeSpec:
         grace_s=float(grace) if grace is not None else None,
         content=content,
     )
+
+
+def expanded_handler(handler: Json, container: Json) -> Json:
+    """A probe's command may refer to variables that stand in the container; a hook's may not."""
+    command = (handler.get("exec") or {}).get("command")
+    if not command:
+        return handler
+    values = {one["name"]: str(one.get("value") or "") for one in container.get("env") or ()}
+    return {**handler, "exec": {"command": [expand(str(part), values) for part in command]}}
 
 
 class Probe:

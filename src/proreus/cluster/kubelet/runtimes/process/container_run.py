@@ -34,6 +34,7 @@ from proreus.cluster.kubelet.runtimes.process.processes import (
 )
 from proreus.cluster.kubelet.runtimes.process.state_machine import ContainerStateMachine
 from proreus.cluster.kubelet.runtimes.states import (
+    MESSAGE_BYTES,
     MESSAGE_LINES,
     MESSAGE_LOG_BYTES,
     Running,
@@ -45,7 +46,6 @@ _START_FAILED = 128
 _AFTER_HOOK_S = 2.0  # what a container gets after a hook that took all of its grace
 _LAST_OUTPUT_S = 2.0
 _HOOK_MAX_S = 3600.0
-_MESSAGE_BYTES = 4096
 # What an attached client may leave unread of each output.
 LISTENER_BYTES_MAX = 4 * 1024 * 1024
 _PIECE_OVERHEAD = 128  # of memory, so that tiny pieces count for what they take
@@ -257,7 +257,7 @@ class ContainerRun:
         """``terminationMessagePath``, or the end of the log if the policy says so. Reads files that
         may be long or on a slow disk: not on the loop."""
         try:
-            found = read_regular(self._folder.termination_log(self._spec), _MESSAGE_BYTES)
+            found = read_regular(self._folder.termination_log(self._spec), MESSAGE_BYTES)
             said = found.decode("utf-8", "replace")
         except OSError:
             said = ""

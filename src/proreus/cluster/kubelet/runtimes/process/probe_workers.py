@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from proreus.aio.clock import Clock
 from proreus.aio.gate import Gate
 from proreus.client.event_recorder import WARNING
-from proreus.cluster.kubelet.runtimes.pod_spec.probes import Probe, ProbeSpec, read_probes
+from proreus.cluster.kubelet.runtimes.pod_spec.probes import (
+    Probe,
+    ProbeSpec,
+    expanded_handler,
+    read_probes,
+)
 from proreus.cluster.kubelet.runtimes.process.handlers import (
     HandlerTarget,
     call_handler,
@@ -69,11 +74,12 @@ class ProbeWorkers:
 
     async def _probe_periodically(self, probe: Probe) -> None:
         spec, clock = probe.spec, self._context.clock
+        handler = expanded_handler(spec.content, self._machine.spec.content)
         if spec.kind != "startup":
             await self._has_started.wait_open()
         while not probe.is_over:
             await clock.sleep(max(0.0, probe.next_at - clock.now()))
-            answer = await call_handler(spec.content, self._target, spec.timeout_s)
+            answer = await call_handler(handler, self._target, spec.timeout_s)
             if not answer.is_success:
                 said = f"{spec.kind.capitalize()} probe failed: {answer.text}"
                 self._context.record_event(WARNING, "Unhealthy", said)

@@ -21,6 +21,7 @@ from proreus.cluster.kubelet.runtimes.states import (
     INITIALIZING,
     INTERRUPTED,
     KILLED,
+    MESSAGE_BYTES,
     MESSAGE_LINES,
     MESSAGE_LOG_BYTES,
     NEVER_PULLED,
@@ -41,9 +42,12 @@ def image_not_found(image: str) -> str:
     return f'failed to resolve reference "{image}": not found'
 
 
-def _last_words(plan: ContainerPlan, ran_s: float) -> str:
-    """The end of its log, if that is to say why it failed."""
-    if not plan.explains_by_log or not plan.lines:
+def _last_words(plan: ContainerPlan, code: int, ran_s: float) -> str:
+    """What it wrote to say how it ended; if it failed, the end of its log may stand for it."""
+    written = [one.content or "" for one in plan.messages if one.at_s <= ran_s]
+    if written and written[-1]:
+        return written[-1].encode()[:MESSAGE_BYTES].decode("utf-8", "ignore")
+    if not code or not plan.explains_by_log or not plan.lines:
         return ""
     printed = [line.text for line in plan.lines if line.at_s <= ran_s]
     text = "".join(printed[-MESSAGE_LINES:]).encode()
@@ -200,7 +204,7 @@ class Container(RestartedContainer):
         assert isinstance(self.state, Running)
         started_at = self.state.started_at
         self.crashes = 1 if at - started_at >= HEALTHY_AFTER_S else self.crashes + 1
-        message = _last_words(self.plan, at - started_at) if code else ""
+        message = _last_words(self.plan, code, at - started_at)
         self.state = Terminated(code, started_at, at, message=message)
 
     def restarts_after(self, ended: Terminated) -> bool:

@@ -8,6 +8,7 @@ containers exit at once with 0 unless annotated. A value that cannot be read cou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -20,6 +21,7 @@ from proreus.api.object import KubeObject, plain_field
 from proreus.api.values.duration import parse_duration
 from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources
 from proreus.cluster.kubelet.runtimes.pod_spec.expansion import expand, unresolved
+from proreus.cluster.kubelet.runtimes.pod_spec.probes import ProbeSpec, read_probes
 from proreus.cluster.kubelet.runtimes.restart_policy import (
     ALWAYS,
     NEVER,
@@ -39,17 +41,29 @@ from proreus.cluster.kubelet.runtimes.simulated.annotations import (
     STOP_AFTER,
 )
 from proreus.cluster.kubelet.runtimes.simulated.images import runs_for_ever, says_it_is_missing
+from proreus.cluster.kubelet.runtimes.simulated.probe_outcomes import (
+    Ask,
+    killed_after,
+    ready_after,
+)
 from proreus.cluster.kubelet.runtimes.simulated.requirements import (
     NO_SOURCES,
     literal_variables,
 )
+from proreus.cluster.kubelet.runtimes.simulated.shell_files import (
+    MESSAGE_PATH,
+    ContainerPlace,
+    FileChange,
+    UnixUser,
+    files_at,
+)
 from proreus.cluster.kubelet.runtimes.simulated.shell_script import (
     Line,
     ScriptResult,
-    UnixUser,
     VariablesWanted,
     interpret,
 )
+from proreus.cluster.kubelet.runtimes.states import INTERRUPTED
 
 LacksImage = Literal["", "pull", "never"]
 Environments = Mapping[str, Mapping[str, str]]
@@ -63,7 +77,7 @@ class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     """Seconds; None means never (``exits`` None: no limit). ``lines`` is what it prints; None: its
     command is not understood. ``missing_image``: a pull fails, or is never tried. A container that
     runs is started again when its ``definition`` is another. ``explains_by_log``: the end of its
-    log says why it failed."""
+    log says why it failed; ``messages``: what it writes to say itself how it ended."""
 
     name: str
     image: str
@@ -79,6 +93,7 @@ class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     lines: tuple[Line, ...] | None = None
     missing_image: LacksImage = ""
     explains_by_log: bool = False
+    messages: tuple[FileChange, ...] = ()
 
 
 class PodPlan(msgspec.Struct, frozen=True, gc=False):
@@ -211,22 +226,25 @@ class _PlanReader:
             runs_s = 0.0
         elif not is_init and _is_of_job(self.pod) and not runs_for_ever(image):
             runs_s = _JOB_RUNS_S
-        code = said.number(EXIT_CODE)
-        probe = content.get("readinessProbe") or {}
+        code, exit_code = said.number(EXIT_CODE), performed.exit_code if performed else 0
+        probed = self._probed(content, performed)
+        if probed.killed_s is not None and (runs_s is None or probed.killed_s < runs_s):
+            runs_s, exit_code = probed.killed_s, INTERRUPTED
         return ContainerPlan(
             name=name,
             image=image,
             definition=definition(content),
             start_delay_s=said.seconds(START_DELAY, 0.0) or 0.0,
-            ready_after_s=said.seconds(READY_AFTER, float(probe.get("initialDelaySeconds") or 0)),
+            ready_after_s=said.seconds(READY_AFTER, probed.ready_s),
             exit_after_s=said.seconds(EXIT_AFTER, runs_s),
-            exit_code=code if code is not None else performed.exit_code if performed else 0,
+            exit_code=code if code is not None else exit_code,
             exits=said.number(EXITS),
             stop_after_s=said.seconds(STOP_AFTER, 0.0) or 0.0,
             restart_policy=restart_policy(content, self.policy, is_init=is_init),
             is_sidecar=serves,
             lines=performed.lines if performed is not None else None,
             missing_image=self._missing_image(image, content.get("imagePullPolicy") or ""),
+            messages=_messages(performed, content.get("terminationMessagePath") or MESSAGE_PATH),
             explains_by_log=content.get("terminationMessagePolicy") == "FallbackToLogsOnError",
         )
 
@@ -237,32 +255,89 @@ class _PlanReader:
         return "never" if policy == "Never" else "pull"
 
     def _performed(self, content: Json) -> ScriptResult | None:
-        if not (content.get("command") or content.get("args")):
+        command, arguments = content.get("command") or (), content.get("args") or ()
+        return self._interpreted(content, [*command, *arguments])
+
+    def _interpreted(
+        self, content: Json, words: Sequence[str], files: Mapping[str, str | None] | None = None
+    ) -> ScriptResult | None:
+        """None: not understood. ``files``: of a command that runs beside the container's own."""
+        if not words:
             return None
-        parts = [str(part) for part in (content.get("command") or ())]
-        parts += [str(part) for part in (content.get("args") or ())]
-        user, known = _user(self.pod, content), (self.environments or {}).get(content["name"])
-        if known is not None:
-            return interpret([expand(part, known) for part in parts], known, user)
-        variables = literal_variables(self.pod, content, self.sources)
-        words = [expand(part, variables) for part in parts]
+        known = (self.environments or {}).get(content["name"])
+        place, is_known = _place(self.pod, content), known is not None
+        variables = known or literal_variables(self.pod, content, self.sources)
+        parts = [str(word) for word in words]
+        expanded = [expand(part, variables) for part in parts]
         try:
-            if any(unresolved(part, variables) for part in parts):
+            if not is_known and any(unresolved(part, variables) for part in parts):
                 raise VariablesWanted
-            return interpret(words, variables, user, are_all_known=False)
+            return interpret(expanded, variables, place, are_all_known=is_known, files=files)
         except VariablesWanted:
             self.wanting.append(content["name"])
-            return interpret(words, variables, user)  # as if there were no more
+            return interpret(expanded, variables, place, files=files)  # as if there were no more
+
+    def _probed(self, content: Json, performed: ScriptResult | None) -> _Probed:
+        """By exec probes whose commands are understood."""
+        readiness, liveness = content.get("readinessProbe"), content.get("livenessProbe")
+        default_s = float((readiness or {}).get("initialDelaySeconds") or 0)
+        if not (readiness or liveness) or content.get("startupProbe"):
+            return _Probed(default_s)
+        changes = performed.files if performed is not None else ()
+        ready_s: float | None = default_s
+        killed_s: float | None = None
+        for probe in read_probes(content):
+            words = (probe.content.get("exec") or {}).get("command")
+            if not words:
+                continue
+            ask = self._asking(content, probe, changes)
+            if probe.kind == "liveness":
+                killed_s = killed_after(probe, changes, ask)
+            elif (found := ready_after(probe, changes, ask)) is not None:
+                ready_s = found if found < math.inf else None
+        return _Probed(ready_s, killed_s)
+
+    def _asking(self, content: Json, probe: ProbeSpec, changes: Sequence[FileChange]) -> Ask:
+        words = probe.content["exec"]["command"]
+
+        def ask(at_s: float) -> bool | None:
+            answer = self._interpreted(content, words, files_at(changes, at_s))
+            if answer is None:
+                return None
+            is_late = answer.runs_s is None or answer.runs_s > probe.timeout_s
+            return answer.exit_code == 0 and not is_late
+
+        return ask
 
 
-def _user(pod: KubeObject, content: Json) -> UnixUser:
+@dataclass(frozen=True, slots=True)
+class _Probed:
+    """Seconds after the start; ``ready_s`` None: never, ``killed_s`` None: never."""
+
+    ready_s: float | None
+    killed_s: float | None = None
+
+
+def _messages(performed: ScriptResult | None, path: str) -> tuple[FileChange, ...]:
+    return tuple(one for one in performed.files if one.path == path) if performed else ()
+
+
+def _place(pod: KubeObject, content: Json) -> ContainerPlace:
+    own = content.get("securityContext") or {}
     of_pod = plain_field(pod, "spec").get("securityContext") or {}
-    security = {**of_pod, **(content.get("securityContext") or {})}
+    security = {**of_pod, **own}
     groups = [*(of_pod.get("supplementalGroups") or ()), of_pod.get("fsGroup")]
-    return UnixUser(
+    user = UnixUser(
         security.get("runAsUser") or 0,
         security.get("runAsGroup") or 0,
         tuple(group for group in groups if group is not None),
+    )
+    return ContainerPlace(
+        user,
+        content.get("workingDir") or "/",
+        tuple(mount["mountPath"] for mount in content.get("volumeMounts") or ()),
+        content.get("terminationMessagePath") or MESSAGE_PATH,
+        bool(own.get("readOnlyRootFilesystem")),
     )
 
 

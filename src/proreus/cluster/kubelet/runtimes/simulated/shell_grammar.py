@@ -6,7 +6,7 @@ if A; then B; elif C; then D; else E; fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from proreus.cluster.kubelet.runtimes.simulated.shell_syntax import (
@@ -118,7 +118,7 @@ def _split_keywords(commands: Sequence[SimpleCommand]) -> list[SimpleCommand | _
             found.append(_Keyword(after, _KEYWORDS[words[0]]))
             after, words = "", words[1:]
         if words:
-            found.append(SimpleCommand(after, words, command.is_error))
-        elif command.is_error:
+            found.append(replace(command, after=after, words=words))
+        elif command.is_redirected:
             raise UnsupportedSyntax  # a redirection of more than a simple command
     return found

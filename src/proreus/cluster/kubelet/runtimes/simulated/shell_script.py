@@ -2,10 +2,12 @@
 
     sleep N…   exit [N]   true   false   :   echo [-n] …   test …   [ … ]
     expr …     [[ … ]]    env    printenv [NAME…]   id [-u|-g|-G]
-    sh -c "…"  with  ;  newlines  &&  ||  quotes  $NAME  ${NAME}  $?  $((…))  $(…)  >&2  NAME=value
+    cat FILE…  touch FILE…  rm [-rf] FILE…          of files that it has written itself
+    sh -c "…"  with  ;  newlines  &&  ||  quotes  $NAME  ${NAME}  $?  $((…))  $(…)  NAME=value
+               >&2  > FILE  >> FILE
                if …; then …; elif …; then …; else …; fi
 
-The result depends on the variables and the user alone, so a command is interpreted as a whole
+The result depends on the variables and the place alone, so a command is interpreted as a whole
 before it starts: how long it runs, what it prints when, and how it exits. A command that uses
 anything else is not interpreted at all (``None``).
 """
@@ -13,17 +15,27 @@ anything else is not interpreted at all (``None``).
 from __future__ import annotations
 
 import contextlib
-import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
 from proreus.cluster.kubelet.runtimes.simulated.shell_arithmetic import evaluate
+from proreus.cluster.kubelet.runtimes.simulated.shell_files import (
+    ContainerPlace,
+    FileChange,
+    ShellFiles,
+)
 from proreus.cluster.kubelet.runtimes.simulated.shell_grammar import (
     Conditional,
     Script,
     parse_script,
+)
+from proreus.cluster.kubelet.runtimes.simulated.shell_programs import (
+    file_name,
+    holds,
+    identity,
+    program_name,
 )
 from proreus.cluster.kubelet.runtimes.simulated.shell_syntax import (
     ASSIGNMENT,
@@ -39,15 +51,12 @@ from proreus.cluster.kubelet.runtimes.simulated.shell_syntax import (
 )
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash"})
-_PROGRAM_FOLDERS = ("/bin/", "/usr/bin/")
-_PROGRAMS = frozenset({"true", "false", "sleep", "echo", "test", "expr", "env", "printenv", "id"})
+_REMOVING = frozenset({"-f", "-r", "-rf", "-fr"})
+_NOWHERE = "/dev/null"
+_NO_FILE = "No such file or directory"
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SECONDS = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)", re.ASCII)
 _SPLITS = re.compile(r"[\s*?\[]")
-_COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
-    "-eq": operator.eq, "-ne": operator.ne, "-lt": operator.lt,
-    "-le": operator.le, "-gt": operator.gt, "-ge": operator.ge,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +70,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ScriptResult:
-    """``runs_s`` None: it does not end by itself."""
+    """``runs_s`` None: it does not end by itself. ``files``: in order of time."""
 
     runs_s: float | None
     exit_code: int
     lines: tuple[Line, ...] = ()
+    files: tuple[FileChange, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class UnixUser:
-    """``groups``: beside ``gid``."""
-
-    uid: int = 0
-    gid: int = 0
-    groups: tuple[int, ...] = ()
-
-
-ROOT = UnixUser()
+NOWHERE_SPECIAL = ContainerPlace()
 
 
 class VariablesWanted(Exception):
@@ -87,25 +88,37 @@ class VariablesWanted(Exception):
 def interpret(
     arguments: Sequence[str],
     variables: Mapping[str, str],
-    user: UnixUser = ROOT,
+    place: ContainerPlace = NOWHERE_SPECIAL,
     *,
     are_all_known: bool = True,
+    files: Mapping[str, str | None] | None = None,
 ) -> ScriptResult | None:
-    """None: unsupported. Raises ``VariablesWanted`` if there are more than ``variables``."""
-    run = _Run(dict(variables), user, are_all_known)
+    """None: unsupported. ``files``: what is known of them. Raises ``VariablesWanted`` if there are
+    more than ``variables``."""
+    shell = arguments[0] if arguments else ""
+    run = _Run(dict(variables), shell, ShellFiles(place, dict(files or {})), are_all_known)
     try:
         match arguments:
-            case [shell, "-c", script] if _name(shell) in _SHELLS:
+            case [shell, "-c", script] if file_name(shell) in _SHELLS:
                 run.script(parse_script(script))
             case [_, *_]:
-                run.command([_name(arguments[0]), *arguments[1:]], is_error=False)
+                run.command([file_name(arguments[0]), *arguments[1:]], is_error=False)
             case _:
                 return None
     except UnsupportedSyntax:
         return None
     except _Ended:
         pass
-    return ScriptResult(run.elapsed_s, run.code, tuple(run.lines))
+    return ScriptResult(run.elapsed_s, run.code, tuple(run.lines), tuple(run.files.changes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Captured:
+    """What a command printed, until when, and whether the script ended with it."""
+
+    text: str
+    at_s: float
+    has_ended: bool
 
 
 class _Ended(Exception):
@@ -117,7 +130,8 @@ class _Run:
     """``exported``: the names of those variables that commands see."""
 
     variables: dict[str, str]
-    user: UnixUser
+    shell: str
+    files: ShellFiles
     are_all_known: bool
     exported: set[str] = field(init=False)
     elapsed_s: float | None = 0.0
@@ -145,9 +159,9 @@ class _Run:
         assignments = step.words[:count]
         words = self._expand_words(step.words[len(assignments) :])
         if not assignments:
-            self.command(words, step.is_error)
+            self._redirect(words, step)
             return
-        if words[:1] == [":"] or (step.is_error and not words):
+        if words[:1] == [":"] or (step.is_redirected and not words):
             raise UnsupportedSyntax  # shells differ
         variables, exported = self.variables, self.exported
         self.variables = dict(variables)
@@ -157,8 +171,47 @@ class _Run:
             self.code = 0
             return
         self.exported = exported | {_assigned(word) for word in assignments}
-        self.command(words, step.is_error)
+        self._redirect(words, step)
         self.variables, self.exported = variables, exported
+
+    def _redirect(self, words: Sequence[str], step: SimpleCommand) -> None:
+        """What it prints goes to a file, if the command says so."""
+        target = self._expand(step.target) if step.target is not None else None
+        if step.target is None:
+            self.command(words, step.is_error)
+        elif not target:
+            raise UnsupportedSyntax
+        elif target != _NOWHERE and (why := self.files.refusal(target)):
+            self._print(f"{self.shell}: can't create {target}: {why}\n", is_error=True)
+            self.code = 1
+        else:
+            self._write(target, words, appends=step.appends)
+
+    def _write(self, target: str, words: Sequence[str], *, appends: bool) -> None:
+        before = (self.files.read(target) or "") if appends and target != _NOWHERE else ""
+        if target != _NOWHERE:
+            self.files.write(target, before, self._now_s)
+        captured = self._capture(words)
+        if captured.text and target != _NOWHERE:
+            self.files.write(target, before + captured.text, captured.at_s)
+        if captured.has_ended:
+            raise _Ended
+
+    def _capture(self, words: Sequence[str]) -> _Captured:
+        begin, has_ended = len(self.lines), False
+        try:
+            self.command(words, is_error=False)
+        except _Ended:
+            has_ended = True
+        printed = [line for line in self.lines[begin:] if not line.is_error]
+        self.lines[begin:] = [line for line in self.lines[begin:] if line.is_error]
+        at_s = printed[-1].at_s if printed else 0.0
+        return _Captured("".join(line.text for line in printed), at_s, has_ended)
+
+    @property
+    def _now_s(self) -> float:
+        assert self.elapsed_s is not None, "it has not ended"
+        return self.elapsed_s
 
     def _assigned_value(self, word: Word) -> str:
         if any(isinstance(piece, Substitution) for piece in word):
@@ -177,7 +230,7 @@ class _Run:
     def command(self, words: Sequence[str], is_error: bool) -> None:
         if not words:
             raise UnsupportedSyntax
-        name, arguments = _program(words[0]), list(words[1:])
+        name, arguments = program_name(words[0]), list(words[1:])
         match name:
             case "true" | ":":
                 self.code = 0
@@ -189,13 +242,13 @@ class _Run:
                 self._sleep(arguments)
             case "echo":
                 self._echo(arguments, is_error)
-            case "exec" if arguments and _name(arguments[0]) not in ("exec", "exit"):
+            case "exec" if arguments and file_name(arguments[0]) not in ("exec", "exit"):
                 self.command(arguments, is_error)
                 raise _Ended
             case "test":
-                self.code = 0 if _holds(arguments) else 1
+                self.code = 0 if self._test(arguments) else 1
             case "[" | "[[" if arguments and arguments[-1] == "]" * len(name):
-                self.code = 0 if _holds(arguments[:-1]) else 1
+                self.code = 0 if self._test(arguments[:-1]) else 1
             case "expr" if arguments:
                 value = evaluate(arguments)
                 self._echo([str(value)], is_error)
@@ -203,9 +256,42 @@ class _Run:
             case "env" | "printenv":
                 self._print_variables(name, arguments, is_error)
             case "id":
-                self._echo([_identity(self.user, arguments)], is_error)
+                self._echo([identity(self.files.place.user, arguments)], is_error)
+            case "cat" | "touch" | "rm" if arguments:
+                self._use_files(name, arguments, is_error)
             case _:
                 raise UnsupportedSyntax
+
+    def _test(self, arguments: Sequence[str]) -> bool:
+        match arguments:
+            case ["-e" | "-f", path]:
+                return self.files.read(path) is not None
+            case _:
+                return holds(arguments)
+
+    def _use_files(self, program: str, arguments: Sequence[str], is_error: bool) -> None:
+        options = {part for part in arguments if part.startswith("-")}
+        is_forced = bool(options & {"-f", "-rf", "-fr"})
+        if options - (_REMOVING if program == "rm" else frozenset()):
+            raise UnsupportedSyntax
+        code = 0
+        for path in (part for part in arguments if not part.startswith("-")):
+            if program == "touch" and (why := self.files.refusal(path)):
+                self._print(f"touch: {path}: {why}\n", is_error=True)
+                code = 1
+            elif program == "touch":
+                self.files.write(path, "", self._now_s)
+            elif program == "rm" and is_forced:
+                self.files.remove(path, self._now_s)
+            elif (content := self.files.read(path)) is None:
+                said = "can't open" if program == "cat" else "can't remove"
+                self._print(f"{program}: {said} '{path}': {_NO_FILE}\n", is_error=True)
+                code = 1
+            elif program == "rm":
+                self.files.remove(path, self._now_s)
+            elif content:
+                self._print(content, is_error)
+        self.code = code
 
     def _print_variables(self, program: str, names: Sequence[str], is_error: bool) -> None:
         if program == "env" and names:
@@ -284,7 +370,9 @@ class _Run:
                 assert_never(piece)
 
     def _substitute(self, words: Sequence[Word]) -> str:
-        inner = _Run(dict(self.variables), self.user, self.are_all_known, code=self.code)
+        inner = _Run(
+            dict(self.variables), self.shell, self.files, self.are_all_known, code=self.code
+        )
         inner.exported = self.exported
         with contextlib.suppress(_Ended):
             inner.command(self._expand_words(words), is_error=False)
@@ -300,62 +388,3 @@ def _assigned(word: Word) -> str:
         ASSIGNMENT.match(first.text) if isinstance(first, Text) and not first.is_quoted else None
     )
     return found[1] if found else ""
-
-
-def _holds(arguments: Sequence[str]) -> bool:
-    """Of ``test``."""
-    match arguments:
-        case []:
-            return False
-        case [text]:
-            return bool(text)
-        case ["!", *rest] if rest:
-            return not _holds(rest)
-        case ["-n", text]:
-            return bool(text)
-        case ["-z", text]:
-            return not text
-        case [one, "=" | "==", other]:
-            return one == other
-        case [one, "!=", other]:
-            return one != other
-        case [one, comparison, other] if comparison in _COMPARISONS:
-            if not (NUMBER.fullmatch(one) and NUMBER.fullmatch(other)):
-                raise UnsupportedSyntax
-            return _COMPARISONS[comparison](int(one), int(other))
-        case _:
-            raise UnsupportedSyntax
-
-
-def _identity(user: UnixUser, arguments: Sequence[str]) -> str:
-    """Of ``id``. Without files there are no names but root's."""
-    groups = [user.gid, *(group for group in user.groups if group != user.gid)]
-    match arguments:
-        case []:
-            uid, gid = _with_name(user.uid), _with_name(user.gid)
-            return f"uid={uid} gid={gid} groups={','.join(map(_with_name, groups))}"
-        case ["-u"]:
-            return str(user.uid)
-        case ["-g"]:
-            return str(user.gid)
-        case ["-G"]:
-            return " ".join(map(str, groups))
-        case _:
-            raise UnsupportedSyntax
-
-
-def _with_name(number: int) -> str:
-    return str(number) if number else "0(root)"
-
-
-def _program(said: str) -> str:
-    """``/bin/echo`` is ``echo``; what a shell has built in lies in no folder."""
-    for folder in _PROGRAM_FOLDERS:
-        if said.removeprefix(folder) in _PROGRAMS:
-            return said.removeprefix(folder)
-    return said
-
-
-def _name(program: str) -> str:
-    """``/bin/sleep`` is ``sleep``."""
-    return program.rpartition("/")[2]

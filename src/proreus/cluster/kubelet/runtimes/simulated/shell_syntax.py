@@ -1,7 +1,7 @@
 """Parses a shell script into words, simple commands and the operators between them. Pure.
 
 Supported: quotes, variables, ``$((…))``, ``$(…)`` around one simple command, ``;``, newlines,
-``&&``, ``||``, comments and ``>&2``. Everything else (pipes, redirections, loops, file patterns)
+``&&``, ``||``, comments, ``>&2``, ``>`` and ``>>``. Everything else (pipes, loops, file patterns)
 raises ``UnsupportedSyntax``. ``shell_grammar`` makes conditionals of the simple commands.
 """
 
@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 After = Literal["", ";", "&&", "||"]
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*|\?))")
 _TO_STDERR = re.compile(r"1?>&2(?![^\s;&|])")
+_TO_FILE = re.compile(r"1?(>>?)[ \t]*(?=[^\s;&|<>()])")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,+%@^#\-]+")
 _ARITHMETIC = re.compile(
     r"\s*(?:(?P<number>[0-9]+)|\$?(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\$\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}"
@@ -68,11 +69,18 @@ Word: TypeAlias = tuple[Piece, ...]
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """A simple command. ``after`` connects it to the one before."""
+    """A simple command. ``after`` connects it to the one before; ``target``: the file that what it
+    prints goes to."""
 
     after: After
     words: tuple[Word, ...]
     is_error: bool = False
+    target: Word | None = None
+    appends: bool = False
+
+    @property
+    def is_redirected(self) -> bool:
+        return self.is_error or self.target is not None
 
 
 def parse(text: str) -> list[SimpleCommand]:
@@ -88,6 +96,8 @@ class _Parser:
     after: After = ""
     words: list[Word] = field(default_factory=list)
     is_error: bool = False
+    target: Word | None = None
+    appends: bool = False
 
     def commands(self) -> list[SimpleCommand]:
         while self.at < len(self.text):
@@ -113,15 +123,26 @@ class _Parser:
         elif found := _TO_STDERR.match(self.text, self.at):
             self.at = found.end()
             self.is_error = True
+        elif found := _TO_FILE.match(self.text, self.at):
+            self.at, self.appends = found.end(), found[1] == ">>"
+            if self.target is not None:
+                raise UnsupportedSyntax
+            self._word()
+            self.target = self.words.pop()
         else:
             self._word()
 
     def _end(self, after: After, *, is_newline: bool = False) -> None:
         """Of a command, whatever it consists of."""
+        if self.is_error and self.target is not None:
+            raise UnsupportedSyntax
         if self.words:
-            self.found.append(SimpleCommand(self.after, tuple(self.words), self.is_error))
+            words, target = tuple(self.words), self.target
+            made = SimpleCommand(self.after, words, self.is_error, target, self.appends)
+            self.found.append(made)
             self.words, self.is_error, self.after = [], False, after
-        elif self.is_error or not is_newline:
+            self.target, self.appends = None, False
+        elif self.is_error or self.target is not None or not is_newline:
             raise UnsupportedSyntax  # nothing between two operators
 
     def _word(self) -> None:
@@ -195,7 +216,7 @@ class _Parser:
             end = self.text.find(")", self.at)
             content, self.at = self._between(self.at + 2, end), end + 1
             match parse(content):
-                case [SimpleCommand(words=words, is_error=False)]:
+                case [SimpleCommand(words=words, is_redirected=False)]:
                     return Substitution(words, is_quoted)
             raise UnsupportedSyntax
         found = _VARIABLE.match(self.text, self.at)
