@@ -261,7 +261,7 @@ def target(folder: Path) -> HandlerTarget:
                 'Get "http://127.0.0.1:1/x": dial tcp 127.0.0.1:1: connect: connection refused',
             ),
         ),
-        ({"grpc": {"port": 1}}, Answer(False, "unsupported: grpc")),
+        ({"other": {"port": 1}}, Answer(False, "unsupported: other")),
         ({"exec": {"command": []}}, Answer(False, "no command")),
         ({"sleep": {"seconds": 0}}, Answer(True)),
     ],

@@ -25,7 +25,7 @@ _INITIAL: Mapping[ProbeKind, bool] = {"startup": False, "liveness": True, "readi
 
 @dataclass(frozen=True, slots=True)
 class ProbeSpec:
-    """``content`` says how to ask: exec, httpGet, tcpSocket."""
+    """``content`` says how to ask: exec, httpGet, tcpSocket, grpc."""
 
     kind: ProbeKind
     initial_delay_s: float

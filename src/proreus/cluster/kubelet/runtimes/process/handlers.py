@@ -1,4 +1,4 @@
-"""Handlers of probes and lifecycle hooks: exec, httpGet, tcpSocket, sleep.
+"""Handlers of probes and lifecycle hooks: exec, httpGet, tcpSocket, grpc, sleep.
 
 Each call is bounded by its timeout; failures have a text for the user.
 """
@@ -40,12 +40,8 @@ class HandlerTarget:
     clock: Clock
 
 
-def is_supported(handler: Json) -> bool:
-    return any(kind in handler for kind in ("exec", "httpGet", "tcpSocket", "sleep"))
-
-
 async def call_handler(handler: Json, target: HandlerTarget, timeout_s: float) -> Answer:
-    """Of a probe or of a hook: exec, httpGet, tcpSocket, sleep."""
+    """Of a probe or of a hook."""
     try:
         return await _call(handler, target, timeout_s)
     except (ValueError, OverflowError) as problem:  # a port or a header that cannot be used
@@ -59,6 +55,8 @@ async def _call(handler: Json, target: HandlerTarget, timeout_s: float) -> Answe
         return await _get(said, target, timeout_s)
     if said := handler.get("tcpSocket"):
         return await _connect(said, target, timeout_s)
+    if said := handler.get("grpc"):
+        return await _ask_health(said, target, timeout_s)
     if said := handler.get("sleep"):
         await target.clock.sleep(min(float(said.get("seconds") or 0), timeout_s))
         return Answer(True)
@@ -143,6 +141,16 @@ async def _connect(said: Json, target: HandlerTarget, timeout_s: float) -> Answe
             why = "connection refused"
         return Answer(False, f"dial tcp {host}:{port}: connect: {why}")
     return Answer(True)
+
+
+async def _ask_health(said: Json, target: HandlerTarget, timeout_s: float) -> Answer:
+    # Loaded when asked for: few programs speak it.
+    from proreus.cluster.kubelet.runtimes.process.grpc_health import health_problem
+    from proreus.net.grpc.channel import GrpcTarget
+
+    at = GrpcTarget(target.pod_ip, int(said.get("port") or 0))
+    why = await health_problem(at, str(said.get("service") or ""), target.clock, timeout_s)
+    return Answer(not why, why)
 
 
 @lru_cache(maxsize=1)

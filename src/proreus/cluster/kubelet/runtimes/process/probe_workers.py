@@ -11,15 +11,10 @@ from proreus.aio.gate import Gate
 from proreus.client.event_recorder import WARNING
 from proreus.cluster.kubelet.runtimes.pod_spec.probes import (
     Probe,
-    ProbeSpec,
     expanded_handler,
     read_probes,
 )
-from proreus.cluster.kubelet.runtimes.process.handlers import (
-    HandlerTarget,
-    call_handler,
-    is_supported,
-)
+from proreus.cluster.kubelet.runtimes.process.handlers import HandlerTarget, call_handler
 from proreus.cluster.kubelet.runtimes.process.orphaned_processes import ProcessSweep
 from proreus.cluster.kubelet.runtimes.process.state_machine import ContainerStateMachine
 
@@ -51,7 +46,7 @@ class ProbeWorkers:
         self._target = target
         self._context = context
         self._kill = kill
-        self._specs = [s for s in read_probes(machine.spec.content) if self._is_supported(s)]
+        self._specs = read_probes(machine.spec.content)
         self._kinds = {spec.kind for spec in self._specs}
         self._has_started = Gate()
 
@@ -63,14 +58,6 @@ class ProbeWorkers:
         async with asyncio.TaskGroup() as group:
             for spec in self._specs:
                 group.create_task(self._probe_periodically(Probe(spec, now)))
-
-    def _is_supported(self, spec: ProbeSpec) -> bool:
-        if is_supported(spec.content):
-            return True
-        kind = spec.kind.capitalize()
-        said = f"{kind} probe is never asked: the process runtime knows exec, httpGet, tcpSocket"
-        self._context.record_event(WARNING, "ProbeWarning", said)
-        return False
 
     async def _probe_periodically(self, probe: Probe) -> None:
         spec, clock = probe.spec, self._context.clock
