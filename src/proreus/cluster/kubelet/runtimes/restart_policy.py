@@ -6,6 +6,7 @@ Shared by all runtimes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from proreus.api.json_types import Json
 from proreus.cluster.kubelet.runtimes.states import ContainerState, Terminated
@@ -18,9 +19,9 @@ def is_sidecar(container: Json, *, is_init: bool) -> bool:
 
 
 def restart_policy(container: Json, pod_policy: str, *, is_init: bool) -> str:
-    """The container's own: what follows from its pod and its place in it."""
-    if is_sidecar(container, is_init=is_init):
-        return ALWAYS
+    """The container's own: what it says, or what follows from its pod and its place in it."""
+    if own := container.get("restartPolicy"):
+        return str(own)
     if is_init and pod_policy == ALWAYS:
         return ON_FAILURE  # an init container that succeeded is done
     return pod_policy
@@ -66,5 +67,18 @@ def has_succeeded(state: ContainerState) -> bool:
     return isinstance(state, Terminated) and state.exit_code == 0
 
 
-def runs_again(policy: str, ended: Terminated) -> bool:
+def restart_rules(container: Json) -> tuple[Json, ...]:
+    """What it says of single exit codes, whatever its policy."""
+    return tuple(container.get("restartPolicyRules") or ())
+
+
+def runs_again(policy: str, ended: Terminated, rules: Sequence[Json] = ()) -> bool:
+    if any(_concerns(rule, ended.exit_code) for rule in rules):
+        return True
     return policy == ALWAYS or (policy == ON_FAILURE and not has_succeeded(ended))
+
+
+def _concerns(rule: Json, code: int) -> bool:
+    said = rule.get("exitCodes") or {}
+    is_named = code in (said.get("values") or ())
+    return is_named if said.get("operator") == "In" else not is_named

@@ -270,6 +270,18 @@ def test_a_container_with_another_image_is_replaced_whatever_its_policy(policy: 
     assert play.machine.phase() == ("Succeeded" if policy == "Never" else "Running")
 
 
+@pytest.mark.parametrize(("code", "again"), [(42, ["c1"]), (1, [])])
+def test_a_container_has_rules_of_its_own_for_exit_codes(code: int, again: list[str]) -> None:
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+    play = Play({"restartPolicy": "Never", "restartPolicyRules": [rule]}, {})
+    play.settle()
+
+    play.exit("c1", code)
+
+    assert play.settle() == again
+    assert play.machine.phase() == "Running"
+
+
 def test_the_image_that_is_reported_is_that_of_what_runs() -> None:
     play = Play({"image": "old"})
     play.settle()

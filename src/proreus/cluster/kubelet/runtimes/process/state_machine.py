@@ -14,6 +14,7 @@ from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import ContainerSpec, Po
 from proreus.cluster.kubelet.runtimes.restart_policy import (
     RestartedContainer,
     definition,
+    restart_rules,
     runs_again,
 )
 from proreus.cluster.kubelet.runtimes.states import (
@@ -132,7 +133,8 @@ class ContainerStateMachine(RestartedContainer):
             self.state = self.last
 
     def restarts_after(self, ended: Terminated) -> bool:
-        return self.is_redefined or runs_again(self.spec.restart_policy, ended)
+        policy, rules = self.spec.restart_policy, restart_rules(self.spec.content)
+        return self.is_redefined or runs_again(policy, ended, rules)
 
     def back_off(self) -> None:
         """If it will be restarted, but not at once."""

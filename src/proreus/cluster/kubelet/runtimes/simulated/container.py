@@ -208,4 +208,5 @@ class Container(RestartedContainer):
         self.state = Terminated(code, started_at, at, message=message)
 
     def restarts_after(self, ended: Terminated) -> bool:
-        return self.is_redefined or runs_again(self.plan.restart_policy, ended)
+        policy, rules = self.plan.restart_policy, self.plan.restart_rules
+        return self.is_redefined or runs_again(policy, ended, rules)

@@ -28,6 +28,7 @@ from proreus.cluster.kubelet.runtimes.restart_policy import (
     definition,
     is_sidecar,
     restart_policy,
+    restart_rules,
 )
 from proreus.cluster.kubelet.runtimes.simulated.annotations import (
     ANNOTATIONS,
@@ -89,6 +90,7 @@ class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     exits: int | None = None
     stop_after_s: float = 0.0
     restart_policy: str = ALWAYS
+    restart_rules: tuple[Json, ...] = ()
     is_sidecar: bool = False
     lines: tuple[Line, ...] | None = None
     missing_image: LacksImage = ""
@@ -241,6 +243,7 @@ class _PlanReader:
             exits=said.number(EXITS),
             stop_after_s=said.seconds(STOP_AFTER, 0.0) or 0.0,
             restart_policy=restart_policy(content, self.policy, is_init=is_init),
+            restart_rules=restart_rules(content),
             is_sidecar=serves,
             lines=performed.lines if performed is not None else None,
             missing_image=self._missing_image(image, content.get("imagePullPolicy") or ""),

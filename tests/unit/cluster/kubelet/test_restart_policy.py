@@ -1,0 +1,79 @@
+"""Which containers are restarted after they have ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proreus.api.object import KubeObject
+from proreus.cluster.kubelet.runtimes.restart_policy import (
+    restart_policy,
+    restart_rules,
+    runs_again,
+)
+from proreus.cluster.kubelet.runtimes.simulated.plan import read_plan
+from proreus.cluster.kubelet.runtimes.simulated.state import SimulatedPod
+from proreus.cluster.kubelet.runtimes.states import Terminated
+
+
+def rule(operator: str, *codes: int) -> dict[str, Any]:
+    return {"action": "Restart", "exitCodes": {"operator": operator, "values": list(codes)}}
+
+
+@pytest.mark.parametrize(
+    ("own", "of_pod", "is_init", "expected"),
+    [
+        (None, "Always", False, "Always"),
+        (None, "Never", False, "Never"),
+        (None, "Always", True, "OnFailure"),
+        ("Always", "Never", True, "Always"),
+        ("Never", "Always", False, "Never"),
+        ("OnFailure", "Always", False, "OnFailure"),
+        ("Always", "Never", False, "Always"),
+        ("Never", "Always", True, "Never"),
+    ],
+)
+def test_a_container_s_own_policy_counts_before_its_pod_s(
+    own: str | None, of_pod: str, is_init: bool, expected: str
+) -> None:
+    content = {"restartPolicy": own} if own else {}
+
+    assert restart_policy(content, of_pod, is_init=is_init) == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "rules", "restarted"),
+    [
+        ("Never", [], []),
+        ("OnFailure", [], [1, 42]),
+        ("Never", [rule("In", 42)], [42]),
+        ("Never", [rule("NotIn", 0, 1)], [42]),
+        ("Never", [rule("In", 7), rule("In", 0, 1)], [0, 1]),
+        ("OnFailure", [rule("In", 0)], [0, 1, 42]),
+    ],
+)
+def test_rules_restart_what_the_policy_would_not(
+    policy: str, rules: list[dict[str, Any]], restarted: list[int]
+) -> None:
+    said = restart_rules({"restartPolicyRules": rules})
+
+    assert restarted == [
+        code for code in (0, 1, 42) if runs_again(policy, Terminated(code, 0.0, 1.0), said)
+    ]
+
+
+@pytest.mark.parametrize(("code", "phase", "restarts"), [(42, "Running", 1), (0, "Succeeded", 0)])
+def test_a_pod_ends_with_its_containers_by_their_own_policies(
+    code: int, phase: str, restarts: int
+) -> None:
+    own = {"restartPolicy": "Never", "restartPolicyRules": [rule("In", 42)]}
+    container = {"name": "c", "image": "i", "command": ["sh", "-c", f"sleep 5; exit {code}"], **own}
+    spec = {"restartPolicy": "Always", "containers": [container]}
+    metadata = {"name": "p", "namespace": "d", "uid": "u"}
+    plan = read_plan(KubeObject.from_dict({"metadata": metadata, "spec": spec}))
+    simulated = SimulatedPod(plan, 0.0)
+
+    simulated.advance(6.0)
+
+    assert (simulated.phase, simulated.containers[0].restarts) == (phase, restarts)
