@@ -303,6 +303,36 @@ async def test_an_http_probe_looks_at_the_status_and_not_at_an_endless_body(
 
 
 @pytest.mark.parametrize(
+    ("location", "is_success"),
+    [
+        ("/healthy", True),
+        ("/sick", False),
+        ("http://127.0.0.1:{port}/sick", False),
+        ("http://127.0.0.2:1/sick", True),  # how another host is does not matter
+        ("/again", False),
+        ("http://[nonsense", False),
+    ],
+)
+async def test_a_probe_follows_redirects_to_the_same_host(
+    tmp_path: Path, location: str, is_success: bool
+) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        path = (await reader.readuntil(b"\r\n\r\n")).split()[1].decode()
+        status = {"/healthy": "200 OK", "/sick": "500 Sick"}.get(path, "302 Found")
+        there = location.format(port=port)
+        head = f"HTTP/1.1 {status}\r\nLocation: {there}\r\nContent-Length: 0\r\n\r\n"
+        writer.write(head.encode())
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        found = await call_handler({"httpGet": {"port": port}}, target(tmp_path), 60)
+
+    assert found.is_success == is_success
+
+
+@pytest.mark.parametrize(
     "handler",
     [
         {"tcpSocket": {"port": 99999}},

@@ -10,6 +10,7 @@ import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import urlsplit
 
 from proreus.aio.clock import Clock, deadline
 from proreus.api.json_types import Json
@@ -18,6 +19,7 @@ from proreus.cluster.kubelet.runtimes.process.descriptors import DescriptorReade
 from proreus.cluster.kubelet.runtimes.process.processes import CannotExecute, Command, spawn
 from proreus.net.client.connectors import Route
 from proreus.net.client.http_client import HttpClient
+from proreus.net.client.redirects import Redirects
 from proreus.net.client.transport_error import ConnectionRefused, TransportError
 
 _OUTPUT_BYTES = 10 * 1024
@@ -101,15 +103,10 @@ async def _get(said: Json, target: HandlerTarget, timeout_s: float) -> Answer:
     url = f"{scheme}://{said.get('host') or target.pod_ip}:{port}{path}"
     headers = {"User-Agent": "kube-probe", "Accept": "*/*"}
     headers |= {h["name"]: str(h.get("value") or "") for h in said.get("httpHeaders") or ()}
-    route = Route(ssl=_without_trust() if scheme == "https" else None, compressed=False)
+    route = Route(ssl=_without_trust(), compressed=False, follow_redirects=False)
     try:
-        async with (
-            deadline(target.clock, timeout_s),
-            HttpClient(route) as client,
-            # Only how it begins: a probe does not wait for what may never end.
-            client.stream("GET", url, headers, None) as answer,
-        ):
-            status = answer.status
+        async with deadline(target.clock, timeout_s):
+            status = await _status(route, url, headers)
     except TimeoutError:
         return Answer(False, f'Get "{url}": context deadline exceeded')
     except TransportError as failure:
@@ -117,6 +114,23 @@ async def _get(said: Json, target: HandlerTarget, timeout_s: float) -> Answer:
     if status in _STATUS_OK:
         return Answer(True)
     return Answer(False, f"HTTP probe failed with statuscode: {status}")
+
+
+async def _status(route: Route, url: str, headers: dict[str, str]) -> int:
+    """Of the answer that a redirect leads to, as long as it does not lead to another host: how that
+    one is says nothing about the container."""
+    redirects, host = Redirects(url, headers), urlsplit(url).hostname
+    while True:
+        async with (
+            HttpClient(
+                route
+            ) as client,  # a connection for each: few servers say that they close it
+            # Only how it begins: a probe does not wait for what may never end.
+            client.stream("GET", redirects.url, redirects.headers, None) as answer,
+        ):
+            status, location = answer.status, answer.headers.get("Location") or ""
+        if not redirects.follow(status, location) or urlsplit(redirects.url).hostname != host:
+            return status
 
 
 def _reason(failure: TransportError, port: int, target: HandlerTarget) -> str:
