@@ -122,9 +122,8 @@ async def _status(route: Route, url: str, headers: dict[str, str]) -> int:
     redirects, host = Redirects(url, headers), urlsplit(url).hostname
     while True:
         async with (
-            HttpClient(
-                route
-            ) as client,  # a connection for each: few servers say that they close it
+            # A connection for each: few servers say that they close it.
+            HttpClient(route) as client,
             # Only how it begins: a probe does not wait for what may never end.
             client.stream("GET", redirects.url, redirects.headers, None) as answer,
         ):
