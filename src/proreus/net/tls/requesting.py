@@ -24,7 +24,6 @@ _KINDS: dict[str, tuple[Callable[[], _Key], _Digest | None]] = {
     "ECDSAP521": (lambda: ec.generate_private_key(ec.SECP521R1()), hashes.SHA512()),
     "ED25519": (ed25519.Ed25519PrivateKey.generate, None),
 }
-KEY_TYPES = frozenset(_KINDS)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
