@@ -202,3 +202,16 @@ def test_any_text_is_read_or_refused(script: str) -> None:
     found = sh(script)
 
     assert found is None or 0 <= found.exit_code < 256
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "a=aaaaaaaa; " + "a=$a$a; " * 60,
+        "a=" + "x" * 60_000 + "; " + 'echo "$a"; ' * 1_000,
+        'echo "' + "$A" * 1_000 + '"',
+    ],
+    ids=["doubled", "printed", "one word"],
+)
+def test_a_script_that_would_fill_the_memory_is_not_carried_out(script: str) -> None:
+    assert interpret(["sh", "-c", script], {"A": "x" * 60_000}) is None

@@ -57,6 +57,7 @@ _NO_FILE = "No such file or directory"
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SECONDS = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)", re.ASCII)
 _SPLITS = re.compile(r"[\s*?\[]")
+_WORK_MAX = 4 * 1024 * 1024  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,19 @@ class _Ended(Exception):
 
 
 @dataclass(slots=True)
+class _Budget:
+    """What a script may still write down, in all: one that doubles a variable again and again is
+    short, and would fill the memory of its node."""
+
+    left: int = _WORK_MAX
+
+    def spend(self, characters: int) -> None:
+        self.left -= characters
+        if self.left < 0:
+            raise UnsupportedSyntax
+
+
+@dataclass(slots=True)
 class _Run:
     """``exported``: the names of those variables that commands see."""
 
@@ -137,6 +151,7 @@ class _Run:
     elapsed_s: float | None = 0.0
     code: int = 0
     lines: list[Line] = field(default_factory=list)
+    budget: _Budget = field(default_factory=_Budget)
 
     def __post_init__(self) -> None:
         self.exported = set(self.variables)
@@ -164,7 +179,9 @@ class _Run:
         if words[:1] == [":"] or (step.is_redirected and not words):
             raise UnsupportedSyntax  # shells differ
         variables, exported = self.variables, self.exported
-        self.variables = dict(variables)
+        if words:
+            self.budget.spend(len(variables))
+            self.variables = dict(variables)
         for word in assignments:
             self.variables[_assigned(word)] = self._assigned_value(word)
         if not words:
@@ -336,6 +353,7 @@ class _Run:
 
     def _print(self, text: str, is_error: bool) -> None:
         assert self.elapsed_s is not None, "it has not ended"
+        self.budget.spend(len(text))
         self.lines.append(Line(self.elapsed_s, text, is_error))
 
     def _expand_words(self, words: Sequence[Word]) -> list[str]:
@@ -352,6 +370,11 @@ class _Run:
         return made if made or any(piece.is_quoted for piece in word) else None
 
     def _value(self, piece: Piece) -> str:
+        value = self._unmeasured(piece)
+        self.budget.spend(len(value))
+        return value
+
+    def _unmeasured(self, piece: Piece) -> str:
         match piece:
             case Text(text):
                 return text
@@ -370,8 +393,14 @@ class _Run:
                 assert_never(piece)
 
     def _substitute(self, words: Sequence[Word]) -> str:
+        self.budget.spend(len(self.variables))
         inner = _Run(
-            dict(self.variables), self.shell, self.files, self.are_all_known, code=self.code
+            self.variables,
+            self.shell,
+            self.files,
+            self.are_all_known,
+            code=self.code,
+            budget=self.budget,
         )
         inner.exported = self.exported
         with contextlib.suppress(_Ended):
