@@ -382,7 +382,7 @@ PATCHES = {
     "an unknown directive": (STRATEGIC, b'{"data":{"$patch":"burn"}}', 500),
     "no YAML to apply": (APPLY, b"{", 400),
     "another object to apply": (APPLY, b"{apiVersion: v1, kind: Secret}", 400),
-    "metadata that is text": (APPLY, b"{apiVersion: v1, kind: ConfigMap, metadata: x}", 400),
+    "metadata that is text": (APPLY, b"{apiVersion: v1, kind: ConfigMap, metadata: x}", 500),
     "a finalizer beyond 64 bits": (
         APPLY,
         b"{apiVersion: v1, kind: ConfigMap, metadata: {finalizers: [18446744073709551616]}}",
