@@ -10,7 +10,8 @@ from proreus.cluster.kubelet.runtimes.simulated.shell_files import (
     UnixUser,
     files_at,
 )
-from proreus.cluster.kubelet.runtimes.simulated.shell_script import Line, ScriptResult, interpret
+from proreus.cluster.kubelet.runtimes.simulated.shell_result import Line, ScriptResult
+from proreus.cluster.kubelet.runtimes.simulated.shell_script import interpret
 
 
 def sh(script: str, place: ContainerPlace | None = None) -> ScriptResult | None:

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proreus.cluster.kubelet.runtimes.simulated.shell_files import ContainerPlace, UnixUser
+from proreus.cluster.kubelet.runtimes.simulated.shell_result import Line, ScriptResult
 from proreus.cluster.kubelet.runtimes.simulated.shell_script import (
-    Line,
-    ScriptResult,
     VariablesWanted,
     interpret,
 )

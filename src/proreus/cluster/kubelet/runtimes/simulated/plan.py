@@ -58,9 +58,8 @@ from proreus.cluster.kubelet.runtimes.simulated.shell_files import (
     UnixUser,
     files_at,
 )
+from proreus.cluster.kubelet.runtimes.simulated.shell_result import Line, ScriptResult
 from proreus.cluster.kubelet.runtimes.simulated.shell_script import (
-    Line,
-    ScriptResult,
     VariablesWanted,
     interpret,
 )

@@ -21,11 +21,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from proreus.cluster.kubelet.runtimes.simulated.shell_arithmetic import evaluate
-from proreus.cluster.kubelet.runtimes.simulated.shell_files import (
-    ContainerPlace,
-    FileChange,
-    ShellFiles,
-)
+from proreus.cluster.kubelet.runtimes.simulated.shell_budget import ScriptBudget
+from proreus.cluster.kubelet.runtimes.simulated.shell_files import ContainerPlace, ShellFiles
 from proreus.cluster.kubelet.runtimes.simulated.shell_grammar import (
     Conditional,
     Script,
@@ -37,6 +34,7 @@ from proreus.cluster.kubelet.runtimes.simulated.shell_programs import (
     identity,
     program_name,
 )
+from proreus.cluster.kubelet.runtimes.simulated.shell_result import Line, ScriptResult
 from proreus.cluster.kubelet.runtimes.simulated.shell_syntax import (
     ASSIGNMENT,
     NUMBER,
@@ -57,26 +55,6 @@ _NO_FILE = "No such file or directory"
 _UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SECONDS = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)", re.ASCII)
 _SPLITS = re.compile(r"[\s*?\[]")
-_WORK_MAX = 4 * 1024 * 1024  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Printed ``at_s`` seconds after the start; ``text`` has its newline, if it has one."""
-
-    at_s: float
-    text: str
-    is_error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ScriptResult:
-    """``runs_s`` None: it does not end by itself. ``files``: in order of time."""
-
-    runs_s: float | None
-    exit_code: int
-    lines: tuple[Line, ...] = ()
-    files: tuple[FileChange, ...] = ()
 
 
 NOWHERE_SPECIAL = ContainerPlace()
@@ -127,19 +105,6 @@ class _Ended(Exception):
 
 
 @dataclass(slots=True)
-class _Budget:
-    """What a script may still write down, in all: one that doubles a variable again and again is
-    short, and would fill the memory of its node."""
-
-    left: int = _WORK_MAX
-
-    def spend(self, characters: int) -> None:
-        self.left -= characters
-        if self.left < 0:
-            raise UnsupportedSyntax
-
-
-@dataclass(slots=True)
 class _Run:
     """``exported``: the names of those variables that commands see."""
 
@@ -151,7 +116,7 @@ class _Run:
     elapsed_s: float | None = 0.0
     code: int = 0
     lines: list[Line] = field(default_factory=list)
-    budget: _Budget = field(default_factory=_Budget)
+    budget: ScriptBudget = field(default_factory=ScriptBudget)
 
     def __post_init__(self) -> None:
         self.exported = set(self.variables)
