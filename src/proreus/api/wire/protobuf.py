@@ -37,7 +37,7 @@ _MISSING_MAGIC = (
 )
 _API_VERSION, _RAW = b"\x0a", b"\x12"
 # Kinds in versions that are read and not served, which have the messages of those that are.
-_PAST = {"policy.v1beta1.Eviction": "policy.v1.Eviction"}
+_UNSERVED = {"policy.v1beta1.Eviction": "policy.v1.Eviction"}
 # contentEncoding and contentType, which Go writes even when they are empty.
 _NO_CONTENT_TYPE = b"\x1a\x00\x22\x00"
 
@@ -149,7 +149,7 @@ def _message_name(kind: GroupVersionKind) -> str:
     """Messages are named by the first word of their group; options and Status by no group."""
     package = kind.group.partition(".")[0] or "core"
     own = f"{package}.{kind.version}.{kind.kind}"
-    own = _PAST.get(own, own)
+    own = _UNSERVED.get(own, own)
     return own if own in _messages() else f"meta.v1.{kind.kind}"
 
 

@@ -251,7 +251,7 @@ class _Reader:
                 continue
             key = self._key(event, depth)
             if key is None:
-                raise _unnamed(self._value(self._next(), depth + 1))
+                raise _null_key(self._value(self._next(), depth + 1))
             if key in own:
                 line = event.start_mark.line + 1
                 self.duplicates.append(f'line {line}: key "{key}" already set in map')
@@ -279,7 +279,7 @@ class _Reader:
                 raise YamlError(f"yaml: invalid map key: {go_text.syntax(value, keys=_ANY)}")
 
 
-def _unnamed(value: Any) -> YamlError:
+def _null_key(value: Any) -> YamlError:
     """The key of this value is null."""
     shown = "<nil>" if value is None else go_text.syntax(value, keys=_ANY)
     return YamlError(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}")

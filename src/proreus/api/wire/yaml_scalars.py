@@ -49,17 +49,17 @@ def resolve(tag: str, text: str) -> Scalar:
         case "int" | "float" | "bool" | "null" as wanted:
             value = _resolve_plain(text)
             if (found := _KINDS[type(value)]) not in (wanted, "int" if wanted == "float" else ""):
-                raise _mistaken(found, text, wanted)
+                raise _tag_mismatch(found, text, wanted)
             return value
         case "timestamp" if not _DATE.fullmatch(text):
-            raise _mistaken(_KINDS[type(_resolve_plain(text))], text, "timestamp")
+            raise _tag_mismatch(_KINDS[type(_resolve_plain(text))], text, "timestamp")
         case "binary":
             return _binary(text)
         case _:
             return text
 
 
-def _mistaken(found: str, text: str, wanted: str) -> ScalarError:
+def _tag_mismatch(found: str, text: str, wanted: str) -> ScalarError:
     return ScalarError(f"cannot decode !!{found} `{text}` as a !!{wanted}")
 
 

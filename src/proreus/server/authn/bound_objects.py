@@ -23,16 +23,16 @@ _INVALIDATED = "service account token has been invalidated"
 
 @dataclass(slots=True, eq=False)
 class BoundReference:
-    """``kind`` as claims spell it: serviceaccount, secret, pod or node. ``is_at``: the revision at
-    which it was found to be the object that is meant and not deleted; nothing is read again for
-    as long as that is its newest."""
+    """``kind`` as claims spell it: serviceaccount, secret, pod or node. ``good_revision``: of the
+    object, when it was found to be the one that is meant and not deleted; while that is its newest,
+    nothing is read again."""
 
     kind: str
     namespace: str
     name: str
     uid: str
     key: str = field(init=False)
-    is_at: int = 0
+    good_revision: int = 0
 
     def __post_init__(self) -> None:
         self.key = f"{self.namespace}/{self.name}" if self.namespace else self.name
@@ -54,13 +54,13 @@ class BoundObjects:
 
     async def _looked_up(self, reference: BoundReference) -> str:
         collection, key = self._collections[reference.kind], reference.key
-        if collection.store.is_newest(key, reference.is_at):
+        if collection.store.is_newest(key, reference.good_revision):
             return ""
         cached = collection.cache.peek(key)
         if cached is not None and not collection.store.is_newest(key, cached.revision):
             cached = await collection.cache.confirmed(key)
         if cached is not None:
-            if cached.revision == reference.is_at:
+            if cached.revision == reference.good_revision:
                 return ""
             return self._read(reference, cached.revision, splice.decode_item(cached.item))
         stored = await collection.store.get(key)
@@ -72,7 +72,7 @@ class BoundObjects:
         metadata: Mapping[str, Any] = obj["metadata"]
         why = self._fault(reference, metadata)
         is_good = not why and not metadata.get("deletionTimestamp")
-        reference.is_at = revision if is_good else 0
+        reference.good_revision = revision if is_good else 0
         return why
 
     def _fault(self, reference: BoundReference, metadata: Mapping[str, Any] | None) -> str:

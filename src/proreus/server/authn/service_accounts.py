@@ -45,7 +45,7 @@ class ServiceAccount:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Signed:
+class _VerifiedToken:
     """What a token says whose signature is right. ``bound``: what it is good with."""
 
     claims: Mapping[str, Any]
@@ -61,10 +61,10 @@ class ServiceAccountTokens:
     clock: Clock
     keys: ServiceAccountKeys
     options: ServiceAccountOptions
-    _signed: RememberedTokens[_Signed] = field(init=False)
+    _verified: RememberedTokens[_VerifiedToken] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._signed = RememberedTokens(self.clock)
+        self._verified = RememberedTokens(self.clock)
 
     async def issue(
         self,
@@ -114,16 +114,16 @@ class ServiceAccountTokens:
 
     async def check(self, token: str, audiences: Sequence[str]) -> Accepted | Rejected | None:
         """None for what is no token of ours."""
-        signed = self._read(token)
-        if signed is None:
+        verified = self._read(token)
+        if verified is None:
             return None
-        own = signed.claims.get("aud") or ()
+        own = verified.claims.get("aud") or ()
         shared = tuple(one for one in own if one in audiences)
         if not shared:
             wrong = f"token audiences {_quoted(own)} is invalid for"
             return Rejected(f"{wrong} the target audiences {_quoted(audiences)}")
-        why = self._time_fault(signed.claims) or await self.objects.fault(signed.bound)
-        return Rejected(why) if why else Accepted(signed.user, shared)
+        why = self._time_fault(verified.claims) or await self.objects.fault(verified.bound)
+        return Rejected(why) if why else Accepted(verified.user, shared)
 
     def _time_fault(self, claims: Mapping[str, Any]) -> str:
         now, begins, ends = self.clock.now(), claims.get("nbf"), claims.get("exp")
@@ -133,15 +133,15 @@ class ServiceAccountTokens:
             return "service account token has expired"
         return ""
 
-    def _read(self, token: str) -> _Signed | None:
-        key = self._signed.key(token)
-        signed = self._signed.get(key)
-        if signed is None:
+    def _read(self, token: str) -> _VerifiedToken | None:
+        key = self._verified.key(token)
+        verified = self._verified.get(key)
+        if verified is None:
             claims = self._verify(token)
-            signed = None if claims is None else _signed(claims)
-            if signed is not None:
-                self._signed.put(key, signed, SUCCESS_TTL_S)
-        return signed
+            verified = None if claims is None else _verified_token(claims)
+            if verified is not None:
+                self._verified.put(key, verified, SUCCESS_TTL_S)
+        return verified
 
     def _verify(self, token: str) -> Mapping[str, Any] | None:
         found = parse_compact(token)
@@ -160,12 +160,12 @@ class ServiceAccountTokens:
         return None
 
 
-def _signed(claims: Mapping[str, Any]) -> _Signed | None:
+def _verified_token(claims: Mapping[str, Any]) -> _VerifiedToken | None:
     account = _account(claims)
     if account is None:
         return None
     user = User(account.user_name, account.groups, account.uid, _extra(claims))
-    return _Signed(claims, user, references(claims[_CLAIM]))
+    return _VerifiedToken(claims, user, references(claims[_CLAIM]))
 
 
 def _account(claims: Mapping[str, Any]) -> ServiceAccount | None:

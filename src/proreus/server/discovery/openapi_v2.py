@@ -35,7 +35,7 @@ _SHAPES = {
 }
 _KINDS = "x-kubernetes-group-version-kind"
 _OPEN = "x-kubernetes-preserve-unknown-fields"
-_UNSAID = frozenset({"default", "oneOf", "anyOf", "not", "nullable"})
+_OMITTED = frozenset({"default", "oneOf", "anyOf", "not", "nullable"})
 _CODES = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized"}
 
 
@@ -100,10 +100,10 @@ def _schema(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     found: dict[str, Any] = {}
-    unsaid = _unsaid(schema)
+    omitted = _omitted_keys(schema)
     for key, value in schema.items():
         match key:
-            case _ if key in unsaid:
+            case _ if key in omitted:
                 continue
             case "$ref":
                 found[key] = value.replace(REF, _REF_V2)
@@ -118,14 +118,14 @@ def _schema(schema: Any) -> Any:
     return found
 
 
-def _unsaid(schema: Mapping[str, Any]) -> frozenset[str]:
+def _omitted_keys(schema: Mapping[str, Any]) -> frozenset[str]:
     kind = schema.get("type")
     if schema.get("nullable"):
-        return _UNSAID | {"type", "items", "properties"}
+        return _OMITTED | {"type", "items", "properties"}
     if schema.get(_OPEN):
         typed = {"type"} if kind in ("object", "array") else set()
-        return _UNSAID | {"items", "properties", *typed}
-    return _UNSAID | {"type"} if kind == "array" and "items" not in schema else _UNSAID
+        return _OMITTED | {"items", "properties", *typed}
+    return _OMITTED | {"type"} if kind == "array" and "items" not in schema else _OMITTED
 
 
 def _required(schema: Mapping[str, Any]) -> dict[str, list[str]]:

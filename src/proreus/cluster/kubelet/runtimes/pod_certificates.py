@@ -32,7 +32,7 @@ _REFUSED = {"Denied": "was denied", "Failed": "failed"}
 
 
 @dataclass(slots=True, repr=False)
-class _Asked:
+class _CertificateState:
     """``name`` of the request that has no answer yet; with it goes ``key``."""
 
     name: str = ""
@@ -46,13 +46,13 @@ class PodCertificates:
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
-        self._asked: dict[CertificateRequest, _Asked] = {}
+        self._asked: dict[CertificateRequest, _CertificateState] = {}
 
     async def current(self, pod: PodSpec) -> Mapping[CertificateRequest, KeyPair]:
         """Waits a while for new ones. Raises ``ConfigProblem``."""
         found: dict[CertificateRequest, KeyPair] = {}
         for wanted in certificate_requests(pod):
-            asked = self._asked.setdefault(wanted, _Asked())
+            asked = self._asked.setdefault(wanted, _CertificateState())
             try:
                 found[wanted] = await self._credentials(pod, wanted, asked)
             except (ApiError, TransportError, ValueError) as failure:  # such as an unknown key type
@@ -61,7 +61,7 @@ class PodCertificates:
         return found
 
     async def _credentials(
-        self, pod: PodSpec, wanted: CertificateRequest, asked: _Asked
+        self, pod: PodSpec, wanted: CertificateRequest, asked: _CertificateState
     ) -> KeyPair:
         """Raises ``ConfigProblem``, ``ApiError``, ``TransportError``."""
         if asked.refusal:
@@ -79,7 +79,9 @@ class PodCertificates:
             await self._clock.sleep(_LOOK_S)
         raise ConfigProblem(f"PodCertificateRequest {asked.name} is not issued yet")
 
-    async def _ask(self, pod: PodSpec, wanted: CertificateRequest, asked: _Asked) -> None:
+    async def _ask(
+        self, pod: PodSpec, wanted: CertificateRequest, asked: _CertificateState
+    ) -> None:
         from proreus.net.tls.requesting import new_key  # loads ``cryptography``
 
         core = self._client.core_v1
@@ -92,7 +94,7 @@ class PodCertificates:
         asked.name = (await requests.create(body)).name
         asked.key = made.key
 
-    async def _is_answered(self, pod: PodSpec, asked: _Asked) -> bool:
+    async def _is_answered(self, pod: PodSpec, asked: _CertificateState) -> bool:
         """Raises ``ConfigProblem`` for a refusal."""
         requests = self._client.certificates_v1.podcertificaterequests(pod.namespace)
         try:

@@ -41,7 +41,7 @@ def service_variables(services: Iterable[KubeObject]) -> dict[str, str]:
         spec = plain_field(service, "spec")
         address, ports = spec.get("clusterIP") or "None", spec.get("ports") or ()
         if address != "None" and ports:
-            made |= _of_service(_shouted(service.name), address, ports)
+            made |= _of_service(_variable_name(service.name), address, ports)
     return made
 
 
@@ -49,7 +49,7 @@ def _of_service(name: str, address: str, ports: Sequence[Json]) -> dict[str, str
     made = {f"{name}_SERVICE_HOST": address, f"{name}_SERVICE_PORT": str(ports[0]["port"])}
     for port in ports:
         if port.get("name"):
-            made[f"{name}_SERVICE_PORT_{_shouted(port['name'])}"] = str(port["port"])
+            made[f"{name}_SERVICE_PORT_{_variable_name(port['name'])}"] = str(port["port"])
     bracketed = f"[{address}]" if ":" in address else address
     for port in reversed(ports):  # the first one names the service
         protocol = str(port.get("protocol") or "TCP")
@@ -65,5 +65,5 @@ def _of_service(name: str, address: str, ports: Sequence[Json]) -> dict[str, str
     return made
 
 
-def _shouted(name: str) -> str:
+def _variable_name(name: str) -> str:
     return name.replace("-", "_").upper()

@@ -25,7 +25,7 @@ from proreus.server.aggregation.front_proxy_headers import UnsendableUser, front
 from proreus.server.aggregation.remote import Remote
 from proreus.server.http.body import read_body
 from proreus.server.http.exchange import Exchange
-from proreus.server.http.passed_on import passed_on_head, passed_on_headers
+from proreus.server.http.forwarded_headers import forwarded_head, forwarded_headers
 from proreus.server.http.services import Services
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ async def _answered(
     async with asked as answer:
         if _is_redirected(answer.status, answer.headers.get("Location"), exchange):
             return exchange.text(502, _REDIRECTED)
-        head = passed_on_head(exchange, answer.headers)
+        head = forwarded_head(exchange, answer.headers)
         length = content_length(answer)
         if exchange.method == "HEAD" or answer.status in WITHOUT_BODY:
             return Response(answer.status, head, Pieces(length or 0, iter(())))
@@ -109,12 +109,12 @@ async def _upgraded(exchange: Exchange, remote: Remote, headers: dict[str, list[
             body = await answer.read_body()
         except TransportError as error:
             raise BackendError(error.why) from error
-        return Response(answer.status, passed_on_head(exchange, answer.headers), body)
+        return Response(answer.status, forwarded_head(exchange, answer.headers), body)
 
 
 def _request_headers(services: Services, exchange: Exchange) -> dict[str, list[str]]:
     """Raises UnsendableUser."""
-    headers = passed_on_headers(services, exchange)
+    headers = forwarded_headers(services, exchange)
     return {**headers, "Audit-Id": [exchange.audit_id], **front_proxy_headers(exchange.user)}
 
 

@@ -30,11 +30,10 @@ from proreus.net.http1.messages import Answer, Pieces, Response, Streamed
 from proreus.net.tls.contexts import trusting_context
 from proreus.server.http.body import read_body
 from proreus.server.http.exchange import Exchange
+from proreus.server.http.forwarded_headers import forwarded_head, forwarded_headers
 from proreus.server.http.handlers.connecting import admit_connection
 from proreus.server.http.handlers.pod_logs import read_live
-from proreus.server.http.passed_on import passed_on_head, passed_on_headers
 from proreus.server.http.pod_ports import PodSocket, as_socket
-from proreus.server.http.proxied_links import ProxiedLinks
 from proreus.server.http.router import ResourceRoute
 from proreus.server.http.services import Services
 from proreus.server.registry.subresources.proxy_targets import (
@@ -48,9 +47,10 @@ from proreus.server.watch_cache.query import AnyState, ListQuery, Selection
 if TYPE_CHECKING:
     from proreus.net.client.connectors import Route
     from proreus.net.client.http_client import ByteStream
+    from proreus.server.http.proxied_links import ProxiedLinks
 
 # What holds for this server's whole origin is not theirs to say.
-_OF_ORIGIN = frozenset(
+_ORIGIN_WIDE = frozenset(
     {"clear-site-data", "service-worker-allowed", "set-cookie", "strict-transport-security"}
     | {f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin")}
 )
@@ -71,18 +71,18 @@ async def proxy(services: Services, exchange: Exchange, route: ResourceRoute) ->
     parts = exchange.request.raw_path_only.split("/", depth)
     path = f"/{parts[depth] if len(parts) > depth else ''}"
     options = await admit_connection(services, exchange, route, path=path)
-    way = _Way("/".join(parts[:depth]), options.path, is_bare=len(parts) <= depth)
+    proxied = _ProxyPath("/".join(parts[:depth]), options.path, is_bare=len(parts) <= depth)
     target = parse_target(route.name, kind.removesuffix("s"))
     if kind == "nodes":
-        return await _to_node(services, exchange, target, way)
+        return await _to_node(services, exchange, target, proxied)
     if kind == "services":
         chosen = await _pod_behind(services, route, target)
         target = Target(chosen.name, chosen.port, target.scheme)
-    return await _to_pod(services, exchange, route, target, way)
+    return await _to_pod(services, exchange, route, target, proxied)
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _ProxyPath:
     """``prefix``: the path up to ``/proxy``. ``path``: what is asked for there, still escaped.
     ``is_bare``: not even a slash was."""
 
@@ -101,30 +101,36 @@ class _Way:
         return self.prefix + self.rooted()
 
 
-def _redirected(exchange: Exchange, way: _Way) -> Answer | None:
+def _redirected(exchange: Exchange, proxied: _ProxyPath) -> Answer | None:
     """A page's relative links are those of a folder, so its address must end as one."""
     is_page = exchange.method in ("GET", "HEAD") and not wants_upgrade(exchange.request)
-    if not (way.is_bare and is_page):
+    if not (proxied.is_bare and is_page):
         return None
     query = exchange.request.raw_query
-    location = f"{way.prefix}/?{query}" if query else f"{way.prefix}/"
+    location = f"{proxied.prefix}/?{query}" if query else f"{proxied.prefix}/"
     return Response(301, exchange.head(("Location", location)), b"")
 
 
-async def _to_node(services: Services, exchange: Exchange, target: Target, way: _Way) -> Answer:
+async def _to_node(
+    services: Services, exchange: Exchange, target: Target, proxied: _ProxyPath
+) -> Answer:
     kubelet = await services.kubelets.of_node(target.name, _NODES)
     if target.port not in ("", kubelet.address.rpartition(":")[2]):
         raise BadRequest(f"only the kubelet's own port of node {target.name} is proxied")
-    if (redirect := _redirected(exchange, way)) is not None:
+    if (redirect := _redirected(exchange, proxied)) is not None:
         return redirect
     try:
-        return await _handed_through(services, exchange, f"https://{kubelet.address}", way)
+        return await _handed_through(services, exchange, f"https://{kubelet.address}", proxied)
     except TransportError as error:
         raise _unreachable(kubelet.dial_failure(error)) from error
 
 
 async def _to_pod(
-    services: Services, exchange: Exchange, route: ResourceRoute, target: Target, way: _Way
+    services: Services,
+    exchange: Exchange,
+    route: ResourceRoute,
+    target: Target,
+    proxied: _ProxyPath,
 ) -> Answer:
     from proreus.net.client.http_client import UpgradeRefused
 
@@ -133,7 +139,7 @@ async def _to_pod(
     if not (node := pod["spec"].get("nodeName")):
         raise BadRequest("address not allowed")  # it has none before it has a node
     port = pod_port(pod, target.port)
-    if (redirect := _redirected(exchange, way)) is not None:
+    if (redirect := _redirected(exchange, proxied)) is not None:
         return redirect
     kubelet = await services.kubelets.of_node(node, route.resource.group_resource)
     asked = urlencode({"port": port})
@@ -153,8 +159,8 @@ async def _to_pod(
         try:
             if wants_upgrade(exchange.request):
                 origin = Origin(target.scheme or "http", target.name, port)
-                return await _upgraded(services, exchange, origin, way, there)
-            return await _handed_through(services, exchange, server, way, there)
+                return await _upgraded(services, exchange, origin, proxied, there)
+            return await _handed_through(services, exchange, server, proxied, there)
         except TransportError as error:
             raise _unreachable(there.failure or error.why) from error
 
@@ -175,15 +181,20 @@ def _unreachable(why: str) -> ServiceUnavailable:
 
 
 async def _handed_through(
-    services: Services, exchange: Exchange, server: str, way: _Way, there: PodSocket | None = None
+    services: Services,
+    exchange: Exchange,
+    server: str,
+    proxied: _ProxyPath,
+    there: PodSocket | None = None,
 ) -> Answer:
     """Raises TransportError as long as nothing was answered."""
     from proreus.net.client.http_client import HttpClient
+    from proreus.server.http.proxied_links import ProxiedLinks
 
     async with deadline(services.clock, _BODY_S):
         body = await read_body(exchange)
-    headers = {**passed_on_headers(services, exchange), "X-Forwarded-Uri": [way.uri()]}
-    url = server + way.target(exchange)
+    headers = {**forwarded_headers(services, exchange), "X-Forwarded-Uri": [proxied.uri()]}
+    url = server + proxied.target(exchange)
     async with AsyncExitStack() as opened:
         if there is None:
             asked = services.kubelets.stream(exchange.method, url, headers, body or None)
@@ -192,8 +203,8 @@ async def _handed_through(
             asked = client.stream(exchange.method, url, headers, body or None)
         answer = await opened.enter_async_context(asked)
         host = server.partition("://")[2]
-        links = ProxiedLinks(way.prefix, host, exchange.headers.get("Host", ""))
-        return await _passed_on(exchange, answer, links)
+        links = ProxiedLinks(proxied.prefix, host, exchange.headers.get("Host", ""))
+        return await _forwarded(exchange, answer, links)
 
 
 def _route(there: PodSocket) -> Route:
@@ -205,38 +216,38 @@ def _route(there: PodSocket) -> Route:
 
 
 async def _upgraded(
-    services: Services, exchange: Exchange, origin: Origin, way: _Way, there: PodSocket
+    services: Services, exchange: Exchange, origin: Origin, proxied: _ProxyPath, there: PodSocket
 ) -> Answer:
     """Bytes of whatever protocol both agree on. Raises TransportError until they do."""
     from proreus.net.client.upgrade import UpgradeRequest, ask_upgrade_by
 
     headers = {
-        **passed_on_headers(services, exchange),
+        **forwarded_headers(services, exchange),
         "Host": [origin.authority],
         "Connection": ["Upgrade"],
         "Upgrade": [exchange.headers["Upgrade"]],
-        "X-Forwarded-Uri": [way.uri()],
+        "X-Forwarded-Uri": [proxied.uri()],
     }
-    asked = UpgradeRequest(exchange.method, way.target(exchange), headers)
+    asked = UpgradeRequest(exchange.method, proxied.target(exchange), headers)
     async with AsyncExitStack() as opened:
         async with deadline(services.clock, _HEAD_S):
             answer = await opened.enter_async_context(ask_upgrade_by(_route(there), origin, asked))
         if answer.status != 101:
-            head = passed_on_head(exchange, answer.headers, _OF_ORIGIN)
+            head = forwarded_head(exchange, answer.headers, _ORIGIN_WIDE)
             return Response(answer.status, head, await answer.read_body())
         exchange.lift_deadline()
         await answer.relay(exchange.request)
     return Streamed(keep_alive=False, status=101)
 
 
-async def _passed_on(exchange: Exchange, answer: ByteStream, links: ProxiedLinks) -> Answer:
+async def _forwarded(exchange: Exchange, answer: ByteStream, links: ProxiedLinks) -> Answer:
     """The other server's answer, with its links led back through here."""
     encoding = answer.headers.get("Content-Encoding")
     is_plain = encoding in ("", "gzip")  # the client has unpacked it
-    dropped = _OF_ORIGIN | {"content-encoding"} if is_plain else _OF_ORIGIN
+    dropped = _ORIGIN_WIDE | {"content-encoding"} if is_plain else _ORIGIN_WIDE
     if location := answer.headers.get("Location"):
         dropped |= {"location"}
-    head = passed_on_head(exchange, answer.headers, dropped)
+    head = forwarded_head(exchange, answer.headers, dropped)
     head += tuple(("Set-Cookie", links.cookie(one)) for one in answer.headers.all("Set-Cookie"))
     if location:
         head += (("Location", links.url(location)),)
@@ -248,13 +259,13 @@ async def _passed_on(exchange: Exchange, answer: ByteStream, links: ProxiedLinks
     is_page = said.partition(";")[0].strip() == "text/html"
     if location or not is_page or not is_plain:
         return await send_on(exchange.request, answer, head)
-    begun, is_whole = await _begun(answer)
+    begun, is_whole = await _read_page(answer)
     if is_whole:
         return Response(answer.status, head, links.page(begun))
     return await send_on(exchange.request, answer, head, begun)
 
 
-async def _begun(answer: ByteStream) -> tuple[bytes, bool]:
+async def _read_page(answer: ByteStream) -> tuple[bytes, bool]:
     """What there is of a page, and whether that is all: a longer one is not gathered."""
     pieces = bytearray()
     while piece := await answer.next_chunk():

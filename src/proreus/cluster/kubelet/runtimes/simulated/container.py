@@ -42,7 +42,7 @@ def image_not_found(image: str) -> str:
     return f'failed to resolve reference "{image}": not found'
 
 
-def _last_words(plan: ContainerPlan, code: int, ran_s: float) -> str:
+def _termination_message(plan: ContainerPlan, code: int, ran_s: float) -> str:
     """What it wrote to say how it ended; if it failed, the end of its log may stand for it."""
     written = [one.content or "" for one in plan.messages if one.at_s <= ran_s]
     if written and written[-1]:
@@ -204,7 +204,7 @@ class Container(RestartedContainer):
         assert isinstance(self.state, Running)
         started_at = self.state.started_at
         self.crashes = 1 if at - started_at >= HEALTHY_AFTER_S else self.crashes + 1
-        message = _last_words(self.plan, code, at - started_at)
+        message = _termination_message(self.plan, code, at - started_at)
         self.state = Terminated(code, started_at, at, message=message)
 
     def restarts_after(self, ended: Terminated) -> bool:

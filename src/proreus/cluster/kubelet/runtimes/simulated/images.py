@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 # Tags that nobody gives an image: hyphens and underscores do not count.
-_NOWHERE = frozenset(
+_MISSING_TAGS = frozenset(
     {"404", "doesnotexist", "invalid", "missing", "nonexistent", "nonexisting", "nosuchimage",
      "nosuchtag", "notexisting", "notfound"}
 )  # fmt: skip
@@ -18,7 +18,7 @@ def says_it_is_missing(image: str) -> bool:
     read = _read(image)
     tag = read.tag.lower().replace("-", "").replace("_", "")
     host = read.registry.lower().partition(":")[0]
-    return tag in _NOWHERE or "invalid" in host.split(".")
+    return tag in _MISSING_TAGS or "invalid" in host.split(".")
 
 
 def runs_for_ever(image: str) -> bool:

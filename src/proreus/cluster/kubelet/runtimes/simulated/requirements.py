@@ -33,7 +33,7 @@ from proreus.net.tls.key_pairs import KeyPair
 
 NO_SOURCES = ValueSources(PodAddresses("", ""), {}, {})
 _GIVEN = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
-_NOBODY = KeyPair(b"", b"")  # they are there before this is asked
+_NO_KEY_PAIR = KeyPair(b"", b"")  # they are there before this is asked
 _FILES = ("configMap", "secret", "downwardAPI")
 _PLAIN_SOURCES = frozenset({"value", "fieldRef", "resourceFieldRef"})
 
@@ -58,7 +58,7 @@ class Requirements:
         contents = Contents(
             sources,
             dict.fromkeys(token_requests(self.pod), b""),
-            dict.fromkeys(certificate_requests(self.pod), _NOBODY),
+            dict.fromkeys(certificate_requests(self.pod), _NO_KEY_PAIR),
         )
         for volume in self.pod.spec.get("volumes") or ():
             try:

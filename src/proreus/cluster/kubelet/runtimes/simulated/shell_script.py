@@ -57,7 +57,7 @@ _SECONDS = re.compile(r"(\d{1,12}(?:\.\d{0,9})?|\.\d{1,9})([smhd]?)", re.ASCII)
 _SPLITS = re.compile(r"[\s*?\[]")
 
 
-NOWHERE_SPECIAL = ContainerPlace()
+DEFAULT_PLACE = ContainerPlace()
 
 
 class VariablesWanted(Exception):
@@ -67,7 +67,7 @@ class VariablesWanted(Exception):
 def interpret(
     arguments: Sequence[str],
     variables: Mapping[str, str],
-    place: ContainerPlace = NOWHERE_SPECIAL,
+    place: ContainerPlace = DEFAULT_PLACE,
     *,
     are_all_known: bool = True,
     files: Mapping[str, str | None] | None = None,

@@ -72,7 +72,7 @@ def prepare_update(new: JsonObject, old: JsonObject) -> None:
     spec, before = new["spec"], old["spec"]
     _keep_allocated(spec, before)
     _drop_unused(spec, before)
-    _follow_the_first_address(spec, before)
+    _sync_cluster_ips(spec, before)
     if needs_cluster_ip(spec):
         for key in ("ipFamilyPolicy", "ipFamilies"):
             if not spec.get(key) and before.get(key):
@@ -80,7 +80,7 @@ def prepare_update(new: JsonObject, old: JsonObject) -> None:
         choose_families(spec)
 
 
-def _follow_the_first_address(spec: JsonObject, before: Json) -> None:
+def _sync_cluster_ips(spec: JsonObject, before: Json) -> None:
     """Clients that know ``clusterIP`` alone mean ``clusterIPs`` too; who names both is judged."""
     first, was = spec.get("clusterIP"), before.get("clusterIP")
     if (first or "") == (was or ""):

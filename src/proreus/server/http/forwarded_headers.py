@@ -29,7 +29,7 @@ _OWN = OF_CONNECTION | {
 }  # fmt: skip
 
 
-def passed_on_headers(services: Services, exchange: Exchange) -> dict[str, list[str]]:
+def forwarded_headers(services: Services, exchange: Exchange) -> dict[str, list[str]]:
     """Those of a request, with whom it has passed by."""
     request = exchange.request
     dropped = _OURS | connection_options(request.headers.getall("Connection", ()))
@@ -48,7 +48,7 @@ def passed_on_headers(services: Services, exchange: Exchange) -> dict[str, list[
     return headers
 
 
-def passed_on_head(
+def forwarded_head(
     exchange: Exchange, answered: Headers, dropped: frozenset[str] = frozenset()
 ) -> tuple[Header, ...]:
     """``dropped``: names, in small letters, of further headers that stay behind."""
