@@ -20,7 +20,11 @@ _DIGITS_MAX = 18  # a longer counter was not written by a server
 
 def _default(obj: JsonObject) -> None:
     spec = obj["spec"]
-    workloads.default_rolling_update(spec, maxUnavailable=1, maxSurge=0)
+    strategy = spec.setdefault("updateStrategy", {})
+    if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
+        rolling = strategy.setdefault("rollingUpdate", {})
+        rolling.setdefault("maxUnavailable", 1)
+        rolling.setdefault("maxSurge", 0)
     spec.setdefault("revisionHistoryLimit", 10)
     default_pod_template(spec.setdefault("template", {}))
     # Whoever writes the whole object writes this, and so owns it; the count itself comes later.

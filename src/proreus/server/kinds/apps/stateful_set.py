@@ -24,7 +24,7 @@ _RETENTION = ("whenDeleted", "whenScaled")
 def _default(obj: JsonObject) -> None:
     spec = obj["spec"]
     spec.setdefault("podManagementPolicy", "OrderedReady")
-    workloads.default_rolling_update(spec, partition=0, maxUnavailable=1)
+    _default_update_strategy(spec.setdefault("updateStrategy", {}))
     policy = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     for key in _RETENTION:
         policy.setdefault(key, "Retain")
@@ -35,6 +35,17 @@ def _default(obj: JsonObject) -> None:
         claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
         claim.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
         claim.setdefault("status", {}).setdefault("phase", "Pending")
+
+
+def _default_update_strategy(strategy: JsonObject) -> None:
+    """Other than of a DaemonSet, a type that is given without parameters stays without them."""
+    if "type" not in strategy:
+        strategy["type"] = "RollingUpdate"
+        strategy.setdefault("rollingUpdate", {})
+    rolling = strategy.get("rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and rolling is not None:
+        rolling.setdefault("partition", 0)
+        rolling.setdefault("maxUnavailable", 1)
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:

@@ -13,16 +13,6 @@ from proreus.server.kinds.parts.pod_template.warnings import pod_warnings
 NO_MATCH = "`selector` does not match template `labels`"
 
 
-def default_rolling_update(spec: JsonObject, **rolling: int) -> None:
-    """``rolling``: the defaults of what is particular to a kind."""
-    strategy = spec.setdefault("updateStrategy", {})
-    strategy.setdefault("type", "RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        given = strategy.setdefault("rollingUpdate", {})
-        for name, value in rolling.items():
-            given.setdefault(name, value)
-
-
 def printed_strategy(strategy: Json) -> dict[str, object]:
     """That of a Deployment or DaemonSet, as Kubernetes prints its internal form."""
     rolling = strategy.get("rollingUpdate")

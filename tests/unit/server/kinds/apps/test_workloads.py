@@ -40,6 +40,24 @@ def job(**spec: Any) -> dict[str, Any]:
     return created("batch/v1", "Job", spec={"template": JOB_TEMPLATE, **spec})
 
 
+@pytest.mark.parametrize(
+    ("given", "defaulted"),
+    [
+        ({}, {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": 1}}),
+        ({"type": "RollingUpdate"}, {"type": "RollingUpdate"}),
+        ({"type": "OnDelete"}, {"type": "OnDelete"}),
+        ({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}},
+         {"type": "RollingUpdate", "rollingUpdate": {"partition": 2, "maxUnavailable": 1}}),
+        ({"rollingUpdate": {"maxUnavailable": "10%"}},
+         {"type": "RollingUpdate", "rollingUpdate": {"partition": 0, "maxUnavailable": "10%"}}),
+    ],
+)  # fmt: skip
+def test_a_stateful_set_gets_parameters_of_rolling_updates_unless_it_names_the_type_alone(
+    given: dict[str, Any], defaulted: dict[str, Any]
+) -> None:
+    assert stateful_set(updateStrategy=given)["spec"]["updateStrategy"] == defaulted
+
+
 def test_the_defaults_of_a_deployment() -> None:
     spec = deployment()["spec"]
 
