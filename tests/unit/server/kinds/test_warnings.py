@@ -137,6 +137,21 @@ def test_a_claim_warns_of_its_old_class_and_of_half_bytes() -> None:
     ]
 
 
+@pytest.mark.parametrize("limit", [-1, 0, None])
+def test_a_stateful_set_warns_of_half_bytes_of_its_claims_and_of_keeping_all_revisions(
+    limit: int | None,
+) -> None:
+    claim = {"metadata": {"name": "d"}, "spec": {"resources": {"requests": {"storage": "1500m"}}}}
+    spec = {"volumeClaimTemplates": [claim], "revisionHistoryLimit": limit}
+
+    assert said(created("apps/v1", "StatefulSet", spec=spec)) == [
+        'spec.volumeClaimTemplates[0].resources.requests[storage]: fractional byte value "1500m" '
+        "is invalid, must be an integer",
+        *["spec.revisionHistoryLimit: a negative value retains all historical revisions; "
+          "a value >= 0 is recommended"] * (limit == -1),
+    ]  # fmt: skip
+
+
 OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 NEW_ZONE = 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
 

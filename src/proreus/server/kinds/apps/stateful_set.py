@@ -13,12 +13,14 @@ from proreus.server.kinds.parts.claims import check_claim_spec
 from proreus.server.kinds.parts.findings import Findings, items
 from proreus.server.kinds.parts.pod_template.defaults import default_pod_template
 from proreus.server.kinds.parts.pod_template.spec import check_pod_template, check_template_metadata
+from proreus.server.kinds.parts.pod_template.volume_warnings import claim_spec_warnings
 from proreus.server.kinds.parts.scale import replicated_workload
 from proreus.server.kinds.parts.workload_cells import template_cells, wanted_replicas
 from proreus.server.resource import Names, Rules
 from proreus.server.resource.printer import Cells, Printer
 
 _RETENTION = ("whenDeleted", "whenScaled")
+_ALL_KEPT = "a negative value retains all historical revisions; a value >= 0 is recommended"
 
 
 def _default(obj: JsonObject) -> None:
@@ -156,6 +158,15 @@ def _validate_status(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
+def _warnings(obj: JsonObject) -> list[str]:
+    found, spec = workloads.template_warnings(obj), obj["spec"]
+    for where, claim in items(spec.get("volumeClaimTemplates"), "spec.volumeClaimTemplates"):
+        found += claim_spec_warnings(claim.get("spec") or {}, where)
+    if (spec.get("revisionHistoryLimit") or 0) < 0:
+        found.append(f"spec.revisionHistoryLimit: {_ALL_KEPT}")
+    return found
+
+
 def _fill(obj: Json, now: float) -> Cells:
     status = obj.get("status") or {}
     ready = f"{number(status.get('readyReplicas'))}/{wanted_replicas(obj)}"
@@ -171,6 +182,7 @@ RESOURCES = (
             validate_update=_validate_update,
             validate_status=_validate_status,
         ),
+        warnings=_warnings,
         printer=Printer.of(_fill, "Name", "Ready", "Age", "Containers*", "Images*"),
     ),
 )

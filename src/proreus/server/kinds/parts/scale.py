@@ -11,7 +11,7 @@ from proreus.server.kinds.parts.workloads import template_warnings
 from proreus.server.resource import READ_WRITE, Cells, Printer, Resource, Subresource
 from proreus.server.resource.lifecycle import Generation, Lifecycle
 from proreus.server.resource.names import Names
-from proreus.server.resource.rules import Rules
+from proreus.server.resource.rules import Rules, Warnings
 
 
 def _fill(obj: Json, now: float) -> Cells:
@@ -29,7 +29,12 @@ SCALE = Subresource(
 
 
 def replicated_workload(
-    *, names: Names, rules: Rules, printer: Printer, counts_annotations: bool = False
+    *,
+    names: Names,
+    rules: Rules,
+    printer: Printer,
+    counts_annotations: bool = False,
+    warnings: Warnings = template_warnings,
 ) -> Resource:
     """A kind whose objects run ``spec.replicas`` pods of one template, of which it warns."""
     return Resource(
@@ -38,7 +43,7 @@ def replicated_workload(
         subresources=(SCALE,),
         has_status=True,
         lifecycle=Lifecycle(generation=Generation(on_annotations=counts_annotations)),
-        rules=replace(rules, warnings=template_warnings, warns_of_changes=True),
+        rules=replace(rules, warnings=warnings, warns_of_changes=True),
         printer=printer,
         # A kube-apiserver makes a bookmark of the type it works on, where the count is no pointer.
         zero_spec=(("replicas", 0),),
