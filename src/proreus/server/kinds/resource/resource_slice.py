@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from proreus.api.field_error import FieldError
+from proreus.api.go_text import quoted
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.values.timestamp import format_time
 from proreus.server.kinds.parts.cells import age, name_of
 from proreus.server.kinds.parts.devices import check_counter_sets, check_device
 from proreus.server.kinds.parts.findings import Findings, items, repeats
@@ -19,6 +22,26 @@ from proreus.server.resource.printer import Cells, Printer
 _DEVICES_MAX, _SPECIAL_DEVICES_MAX = 128, 64
 _PLACES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _ONE_PLACE = f"exactly one of {', '.join(f'`{place}`' for place in _PLACES)} is required"
+
+
+def _prepare(obj: JsonObject) -> None:
+    """A device's taint begins with the slice, unless that says otherwise."""
+    created = obj["metadata"].get("creationTimestamp") or format_time(0)
+    for taint in _taints(obj):
+        taint.setdefault("timeAdded", created)
+
+
+def _taints(obj: JsonObject) -> Iterator[JsonObject]:
+    for device in (obj.get("spec") or {}).get("devices") or ():
+        yield from device.get("taints") or ()
+
+
+def _warnings(obj: JsonObject) -> list[str]:
+    driver = (obj.get("spec") or {}).get("driver") or ""
+    if driver == driver.lower():
+        return []
+    why = f"driver names should be lowercase; {quoted(driver)} contains uppercase characters"
+    return [f"spec.driver: {why}"]
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
@@ -128,7 +151,12 @@ RESOURCES = (
         namespaced=False,
         lifecycle=Lifecycle(generation=Generation(), returns_deleted=True),
         selectable=_FIELDS,
-        rules=Rules(validate=_validate, validate_update=_validate_update),
+        rules=Rules(
+            prepare_create=_prepare,
+            validate=_validate,
+            validate_update=_validate_update,
+            warnings=_warnings,
+        ),
         printer=Printer.of(_fill, "Name", "Node", "Driver", "Pool", "Age"),
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.kinds.creating import created, errors, updated
+from tests.unit.server.kinds.creating import created, errors, rules_of, updated
 from tests.unit.server.kinds.printing import cells
 
 RESOURCE = "resource.k8s.io/v1"
@@ -117,6 +117,24 @@ def test_a_taint_says_when_it_was_added() -> None:
     assert cells("resource.k8s.io", "DeviceTaintRule", {"spec": spec}) == [
         "x", "k", "", "NoExecute", "", "60s",
     ]  # fmt: skip
+
+
+def test_a_taint_of_a_new_slice_says_when_it_was_added() -> None:
+    old, taint = "2020-01-01T00:00:00Z", {"key": "k", "effect": "NoExecute"}
+    devices = [{"name": "a", "taints": [taint, {**taint, "timeAdded": old}]}, {"name": "b"}]
+    made = created(RESOURCE, "ResourceSlice", spec={**SLICE, "devices": devices})
+
+    times = [taint["timeAdded"] for taint in made["spec"]["devices"][0]["taints"]]
+    assert times == [made["metadata"]["creationTimestamp"], old]
+
+
+@pytest.mark.parametrize("driver", ["gpu.example.com", "GPU.example.com"])
+def test_a_driver_with_capital_letters_is_warned_about(driver: str) -> None:
+    made = created(RESOURCE, "ResourceSlice", spec={**SLICE, "driver": driver})
+    why = f'driver names should be lowercase; "{driver}" contains uppercase characters'
+
+    warned = [f"spec.driver: {why}"] if driver[0] == "G" else []
+    assert rules_of(made).warnings(made) == warned
 
 
 def device_errors(device: dict[str, Any], **spec: Any) -> list[str]:
