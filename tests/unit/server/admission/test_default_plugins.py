@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from proreus.api.json_types import JsonObject
 from proreus.server.admission.options import AdmissionOptions
 from proreus.server.app import ApiServer
 from proreus.server.config import ServerConfig
@@ -60,15 +61,26 @@ async def test_a_pod_that_brings_the_token_volume_keeps_it(ask: Asking) -> None:
     ]
 
 
-async def test_init_and_debug_containers_use_no_secret_that_the_account_does_not_name(
-    ask: Asking,
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        (
+            {"env": [{"name": "K", "valueFrom": {"secretKeyRef": {"name": "no", "key": "k"}}}]},
+            "envVar K",
+        ),
+        ({"envFrom": [{"secretRef": {"name": "no"}}]}, "envFrom"),
+        ({"envFrom": [{"secretRef": {"name": "ok"}}, {"secretRef": {"name": "no"}}]}, "envFrom"),
+    ],
+)
+async def test_no_container_uses_a_secret_that_the_account_does_not_name(
+    ask: Asking, environment: JsonObject, said: str
 ) -> None:
     notes = {"kubernetes.io/enforce-mountable-secrets": "true"}
     account = {"metadata": {"name": "s", "annotations": notes}, "secrets": [{"name": "ok"}]}
     await ask("POST", "serviceaccounts", account)
-    env = [{"name": "K", "valueFrom": {"secretKeyRef": {"name": "no", "key": "k"}}}]
-    reading = {**CONTAINER, "name": "d", "env": env}
+    reading = {**CONTAINER, "name": "d", **environment}
 
+    main = await ask("POST", "pods", pod(serviceAccountName="s", containers=[reading]))
     init = await ask("POST", "pods", pod(serviceAccountName="s", initContainers=[reading]))
     await ask("POST", "pods", pod("q", serviceAccountName="s"))
     debug = await ask(
@@ -79,9 +91,10 @@ async def test_init_and_debug_containers_use_no_secret_that_the_account_does_not
     )
 
     end = (
-        'with envVar K referencing secret.secretName="no" is not allowed because service account '
+        f'with {said} referencing secret.secretName="no" is not allowed because service account '
         "s does not reference that secret"
     )
+    assert main.body["message"] == f'pods "p" is forbidden: container d {end}'
     assert init.body["message"] == f'pods "p" is forbidden: init container d {end}'
     assert debug.body["message"] == f'pods "q" is forbidden: ephemeral container d {end}'
 

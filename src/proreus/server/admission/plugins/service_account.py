@@ -179,19 +179,23 @@ def limit_secrets(account: Json, spec: Json) -> None:
 
 
 def _limit_environment(kind: str, container: Json, known: set[str], account: Json) -> None:
-    for variable, secret in _secrets_of(container):
+    for where, secret in _secrets_of(container):
         if secret not in known:
             raise Refused(
-                f"{kind} {container.get('name')} with envVar {variable} referencing "
+                f"{kind} {container.get('name')} with {where} referencing "
                 f'secret.secretName="{secret}" {_unknown(account)}'
             )
 
 
 def _secrets_of(container: Json) -> Iterator[tuple[str, str]]:
+    """Which part of the environment names which secret, in the order in which they are checked."""
     for variable in container.get("env") or ():
         reference = (variable.get("valueFrom") or {}).get("secretKeyRef")
         if reference is not None:
-            yield variable.get("name") or "", reference.get("name") or ""
+            yield f"envVar {variable.get('name') or ''}", reference.get("name") or ""
+    for source in container.get("envFrom") or ():
+        if (reference := source.get("secretRef")) is not None:
+            yield "envFrom", reference.get("name") or ""
 
 
 def _unknown(account: Json, what: str = "secret") -> str:
