@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
+import pytest
 import pytest_asyncio
 
 from proreus.server.app import ApiServer
@@ -324,3 +325,36 @@ async def test_a_node_publishes_slices_of_its_own_devices_only(
     )
     assert await refusal(node, SLICES, of("n1", "a")) == ""
     assert (await node.delete(f"{SLICES}/a")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/api/v1/nodes", 'node "n1" is not allowed to modify node ""'),
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases",
+            "can only access node lease with the same name as the requesting node",
+        ),
+        (
+            "/apis/storage.k8s.io/v1/csinodes",
+            "can only access CSINode with the same name as the requesting node",
+        ),
+    ],
+)
+async def test_a_name_that_only_begins_as_the_nodes_is_not_its_own(
+    node: httpx.AsyncClient, path: str, said: str
+) -> None:
+    body = {"metadata": {"generateName": "n1"}, "spec": {}}
+
+    assert (await refusal(node, path, body)).endswith(f'"n1" is forbidden: {said}')
+
+
+async def test_a_node_learns_first_that_another_node_is_not_its_own(
+    node: httpx.AsyncClient,
+) -> None:
+    labels = {"any.k8s.io/x": "y"}
+    other = {"metadata": {"name": "n3", "labels": labels}}
+
+    assert await refusal(node, "/api/v1/nodes", other) == (
+        'nodes "n3" is forbidden: node "n1" is not allowed to modify node "n3"'
+    )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from proreus.api.json_types import Json, JsonObject
 from proreus.lazy_dataclass import dataclass
-from proreus.server.admission.request import name_of, namespace_of
+from proreus.server.admission.request import namespace_of
 from proreus.server.authz.authorizer import Action, Authorization, Decision
 from proreus.server.cel.pace import CostPace, PaceExceeded, on_loop, on_thread
 from proreus.server.offload import Lane
@@ -108,7 +108,7 @@ def expression_values(
             resource=attributes.resource.plural,
             subresource=attributes.subresource,
             namespace=namespace_of(attributes),
-            name=name_of(attributes),
+            name=attributes.known_name,
         ),
     )
     return (*objects, namespace, request, Authorizer(ask), resource)

@@ -6,7 +6,7 @@ from proreus.api.group_version import GroupVersionKind, GroupVersionResource
 from proreus.api.json_types import JsonObject
 from proreus.api.wire.options import DeleteOptions, WriteOptions
 from proreus.server.admission.matching import RequestTarget
-from proreus.server.registry.admission import CREATE, Attributes
+from proreus.server.registry.admission import Attributes
 
 _OPTION_KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 _OPTIONS_VERSION = "meta.k8s.io/v1"
@@ -18,22 +18,15 @@ def target_of(attributes: Attributes) -> RequestTarget:
         attributes.resource.gvr,
         attributes.subresource,
         namespace_of(attributes),
-        name_of(attributes),
+        attributes.known_name,
     )
-
-
-def name_of(attributes: Attributes) -> str:
-    """Empty where it is still to be generated."""
-    if attributes.operation != CREATE or attributes.path_name or attributes.obj is None:
-        return attributes.name
-    return (attributes.obj.get("metadata") or {}).get("name") or ""
 
 
 def namespace_of(attributes: Attributes) -> str:
     """Of a Namespace its own name."""
     resource = attributes.resource
     if resource.plural == "namespaces" and not resource.group:
-        return name_of(attributes)
+        return attributes.known_name
     return attributes.namespace
 
 
@@ -55,7 +48,7 @@ def admission_request(
     texts = {
         "subResource": attributes.subresource,
         "requestSubResource": attributes.subresource,
-        "name": name_of(attributes),
+        "name": attributes.known_name,
         "namespace": namespace_of(attributes),
     }
     return request | {key: text for key, text in texts.items() if text}

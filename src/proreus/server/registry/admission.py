@@ -67,6 +67,13 @@ class Attributes(msgspec.Struct, kw_only=True):
     def warn(self, text: str) -> None:
         add_warning(self.warnings, text)
 
+    @property
+    def known_name(self) -> str:
+        """Empty where it is still to be generated; ``name`` is then what it begins with."""
+        if self.operation != CREATE or self.path_name or self.obj is None:
+            return self.name
+        return (self.obj.get("metadata") or {}).get("name") or ""
+
     def forbidden(self, why: str) -> Forbidden:
         """The refusal of a plugin."""
         return Forbidden.of(self.resource.group_resource, self.name or "Unknown", why)

@@ -6,6 +6,7 @@ They read from the watch cache; a list waits until it knows what was written bef
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -329,3 +330,19 @@ async def test_a_status_grants_no_admin_access_without_the_label(ask: Asking) ->
     assert refused.body["details"]["causes"][0]["field"] == (
         "status.allocation.devices.results[0].adminAccess"
     )
+
+
+async def test_a_refusal_names_what_a_generated_name_became_once_it_is_known(ask: Asking) -> None:
+    label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "baseline"}}}
+    await ask("PATCH", "/api/v1/namespaces/default", label, kind=MERGE)
+    await ask("GET", "/api/v1/namespaces")
+    unnamed = pod(hostNetwork=True)
+    unnamed["metadata"] = {"generateName": "p-"}
+
+    unknown = {**unnamed, "spec": {**unnamed["spec"], "priorityClassName": "none"}}
+    before = await ask("POST", "pods", unknown)
+    after = await ask("POST", "pods", unnamed)
+
+    assert before.body["message"].startswith('pods "p-" is forbidden: no PriorityClass')
+    assert re.match(r'pods "p-\w{5}" is forbidden: violates PodSecurity', after.body["message"])
+    assert len(after.body["details"]["name"]) == len("p-12345")

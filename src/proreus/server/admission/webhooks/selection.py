@@ -26,7 +26,7 @@ from proreus.server.admission.matching import (
     selects_object,
 )
 from proreus.server.admission.plugins.lookup import find
-from proreus.server.admission.request import admission_request, name_of, target_of
+from proreus.server.admission.request import admission_request, target_of
 from proreus.server.admission.versions import MatchedKind, ObjectVersions
 from proreus.server.admission.webhooks.calling import ReviewedObjects
 from proreus.server.admission.webhooks.configuration import AdmissionWebhook
@@ -133,7 +133,7 @@ class WebhookSelection:
             failures=match.failures if isinstance(match, Undecided) else 0,
         )
         if isinstance(match, Undecided) and not webhook.fails_open:
-            name = name_of(attributes)
+            name = attributes.known_name
             raise Forbidden.of(attributes.resource.group_resource, name, match.why)
         if isinstance(match, Excluded):
             self.metrics.excluded(webhook.name, word, operation)

@@ -94,18 +94,17 @@ async def _refuse_later(attributes: Attributes, why: Awaitable[str]) -> None:
 
 def _node(node: str, attributes: Attributes) -> str:
     new, old = attributes.obj or {"metadata": {}}, attributes.old or {"metadata": {}}
+    if (name := attributes.known_name) != node:
+        return f"node {quoted(node)} is not allowed to modify node {quoted(name)}"
+    source = (new.get("spec") or {}).get("configSource")
     if attributes.operation == CREATE:
-        forbidden = forbidden_labels(_labels(new), {})
-        if forbidden:
+        if source is not None:
+            return f"node {quoted(node)} is not allowed to create pods with a non-nil configSource"
+        if forbidden := forbidden_labels(_labels(new), {}):
             return (
                 f"node {quoted(node)} is not allowed to set the following labels: "
                 f"{', '.join(forbidden)}"
             )
-    if attributes.name != node:
-        return f"node {quoted(node)} is not allowed to modify node {quoted(attributes.name)}"
-    source = (new.get("spec") or {}).get("configSource")
-    if attributes.operation == CREATE and source is not None:
-        return f"node {quoted(node)} is not allowed to create pods with a non-nil configSource"
     if attributes.operation != UPDATE:
         return ""
     if source is not None and source != (old.get("spec") or {}).get("configSource"):
@@ -163,13 +162,13 @@ def _claim(node: str, attributes: Attributes) -> str:
 def _lease(node: str, attributes: Attributes) -> str:
     if attributes.namespace != "kube-node-lease":
         return f"can only access leases in the {quoted('kube-node-lease')} system namespace"
-    if attributes.name != node:
+    if attributes.known_name != node:
         return "can only access node lease with the same name as the requesting node"
     return ""
 
 
 def _csi_node(node: str, attributes: Attributes) -> str:
-    if attributes.name == node:
+    if attributes.known_name == node:
         return ""
     return "can only access CSINode with the same name as the requesting node"
 

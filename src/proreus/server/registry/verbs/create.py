@@ -97,7 +97,8 @@ async def prepare(write: Write, obj: JsonObject, *, tracks: bool = True) -> Json
         write.warn(duplicate_owners(doubled, is_patch=False))
     metadata.fill_system_fields(stored, write.now)
     if meta.get("generateName") and not meta.get("name"):
-        meta["name"] = metadata.generate_name(meta["generateName"])
+        # From here on refusals name what would have been created.
+        attributes.name = meta["name"] = metadata.generate_name(meta["generateName"])
     if resource.has_status and not rules.keeps_status:
         stored.pop("status", None)
     if (generation := resource.lifecycle.generation) is not None and generation.starts:
