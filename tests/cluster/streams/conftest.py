@@ -21,6 +21,7 @@ from proreus.aio.clock import Clock, SystemClock
 from proreus.api.object import KubeObject
 from proreus.client import Client
 from proreus.cluster.kubelet.server import KubeletServer, endpoint_context
+from proreus.cluster.kubelet.server.node_pages import NodeFacts
 from proreus.server.config import ServerConfig
 from proreus.testing.server import RunningServer, running_server
 from tests.closing import all_closed
@@ -101,6 +102,13 @@ async def staged(tmp_path: Path, clock: Clock) -> AsyncIterator[Stage]:
             find_pod=lambda namespace, name: pods.get((namespace, name)),
             list_pods=pods.values,
             streams_of=lambda node: streams,
+            describe=lambda name: NodeFacts(
+                name=name,
+                capacity={"memory": "1Ki", "pods": "7"},
+                begun=0.0,
+                is_idle=True,
+                pods=[pod for pod in pods.values() if pod.spec.nodeName == name],
+            ),
             tls=tls,
         )
         await parts.enter_async_context(kubelet.run())

@@ -63,6 +63,25 @@ async def test_a_node_s_kubelet(stage: Stage, http: httpx.AsyncClient) -> None:
     assert (missing.status_code, missing.text) == (404, "404 page not found\n")
 
 
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("configz", '"maxPods":7'),
+        ("stats/summary", '"nodeName":"node-1"'),
+        ("metrics", 'kubelet_node_name{node="node-1"} 1'),
+        ("metrics/resource", "node_cpu_usage_seconds_total 0"),
+        ("healthz/ping", "ok"),
+    ],
+)
+async def test_what_a_kubelet_says_of_its_node(
+    stage: Stage, http: httpx.AsyncClient, page: str, said: str
+) -> None:
+    answer = await http.get(f"/api/v1/nodes/node-1/proxy/{page}")
+
+    assert answer.status_code == 200
+    assert said in answer.text.replace(": ", ":")
+
+
 async def test_a_node_that_is_not_there_or_down(stage: Stage, http: httpx.AsyncClient) -> None:
     elsewhere = await http.get("/api/v1/nodes/node-1:22/proxy/")
     nobody = await http.get("/api/v1/nodes/nobody/proxy/healthz")

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from proreus.aio.clock import Clock, SteadyClock
 from proreus.aio.tasks import background
+from proreus.api.object import plain_field
 from proreus.api.status import Forbidden, NotFound
 from proreus.client import Client
 from proreus.client.controller import Controller
@@ -110,7 +111,7 @@ class Kubelet:
 
             async with (
                 runtime.running(changed),
-                self._endpoint(pods.lister, runtime) as endpoint,
+                self._endpoint(nodes.lister, pods.lister, runtime) as endpoint,
             ):
                 descriptions = self._descriptions(addresses, version, endpoint)
                 beats = self._heartbeats(descriptions, nodes.lister)
@@ -214,12 +215,29 @@ class Kubelet:
 
     @asynccontextmanager
     async def _endpoint(
-        self, pods: Lister, runtime: Runtime
+        self, nodes: Lister, pods: Lister, runtime: Runtime
     ) -> AsyncIterator[KubeletEndpoint | None]:
         """Where the API server reaches the runtime; None: no authority to authenticate it by."""
         from proreus.cluster.kubelet.server import KubeletServer
+        from proreus.cluster.kubelet.server.node_pages import NodeFacts
 
         settings, names = self._settings, frozenset(self._names)
+        begun = self._clock.now()
+
+        def describe(name: str) -> NodeFacts | None:
+            name = name or self._names[0]
+            found = nodes.find(name) if name in names else None
+            if found is None:
+                return None
+            return NodeFacts(
+                name=name,
+                capacity=plain_field(found, "status").get("capacity") or {},
+                begun=begun,
+                is_idle=settings.runtime == "simulated",
+                pods=[pod for pod in pods.list() if pod.spec.nodeName == name],
+                lease_s=settings.lease_s,
+            )
+
         tls = await self._shared.endpoint_tls.context(self._client.config)
         if tls is None:
             log.warning("no endpoint for logs and commands: no authority for its clients")
@@ -230,6 +248,7 @@ class Kubelet:
             find_pod=lambda namespace, name: pods.find(name, namespace),
             list_pods=lambda: [pod for pod in pods.list() if pod.spec.nodeName in names],
             streams_of=lambda node: runtime.streams,
+            describe=describe,
             tls=tls,
             host=settings.host,
         )

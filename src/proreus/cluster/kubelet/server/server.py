@@ -10,20 +10,22 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import structlog
 
 from proreus.aio.clock import Clock
 from proreus.api.object import KubeObject
-from proreus.api.wire import channels
+from proreus.api.wire import channels, json
 from proreus.api.wire.channels import ChannelProtocol
 from proreus.api.wire.path import BadPathEscape, unescape
 from proreus.api.wire.query import Query, parse_query
 from proreus.cluster.kubelet.runtimes.streams import ContainerNotFound, Execution, Streams
+from proreus.cluster.kubelet.server import node_pages
 from proreus.cluster.kubelet.server.commands import CommandSession, command_of, stream_request
 from proreus.cluster.kubelet.server.forward import ChannelForward, PodPorts, wanted_ports
 from proreus.cluster.kubelet.server.logs import LogAnswer
+from proreus.cluster.kubelet.server.node_pages import NodeFacts
 from proreus.cluster.kubelet.server.refusal import RequestRefused, has_container, text_answer
 from proreus.cluster.kubelet.server.tunnel import Tunnel
 from proreus.net.http1.messages import Answer, Request, Response, Streamed
@@ -35,6 +37,9 @@ from proreus.net.websocket.stream import WebSocketStream
 _log = structlog.get_logger(__name__)
 
 _MASTERS = "system:masters"
+_HEALTH_CHECKS: tuple[list[str], ...] = ([], ["ping"], ["log"], ["syncloop"])
+_PROMETHEUS = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
+_JSON = ("Content-Type", "application/json")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,7 +47,8 @@ class KubeletServer:
     """``run`` holds it open; ``port`` is the real one then.
 
     ``find_pod`` (namespace, name) and ``list_pods`` know the pods of this process's nodes,
-    ``streams_of`` the runtime of a node. ``tls`` must verify client certificates against the
+    ``streams_of`` the runtime of a node, ``describe`` the node of a name or None; without a name
+    any of them. ``tls`` must verify client certificates against the
     cluster's authority, without insisting on one.
     """
 
@@ -50,6 +56,7 @@ class KubeletServer:
     find_pod: Callable[[str, str], KubeObject | None]
     list_pods: Callable[[], Iterable[KubeObject]]
     streams_of: Callable[[str], Streams]
+    describe: Callable[[str], NodeFacts | None]
     tls: ssl.SSLContext
     host: str = "127.0.0.1"
     port: int = 0
@@ -69,7 +76,7 @@ class KubeletServer:
         try:
             path, query = unescape(request.raw_path_only), parse_query(request.raw_query)
             parts = path.strip("/").split("/")
-            if parts == ["healthz"]:
+            if parts[0] == "healthz" and parts[1:] in _HEALTH_CHECKS:
                 return text_answer(200, "ok")
             _check_certificate(request)
             return await self._route(request, parts, query)
@@ -81,7 +88,9 @@ class KubeletServer:
     async def _route(self, request: Request, parts: list[str], query: Query) -> Answer:
         match parts:
             case ["pods"]:
-                return self._pods()
+                return self._pods(request)
+            case ["configz"] | ["stats", "summary"] | ["metrics"] | ["metrics", "resource"]:
+                return self._page(request, "/".join(parts))
             case ["containerLogs", namespace, name, container]:
                 pod = self._pod(namespace, name)
                 answer = LogAnswer(self._streams(pod), self.clock, pod, container)
@@ -93,10 +102,31 @@ class KubeletServer:
             case _:
                 raise RequestRefused(404, "404 page not found\n")
 
-    def _pods(self) -> Answer:
-        items = b",".join(pod.raw for pod in self.list_pods())
+    def _pods(self, request: Request) -> Answer:
+        node = _node_asked(request)
+        items = b",".join(
+            pod.raw for pod in self.list_pods() if not node or pod.spec.nodeName == node
+        )
         body = b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%b]}' % items
-        return Response(200, (("Content-Type", "application/json"),), body)
+        return Response(200, (_JSON,), body)
+
+    def _page(self, request: Request, page: str) -> Answer:
+        if request.method not in ("GET", "HEAD"):
+            raise RequestRefused(405, "405: Method Not Allowed")
+        found = self.describe(_node_asked(request))
+        if found is None:
+            raise RequestRefused(404, "404 page not found\n")
+        match page:
+            case "configz":
+                made = node_pages.configuration(replace(found, address=self.host, port=self.port))
+                return Response(200, (_JSON,), json.encode(made))
+            case "stats/summary":
+                said = node_pages.summary(found, self.clock.now())
+                return Response(200, (_JSON,), json.encode(said))
+            case "metrics":
+                return Response(200, (_PROMETHEUS,), node_pages.metrics(found).encode())
+            case _:
+                return Response(200, (_PROMETHEUS,), node_pages.resource_metrics(found).encode())
 
     async def _command(
         self, request: Request, verb: str, at: tuple[str, str, str], query: Query
@@ -147,6 +177,10 @@ class KubeletServer:
 
     def __repr__(self) -> str:
         return f"<KubeletServer {self.host}:{self.port}>"
+
+
+def _node_asked(request: Request) -> str:
+    return node_pages.node_asked(request.headers.get("X-Forwarded-Uri") or "")
 
 
 def _check_certificate(request: Request) -> None:
