@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -284,6 +285,36 @@ async def test_a_pod_that_runs_is_resized_and_says_which_generation_it_has_seen(
     kinds = [condition["type"] for condition in again["status"]["conditions"]]
     assert "PodResizePending" not in kinds
     assert again["status"]["observedGeneration"] == 4
+
+
+async def test_what_becomes_of_a_resize_is_said_in_events(client: Client, nodes: list[str]) -> None:
+    pods = client.core_v1.pods("default")
+    made = pod("web", nodes[0])
+    made["spec"]["containers"][0]["resources"] = {"requests": {"memory": "32Mi", "cpu": "100m"}}
+    await pods.create(made)
+    await pods.wait_for("web", "condition=Ready", timeout_s=60)
+    said: dict[str, str] = {}
+
+    async with asyncio.timeout(60), client.core_v1.events("default").watch() as events:
+        for cpu in ("200m", "1000"):
+            container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+            spec = {"spec": {"containers": [container]}}
+            await pods.patch("web", spec, type="strategic", subresource="resize")
+            if cpu == "200m":
+                await pods.wait_for("web", "jsonpath={.status.observedGeneration}=2")
+        async for event in events:
+            if event.type != "BOOKMARK" and str(event.object.reason).startswith("Resize"):
+                said[str(event.object.reason)] = str(event.object.message)
+            if "ResizeInfeasible" in said:
+                break
+
+    size = '{"name":"c","resources":{"requests":{"cpu":"%s","memory":"32Mi"}}}'
+    done = f'{{"containers":[{size % "200m"}],"generation":2}}'
+    assert said["ResizeStarted"] == f"Pod resize started: {done}"
+    assert said["ResizeCompleted"] == f"Pod resize completed: {done}"
+    why = "Node didn't have enough capacity: cpu, requested: 1000000, capacity: 16000"
+    refused = f'{{"containers":[{size % "1k"}],"generation":3,"error":"{why}"}}'
+    assert said["ResizeInfeasible"] == f"Pod resize Infeasible: {refused}"
 
 
 async def test_an_ephemeral_container_is_started_in_a_pod_that_runs(

@@ -18,11 +18,16 @@ from proreus.api.object import KubeObject, plain_field
 from proreus.api.status import Conflict, NotFound
 from proreus.client import Client
 from proreus.client.controller import Request, Result
-from proreus.client.event_recorder import WARNING, EventRecorder
+from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.client.informer import Lister
 from proreus.cluster.kubelet.addresses import NodeAddresses
 from proreus.cluster.kubelet.admission import NODE_AFFINITY, NodeAllocations
-from proreus.cluster.kubelet.resize import ResizeRefusal, resources_of, with_resources
+from proreus.cluster.kubelet.resize import (
+    ResizeRefusal,
+    resize_message,
+    resources_of,
+    with_resources,
+)
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses, RunningPod, Runtime
 from proreus.cluster.kubelet.runtimes.states import TERMINAL
 from proreus.cluster.kubelet.status import (
@@ -122,13 +127,20 @@ class Pods:
 
     def _resize(self, known: _Known) -> bool:
         """Give the pod the resources that it asks for, if there is room; whether it has them."""
-        wanted, known.refusal = resources_of(known.latest), None
-        if wanted != known.allocated:
-            node = self._listers.nodes.find(known.node)
-            known.refusal = self._allocations.resize(known.latest, node)
-        if known.refusal is None:
+        pod, wanted, before = known.latest, resources_of(known.latest), known.refusal
+        known.refusal = None
+        if wanted == known.allocated:
+            return True
+        node = self._listers.nodes.find(known.node)
+        refusal = known.refusal = self._allocations.resize(pod, node)
+        if refusal is None:
             known.allocated = wanted
-        return known.refusal is None
+            for reason, said in (("ResizeStarted", "started"), ("ResizeCompleted", "completed")):
+                self._recorder.event(pod, NORMAL, reason, resize_message(pod, said))
+        elif refusal != before:
+            said = resize_message(pod, refusal.reason, refusal.message)
+            self._recorder.event(pod, WARNING, f"Resize{refusal.reason}", said)
+        return refusal is None
 
     def is_settled_at(self, pod: KubeObject) -> bool:
         """Whether this version brings no news: we wrote it, and all that followed from it."""

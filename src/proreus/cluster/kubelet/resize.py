@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proreus.api.json_types import Json
+from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject, plain_field
+from proreus.api.wire import json
 
 PENDING = "PodResizePending"
 DEFERRED, INFEASIBLE = "Deferred", "Infeasible"
@@ -31,6 +32,32 @@ def resources_of(pod: KubeObject) -> dict[str, Json]:
         container["name"]: container.get("resources") or {}
         for field in _SIZED
         for container in spec.get(field) or ()
+    }
+
+
+def resize_message(pod: KubeObject, said: str, error: str = "") -> str:
+    """Of an event about a resize: what the pod asks for, and in which generation."""
+    spec = plain_field(pod, "spec")
+    summary: JsonObject = {
+        field: [_sized(container) for container in containers]
+        for field in _SIZED
+        if (containers := spec.get(field))
+    }
+    summary["generation"] = plain_field(pod, "metadata").get("generation") or 0
+    if error:
+        summary["error"] = error
+    return f"Pod resize {said}: {json.encode(summary).decode()}"
+
+
+def _sized(container: Json) -> Json:
+    resources = container.get("resources") or {}
+    return {
+        "name": container["name"],
+        "resources": {
+            kind: dict(sorted(resources[kind].items()))
+            for kind in ("limits", "requests")
+            if resources.get(kind)
+        },
     }
 
 
