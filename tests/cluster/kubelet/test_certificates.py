@@ -14,6 +14,7 @@ from proreus.client.conditions import is_true
 from proreus.cluster.kubelet.runtimes.pod_certificates import PodCertificates
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import PodSpec, read_pod
 from proreus.cluster.kubelet.runtimes.pod_spec.references import ConfigProblem
+from proreus.cluster.kubelet.runtimes.simulated.awaited_volumes import AwaitedVolumes
 from tests.cluster.pod_signer import projected, signing
 
 REFRESH_S = 3600.0
@@ -59,6 +60,40 @@ async def test_a_certificate_is_replaced_by_one_of_a_new_key_when_its_signer_wan
     assert len(names) == 2
     assert second.key != first.key
     assert second.certificate != first.certificate
+
+
+@dataclass(slots=True)
+class JumpingClock(ForwardClock):
+    """Long sleeps are over at once."""
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds < REFRESH_S / 2:
+            await SystemClock.sleep(self, min(seconds, 0.1))
+        else:
+            self.ahead_s += seconds
+
+
+async def test_a_simulated_pod_that_runs_has_its_certificate_renewed(client: Client) -> None:
+    pod = await a_pod(client)
+    requests = client.certificates_v1.podcertificaterequests("default")
+    asked: set[str] = set()
+    async with (
+        asyncio.timeout(60),
+        signing(client, refresh_s=REFRESH_S),
+        requests.watch() as events,
+        asyncio.TaskGroup() as group,
+    ):
+        volumes = AwaitedVolumes(client, JumpingClock(), group)
+        volumes.look_for(pod, lambda: None)
+        async for event in events:
+            if event.type == "MODIFIED" and is_issued(event.object):
+                asked.add(event.object.name)
+            if len(asked) == 2:
+                break
+        problem = volumes.problem(pod.uid)
+        volumes.close()
+
+    assert problem == ""
 
 
 async def test_a_request_that_is_deleted_before_it_is_answered_is_made_again(

@@ -7,6 +7,7 @@ cannot be made, and the pod's events say why.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -59,6 +60,14 @@ class PodCertificates:
                 said = f"no certificate of {wanted.signer}: {failure}"
                 raise ConfigProblem(said) from failure
         return found
+
+    @property
+    def next_look(self) -> float:
+        """When ``current`` may have others: soon if one was asked for, else when the first of them
+        is to be asked for again."""
+        if any(asked.name for asked in self._asked.values()):
+            return self._clock.now() + _LOOK_S
+        return min((asked.refresh_at for asked in self._asked.values()), default=math.inf)
 
     async def _credentials(
         self, pod: PodSpec, wanted: CertificateRequest, asked: _CertificateState

@@ -1,12 +1,14 @@
 """Volumes of simulated pods that others must make first: claims that are bound, and certificates
-that are issued. They are looked for again and again until they are there.
+that are issued. They are looked for again and again until they are there. Certificates are asked
+for anew before they end, for as long as the pod runs.
 
-One task per pod that has such volumes and has not started; other pods cost nothing here.
+One task per pod that has certificates, or has claims and has not started; others cost nothing here.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 
 from proreus.aio.clock import Clock
@@ -21,7 +23,10 @@ from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import PodSpec
 from proreus.cluster.kubelet.runtimes.pod_spec.references import ConfigProblem
 from proreus.cluster.kubelet.runtimes.simulated.pod_tasks import PodTasks
 
+log = logging.getLogger(__name__)
+
 _AGAIN_S = 3.0
+_RENEW_AGAIN_S = 60.0
 
 
 class AwaitedVolumes:
@@ -61,6 +66,18 @@ class AwaitedVolumes:
                 changed()
                 await self._clock.sleep(_AGAIN_S)
             else:
-                self._problems[pod.uid] = ""
-                changed()
-                return
+                break
+        self._problems[pod.uid] = ""
+        changed()
+        if certificate_requests(pod):
+            await self._renew(pod, certificates)
+
+    async def _renew(self, pod: PodSpec, certificates: PodCertificates) -> None:
+        """What the pod holds stays when there is no other: it has started."""
+        while True:
+            await self._clock.sleep(max(certificates.next_look - self._clock.now(), _AGAIN_S))
+            try:
+                await certificates.current(pod)
+            except ConfigProblem as problem:
+                log.info("certificate not renewed: pod=%s problem=%s", pod.full_name, problem)
+                await self._clock.sleep(_RENEW_AGAIN_S)
