@@ -262,6 +262,21 @@ async def test_a_pod_whose_certificate_is_denied_does_not_start(client: Client, 
     await saw(client, "FailedMount", "was denied: Test: no")
 
 
+@pytest.mark.parametrize(
+    ("kind", "word", "then"),
+    [("readinessProbe", "Readiness", None), ("livenessProbe", "Liveness", "Killing")],
+)
+async def test_a_probe_that_fails_is_an_event(
+    client: Client, node: str, kind: str, word: str, then: str | None
+) -> None:
+    probe = {"exec": {"command": ["sh", "-c", "echo sick; exit 1"]}, "failureThreshold": 1}
+    await client.core_v1.pods("default").create(pod(**{kind: probe}))
+
+    await saw(client, "Unhealthy", f"{word} probe failed: sick")
+    if then is not None:
+        await saw(client, then, "Container c failed liveness probe, will be restarted")
+
+
 async def test_a_container_starts_when_its_image_is_no_longer_missing(
     client: Client, node: str
 ) -> None:

@@ -1,6 +1,6 @@
 """A pod's status as its kubelet reports it. Pure.
 
-Owned here: phase, addresses, container statuses and six conditions. The status is written as a
+Owned here: phase, addresses, container statuses and seven conditions. The status is written as a
 strategic patch, which merges conditions by type, so that conditions of others stay; lists that have
 no other writer are replaced.
 """
@@ -19,8 +19,10 @@ from proreus.cluster.kubelet import resize
 from proreus.cluster.kubelet.admission import Rejection
 from proreus.cluster.kubelet.resize import ResizeRefusal
 from proreus.cluster.kubelet.runtimes import states
+from proreus.cluster.kubelet.runtimes.restart_policy import may_restart_all
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 
+_RESTARTING_ALL = "AllContainersRestarting"
 _REPLACE = {"$patch": "replace"}
 _OWN_CONDITIONS = frozenset(
     {
@@ -30,6 +32,7 @@ _OWN_CONDITIONS = frozenset(
         "ContainersReady",
         "PodScheduled",
         resize.PENDING,
+        _RESTARTING_ALL,
     }
 )
 
@@ -170,6 +173,8 @@ def _conditions(
         containers,
         _ConditionState("PodScheduled", True),
     ]
+    if (restarting := _restarting(pod, report)) is not None:
+        verdicts.append(restarting)
     if refusal is not None:
         verdicts.append(_ConditionState(resize.PENDING, True, refusal.reason, refusal.message))
     generation = plain_field(pod, "metadata").get("generation")
@@ -179,6 +184,20 @@ def _conditions(
     if refusal is None and resize.PENDING in known:
         made.append({"$patch": "delete", "type": resize.PENDING})
     return made
+
+
+def _restarting(pod: KubeObject, report: states.PodReport) -> _ConditionState | None:
+    """Only of pods that have a rule for it."""
+    spec = plain_field(pod, "spec")
+    if not may_restart_all((*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))):
+        return None
+    if report.phase in states.TERMINAL:
+        why = "PodCompleted" if report.phase == states.SUCCEEDED else "PodFailed"
+        return _ConditionState(_RESTARTING_ALL, False, why)
+    if not report.is_restarting_all:
+        return _ConditionState(_RESTARTING_ALL, False)
+    why, text = "RestartAllContainersStarted", "container exited with restart policy rule"
+    return _ConditionState(_RESTARTING_ALL, True, why, text)
 
 
 def _containers_ready(report: states.PodReport) -> _ConditionState:

@@ -10,11 +10,12 @@ from proreus.api.object import KubeObject
 from proreus.cluster.kubelet.runtimes.restart_policy import (
     restart_policy,
     restart_rules,
+    restarts_all,
     runs_again,
 )
 from proreus.cluster.kubelet.runtimes.simulated.plan import read_plan
 from proreus.cluster.kubelet.runtimes.simulated.state import SimulatedPod
-from proreus.cluster.kubelet.runtimes.states import Terminated
+from proreus.cluster.kubelet.runtimes.states import Running, Terminated
 
 
 def rule(operator: str, *codes: int) -> dict[str, Any]:
@@ -77,3 +78,51 @@ def test_a_pod_ends_with_its_containers_by_their_own_policies(
     simulated.advance(6.0)
 
     assert (simulated.phase, simulated.containers[0].restarts) == (phase, restarts)
+
+
+ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+
+
+@pytest.mark.parametrize(
+    ("rules", "code", "expected"),
+    [
+        ([ALL], 42, True),
+        ([ALL], 1, False),
+        ([rule("In", 42), ALL], 42, False),
+        ([rule("In", 1), ALL], 42, True),
+        ([], 42, False),
+    ],
+)
+def test_the_first_rule_for_an_exit_code_says_whether_all_containers_start_anew(
+    rules: list[dict[str, Any]], code: int, expected: bool
+) -> None:
+    assert restarts_all(rules, Terminated(code, 0.0, 1.0)) == expected
+
+
+def test_a_simulated_pod_starts_anew_with_its_init_containers_when_a_rule_says_so() -> None:
+    own = {"restartPolicy": "Never", "restartPolicyRules": [ALL]}
+    script = {"command": ["sh", "-c", "sleep 5; exit 42"], "name": "cause", "image": "i", **own}
+    init = {"name": "first", "image": "i", "command": ["sleep", "1"]}
+    sidecar = {"name": "beside", "image": "i", "restartPolicy": "Always"}
+    spec = {
+        "restartPolicy": "Never",
+        "initContainers": [init, sidecar],
+        "containers": [script, {"name": "other", "image": "i"}],
+    }
+    metadata = {"name": "p", "namespace": "d", "uid": "u"}
+    described = KubeObject.from_dict({"metadata": metadata, "spec": spec})
+    simulated = SimulatedPod(read_plan(described), 0.0)
+    simulated.advance(5.9)
+    assert [c.restarts for c in simulated.all()] == [0, 0, 0, 0]
+
+    simulated.advance(6.0)
+    waiting = [type(c.state).__name__ for c in simulated.containers]
+    simulated.advance(7.0)
+
+    assert waiting == ["Waiting", "Waiting"]  # for the init container
+    assert simulated.phase == "Running"
+    assert [c.restarts for c in simulated.all()] == [1, 1, 1, 1]
+    killed = simulated.containers[1].last
+    assert killed is not None
+    assert (killed.exit_code, killed.finished_at) == (137, 6.0)
+    assert simulated.containers[1].state == Running(7.0)

@@ -6,12 +6,13 @@ Shared by all runtimes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from proreus.api.json_types import Json
 from proreus.cluster.kubelet.runtimes.states import ContainerState, Terminated
 
 ALWAYS, ON_FAILURE, NEVER = "Always", "OnFailure", "Never"
+RESTART_ALL = "RestartAllContainers"
 
 
 def is_sidecar(container: Json, *, is_init: bool) -> bool:
@@ -76,6 +77,21 @@ def runs_again(policy: str, ended: Terminated, rules: Sequence[Json] = ()) -> bo
     if any(_concerns(rule, ended.exit_code) for rule in rules):
         return True
     return policy == ALWAYS or (policy == ON_FAILURE and not has_succeeded(ended))
+
+
+def restarts_all(rules: Sequence[Json], ended: Terminated) -> bool:
+    """Whether the pod's other containers start anew with it. The first rule that concerns its exit
+    code counts."""
+    found = next((rule for rule in rules if _concerns(rule, ended.exit_code)), None)
+    return found is not None and found.get("action") == RESTART_ALL
+
+
+def may_restart_all(containers: Iterable[Json]) -> bool:
+    return any(
+        rule.get("action") == RESTART_ALL
+        for container in containers
+        for rule in restart_rules(container)
+    )
 
 
 def _concerns(rule: Json, code: int) -> bool:

@@ -72,7 +72,8 @@ class ContainerReport(msgspec.Struct, frozen=True, gc=False):
 
 
 class PodReport(msgspec.Struct, frozen=True, gc=False):
-    """What a runtime reports of a pod; ``begun`` is when the kubelet first saw it."""
+    """What a runtime reports of a pod; ``begun`` is when the kubelet first saw it.
+    ``is_restarting_all``: its containers are being ended, to start anew together."""
 
     phase: str
     begun: float
@@ -81,6 +82,7 @@ class PodReport(msgspec.Struct, frozen=True, gc=False):
     ephemeral: Sequence[ContainerReport] = ()
     reason: str = ""
     message: str = ""
+    is_restarting_all: bool = False
 
     @property
     def is_initialized(self) -> bool:

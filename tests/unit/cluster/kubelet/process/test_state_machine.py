@@ -282,6 +282,50 @@ def test_a_container_has_rules_of_its_own_for_exit_codes(code: int, again: list[
     assert play.machine.phase() == "Running"
 
 
+def test_a_rule_ends_all_containers_at_once_and_starts_them_anew_in_order() -> None:
+    rule = {
+        "action": "RestartAllContainers",
+        "exitCodes": {"operator": "In", "values": [42]},
+    }
+    cause = {"restartPolicy": "Never", "restartPolicyRules": [rule]}
+    play = Play(cause, {}, initContainers=[init("a")], restartPolicy="Never")
+    play.settle()
+    play.exit("a")
+    play.settle()
+
+    play.exit("c1", 42)
+    steps = play.machine.steps(play.now)
+    assert (play.stopping(), steps.is_abrupt, steps.start) == (["c2"], True, None)
+    assert play.machine.report().is_restarting_all
+    play.exit("c2", 137)
+
+    assert play.machine.phase() != "Failed"
+    assert play.settle() == ["a"]
+    assert not play.machine.report().is_restarting_all
+    play.exit("a")
+    assert play.settle() == ["c1", "c2"]
+    assert [c.restarts for c in play.machine.all()] == [1, 1, 1]
+    play.exit("c1", 0)
+    play.exit("c2", 0)
+    assert play.machine.phase() == "Succeeded"
+
+
+def test_all_containers_wait_for_the_back_off_of_the_one_that_ended() -> None:
+    rule = {
+        "action": "RestartAllContainers",
+        "exitCodes": {"operator": "NotIn", "values": [0]},
+    }
+    play = Play({"restartPolicy": "Never", "restartPolicyRules": [rule]}, {})
+    for _ in range(2):
+        play.settle()
+        play.exit("c1", 1)
+        play.exit("c2", 137)
+
+    assert play.settle() == []
+    play.now = BEGUN + 10
+    assert play.settle() == ["c1", "c2"]
+
+
 def test_the_image_that_is_reported_is_that_of_what_runs() -> None:
     play = Play({"image": "old"})
     play.settle()

@@ -100,3 +100,28 @@ def test_a_container_says_how_it_ended(script: str, policy: str, message: str) -
     ended = simulated.containers[0].last
     assert ended is not None
     assert ended.message == message
+
+
+@pytest.mark.parametrize(
+    ("script", "probes", "failures"),
+    [
+        ("", {"readinessProbe": probe("/bin/false", delay=5)}, [5, 15, 25]),
+        ("", {"readinessProbe": probe("/bin/true")}, []),
+        ("", {"readinessProbe": probe("nginx", "-t")}, []),  # nobody knows
+        ("", {"livenessProbe": probe("/bin/false", failureThreshold=2)}, [0, 10]),
+        (HEALTH, {"livenessProbe": probe("cat", "/tmp/health", periodSeconds=1)}, [10, 11, 12]),
+        (
+            "rm -f /tmp/up; sleep 17; touch /tmp/up; sleep 600",
+            {"readinessProbe": probe("cat", "/tmp/up")},
+            [0, 10],
+        ),
+    ],
+)
+def test_failures_of_probes_are_known_until_they_have_their_effect(
+    script: str, probes: dict[str, Any], failures: list[float]
+) -> None:
+    found = plan(script, **probes).failed_probes
+
+    assert [one.at_s for one in found] == failures
+    kills = bool(failures) and "livenessProbe" in probes
+    assert [one.kills for one in found] == [False] * (len(found) - 1) + [kills] * bool(found)

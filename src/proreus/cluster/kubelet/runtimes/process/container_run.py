@@ -120,6 +120,7 @@ class ContainerRun:
         self._listeners: set[OutputSubscriber] = set()
         self._stop_requested = Gate()
         self._stop_by = float("inf")
+        self._runs_stop_hook = True
         self._stop_moved = asyncio.Event()
 
     def command(self, arguments: Sequence[str], **variables: str) -> Command:
@@ -127,10 +128,11 @@ class ContainerRun:
         environment = {**self._command.environment, **variables}
         return replace(self._command, arguments=arguments, environment=environment)
 
-    def stop(self, by: float, why: str = "") -> None:
+    def stop(self, by: float, why: str = "", *, runs_hook: bool = True) -> None:
         """End it until ``by``. A further call can only shorten the time."""
         if by >= self._stop_by:
             return
+        self._runs_stop_hook = runs_hook
         self._stop_by = by
         self._stop_moved.set()
         if not self._stop_requested.is_open:
@@ -234,7 +236,7 @@ class ContainerRun:
     async def _stop_when_asked(self, process: Process) -> None:
         await self._stop_requested.wait_open()
         lifecycle, clock = self._spec.content.get("lifecycle") or {}, self._context.clock
-        if hook := lifecycle.get("preStop"):
+        if self._runs_stop_hook and (hook := lifecycle.get("preStop")):
             left_s = max(self._stop_by - clock.now(), 0.0)
             answer = await call_handler(hook, self._target(), left_s + _AFTER_HOOK_S)
             if not answer.is_success:

@@ -134,7 +134,7 @@ class ProcessPod:
         by = self.machine.stop_deadline(now)
         for container in steps.stop:
             if (run := self._runs.get(container.spec.name)) is not None:
-                run.stop(by)
+                run.stop(now if steps.is_abrupt else by, runs_hook=not steps.is_abrupt)
         if steps.start is not None:
             steps.start.begin()
             runs.create_task(

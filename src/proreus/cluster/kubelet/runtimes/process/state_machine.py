@@ -15,6 +15,7 @@ from proreus.cluster.kubelet.runtimes.restart_policy import (
     RestartedContainer,
     definition,
     restart_rules,
+    restarts_all,
     runs_again,
 )
 from proreus.cluster.kubelet.runtimes.states import (
@@ -57,10 +58,14 @@ class ContainerStateMachine(RestartedContainer):
     is_ready: bool = False
     has_started: bool = False  # in any of its runs
     is_redefined: bool = False  # it is restarted with its new spec, whatever its policy
+    restarts_all: bool = False  # it has ended so that all of its pod start anew
+    is_renewed: bool = False  # its pod starts anew, and it has not been started since
 
     @property
     def has_run(self) -> bool:
-        return self.last is not None or not isinstance(self.state, Waiting)
+        """Since its pod began, or began anew."""
+        has_run = self.last is not None or not isinstance(self.state, Waiting)
+        return has_run and not self.is_renewed
 
     @property
     def allows_next(self) -> bool:
@@ -76,7 +81,7 @@ class ContainerStateMachine(RestartedContainer):
         if isinstance(self.state, Terminated):
             self.last = self.state
         self.state, self.image = Waiting(CREATING), self.spec.image
-        self.is_active, self.is_redefined = True, False
+        self.is_active, self.is_redefined, self.is_renewed = True, False, False
 
     def redefine(self, spec: ContainerSpec) -> bool:
         """The pod's spec changed; whether what runs must be replaced."""
@@ -108,7 +113,19 @@ class ContainerStateMachine(RestartedContainer):
         is_forgiven = how.finished_at - how.started_at >= HEALTHY_AFTER_S or self.is_redefined
         self.crashes = 1 if is_forgiven else self.crashes + 1
         self.state = how
+        rules = restart_rules(self.spec.content)
+        self.restarts_all = restarts_all(rules, how) and not self.is_redefined
         self.back_off()
+
+    def renew(self, *, is_initializing: bool) -> None:
+        """Its pod starts anew; nothing of it runs."""
+        if isinstance(self.state, Terminated):
+            self.last = self.state
+        self.state = Waiting(INITIALIZING if is_initializing else CREATING)
+        if not self.restarts_all:
+            self.crashes = 0
+        self.restarts_all = self.has_started = False
+        self.is_renewed = True
 
     def start_at(self) -> float | None:
         """When it may start; None: not by itself."""
@@ -151,11 +168,13 @@ class ContainerStateMachine(RestartedContainer):
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What to do now; ``due`` is when to ask again if nothing happens, None: not before then."""
+    """What to do now; ``due`` is when to ask again if nothing happens, None: not before then.
+    ``is_abrupt``: what is to stop gets no time, and no hook."""
 
     start: ContainerStateMachine | None
     stop: Sequence[ContainerStateMachine]
     due: float | None
+    is_abrupt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +239,16 @@ class PodStateMachine:
             for container in self.all():
                 container.give_up()
             return Steps(None, self._to_stop(), None)
-        candidates = self._candidates()
         times = [expires] if expires is not None else []
+        if causes := [c for c in self._own() if c.restarts_all]:
+            if active := [c for c in self._own() if c.is_active]:
+                return Steps(None, active, min(times, default=None), is_abrupt=True)
+            begin = max(c.start_at() or now for c in causes)  # after their back-off
+            if begin > now:
+                return Steps(None, (), min([*times, begin]))
+            for container in self._own():
+                container.renew(is_initializing=bool(self.init))
+        candidates = self._candidates()
         for container in candidates:
             at = now if container.is_new else container.start_at()
             if at is not None and at <= now:
@@ -229,6 +256,9 @@ class PodStateMachine:
             if at is not None:
                 times.append(at)
         return Steps(None, (), min(times, default=None))
+
+    def _own(self) -> list[ContainerStateMachine]:
+        return [*self.init, *self.containers]
 
     def _candidates(self) -> list[ContainerStateMachine]:
         """Those whose turn it is, in order; the ones behind one that is being started wait, but
@@ -257,6 +287,8 @@ class PodStateMachine:
     @property
     def _is_work_done(self) -> bool:
         """All containers have ended for good, or cannot begin because an init container failed."""
+        if any(c.restarts_all for c in self._own()):
+            return False
         if any(c.is_done and not c.has_succeeded for c in self.init):
             return True
         return all(c.is_done for c in self.containers)
@@ -287,6 +319,7 @@ class PodStateMachine:
             ephemeral=[self._reported(c, is_terminal) for c in self.ephemeral],
             reason=why.reason if why else "",
             message=why.message if why else "",
+            is_restarting_all=any(c.restarts_all for c in self._own()),
         )
 
     def _reported(self, container: ContainerStateMachine, is_terminal: bool) -> ContainerReport:

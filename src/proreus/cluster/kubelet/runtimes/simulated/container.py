@@ -11,8 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from proreus.cluster.kubelet.runtimes.restart_policy import RestartedContainer, runs_again
-from proreus.cluster.kubelet.runtimes.simulated.plan import ContainerPlan
+from proreus.cluster.kubelet.runtimes.restart_policy import (
+    RestartedContainer,
+    restarts_all,
+    runs_again,
+)
+from proreus.cluster.kubelet.runtimes.simulated.plan import ContainerPlan, FailedProbe
 from proreus.cluster.kubelet.runtimes.states import (
     CONFIG_ERROR,
     CRASH_LOOP,
@@ -66,6 +70,9 @@ class Container(RestartedContainer):
     failed_pulls: int = 0
     pulled_at: float = 0.0
     is_redefined: bool = False  # it is restarted under its new plan, whatever its policy
+    asked: int = 0  # how many of its run's failed probes are over
+    failures: list[FailedProbe] = field(default_factory=list)  # that nobody was told of
+    is_renewed: bool = False  # its pod starts anew, and it has not been started since
 
     def redefine(self, plan: ContainerPlan) -> None:
         is_other = plan.definition != self.plan.definition
@@ -99,7 +106,7 @@ class Container(RestartedContainer):
                     else:
                         return
                 case Terminated() as ended:
-                    if not self.restarts_after(ended):
+                    if not self.restarts_after(ended) or self.restarts_all:
                         return
                     self.last = ended
                     if self.is_redefined:
@@ -129,6 +136,21 @@ class Container(RestartedContainer):
                 assert_never(unknown)
 
     @property
+    def restarts_all(self) -> bool:
+        """It has ended so that all containers of its pod start anew."""
+        ended = self.state
+        return isinstance(ended, Terminated) and restarts_all(self.plan.restart_rules, ended)
+
+    def renew(self, at: float, *, is_initializing: bool) -> None:
+        """Its pod starts anew: end it at once, and let it wait for its turn."""
+        if isinstance(self.state, Running):
+            self._finish(at, KILLED)
+        if isinstance(self.state, Terminated):
+            self.last = self.state
+        self.state = Waiting(INITIALIZING if is_initializing else CREATING)
+        self.is_renewed = True
+
+    @property
     def exit_at(self) -> float | None:
         """When it exits by itself, if it runs."""
         plan = self.plan
@@ -143,6 +165,24 @@ class Container(RestartedContainer):
         if not isinstance(self.state, Running) or self.plan.ready_after_s is None:
             return None
         return self.state.started_at + self.plan.ready_after_s
+
+    @property
+    def _next_failure_at(self) -> float | None:
+        left = self.plan.failed_probes[self.asked :]
+        if not left or not isinstance(self.state, Running):
+            return None
+        return self.state.started_at + left[0].at_s
+
+    def take_failures(self, now: float) -> list[FailedProbe]:
+        """Of its probes, each once."""
+        self._fail_until(now)
+        found, self.failures = self.failures, []
+        return found
+
+    def _fail_until(self, now: float) -> None:
+        while (at := self._next_failure_at) is not None and at <= now:
+            self.failures.append(self.plan.failed_probes[self.asked])
+            self.asked += 1
 
     def is_ready(self, now: float) -> bool:
         return self.ready_at is not None and self.ready_at <= now
@@ -161,7 +201,7 @@ class Container(RestartedContainer):
             case Waiting(until=until):
                 times = [until]
             case Running():
-                times = [self.exit_at, self.ready_at]
+                times = [self.exit_at, self.ready_at, self._next_failure_at]
             case Terminated():
                 times = []
             case unknown:
@@ -198,11 +238,12 @@ class Container(RestartedContainer):
     def _start(self, at: float) -> None:
         if self.last is not None:
             self.restarts += 1
-        self.state = Running(at)
+        self.state, self.is_renewed, self.asked = Running(at), False, 0
 
     def _finish(self, at: float, code: int) -> None:
         assert isinstance(self.state, Running)
         started_at = self.state.started_at
+        self._fail_until(at)
         self.crashes = 1 if at - started_at >= HEALTHY_AFTER_S else self.crashes + 1
         message = _termination_message(self.plan, code, at - started_at)
         self.state = Terminated(code, started_at, at, message=message)

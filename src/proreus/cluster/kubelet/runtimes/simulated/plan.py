@@ -44,6 +44,7 @@ from proreus.cluster.kubelet.runtimes.simulated.annotations import (
 from proreus.cluster.kubelet.runtimes.simulated.images import runs_for_ever, says_it_is_missing
 from proreus.cluster.kubelet.runtimes.simulated.probe_outcomes import (
     Ask,
+    failures_of,
     killed_after,
     ready_after,
 )
@@ -73,6 +74,15 @@ _JOB_RUNS_S = 1.0
 _GRACE_S = 30.0
 
 
+class FailedProbe(msgspec.Struct, frozen=True, gc=False):
+    """``at_s`` after the start. ``kills``: the container is ended for it."""
+
+    at_s: float
+    kind: str
+    output: str
+    kills: bool = False
+
+
 class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     """Seconds; None means never (``exits`` None: no limit). ``lines`` is what it prints; None: its
     command is not understood. ``missing_image``: a pull fails, or is never tried. A container that
@@ -95,6 +105,7 @@ class ContainerPlan(msgspec.Struct, frozen=True, gc=False):
     missing_image: LacksImage = ""
     explains_by_log: bool = False
     messages: tuple[FileChange, ...] = ()
+    failed_probes: tuple[FailedProbe, ...] = ()
 
 
 class PodPlan(msgspec.Struct, frozen=True, gc=False):
@@ -231,13 +242,25 @@ class _PlanReader:
         probed = self._probed(content, performed)
         if probed.killed_s is not None and (runs_s is None or probed.killed_s < runs_s):
             runs_s, exit_code = probed.killed_s, INTERRUPTED
+        ready_s, ends_s = (
+            said.seconds(READY_AFTER, probed.ready_s),
+            said.seconds(EXIT_AFTER, runs_s),
+        )
+        annotated = {
+            kind
+            for kind, is_annotated in (
+                ("readiness", ready_s != probed.ready_s),
+                ("liveness", ends_s != runs_s),
+            )
+            if is_annotated
+        }
         return ContainerPlan(
             name=name,
             image=image,
             definition=definition(content),
             start_delay_s=said.seconds(START_DELAY, 0.0) or 0.0,
-            ready_after_s=said.seconds(READY_AFTER, probed.ready_s),
-            exit_after_s=said.seconds(EXIT_AFTER, runs_s),
+            ready_after_s=ready_s,
+            exit_after_s=ends_s,
             exit_code=code if code is not None else exit_code,
             exits=said.number(EXITS),
             stop_after_s=said.seconds(STOP_AFTER, 0.0) or 0.0,
@@ -247,6 +270,7 @@ class _PlanReader:
             lines=performed.lines if performed is not None else None,
             missing_image=self._missing_image(image, content.get("imagePullPolicy") or ""),
             messages=_messages(performed, content.get("terminationMessagePath") or MESSAGE_PATH),
+            failed_probes=tuple(one for one in probed.failures if one.kind not in annotated),
             explains_by_log=content.get("terminationMessagePolicy") == "FallbackToLogsOnError",
         )
 
@@ -288,16 +312,32 @@ class _PlanReader:
         changes = performed.files if performed is not None else ()
         ready_s: float | None = default_s
         killed_s: float | None = None
+        failures: list[FailedProbe] = []
         for probe in read_probes(content):
             words = (probe.content.get("exec") or {}).get("command")
             if not words:
                 continue
             ask = self._asking(content, probe, changes)
+            times = failures_of(probe, changes, ask)
+            failures += [self._failure(content, probe, changes, at) for at in times]
             if probe.kind == "liveness":
                 killed_s = killed_after(probe, changes, ask)
             elif (found := ready_after(probe, changes, ask)) is not None:
                 ready_s = found if found < math.inf else None
-        return _Probed(ready_s, killed_s)
+        said = [
+            msgspec.structs.replace(one, kills=one.at_s == killed_s and one.kind == "liveness")
+            for one in failures
+            if killed_s is None or one.at_s <= killed_s
+        ]
+        return _Probed(ready_s, killed_s, tuple(sorted(said, key=lambda one: one.at_s)))
+
+    def _failure(
+        self, content: Json, probe: ProbeSpec, changes: Sequence[FileChange], at_s: float
+    ) -> FailedProbe:
+        words = probe.content["exec"]["command"]
+        answer = self._interpreted(content, words, files_at(changes, at_s))
+        printed = "".join(line.text for line in answer.lines or ()) if answer else ""
+        return FailedProbe(at_s, probe.kind, printed)
 
     def _asking(self, content: Json, probe: ProbeSpec, changes: Sequence[FileChange]) -> Ask:
         words = probe.content["exec"]["command"]
@@ -318,6 +358,7 @@ class _Probed:
 
     ready_s: float | None
     killed_s: float | None = None
+    failures: tuple[FailedProbe, ...] = ()
 
 
 def _messages(performed: ScriptResult | None, path: str) -> tuple[FileChange, ...]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from proreus.api.object import KubeObject, plain_field
 from proreus.client.event_recorder import NORMAL, WARNING, EventRecorder
 from proreus.cluster.kubelet.runtimes.clock_skew import without_future_times
+from proreus.cluster.kubelet.runtimes.pod_spec.certificate_requests import certificate_requests
 from proreus.cluster.kubelet.runtimes.pod_spec.environment import ValueSources
 from proreus.cluster.kubelet.runtimes.pod_spec.pod_spec import read_pod
 from proreus.cluster.kubelet.runtimes.restart_policy import ALWAYS
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 from proreus.cluster.kubelet.runtimes.simulated.awaited_volumes import AwaitedVolumes
 from proreus.cluster.kubelet.runtimes.simulated.container import Container, image_not_found
-from proreus.cluster.kubelet.runtimes.simulated.plan import PodPlan, read_plan
+from proreus.cluster.kubelet.runtimes.simulated.plan import FailedProbe, PodPlan, read_plan
 from proreus.cluster.kubelet.runtimes.simulated.requirements import (
     Missing,
     environments_of,
@@ -81,11 +82,15 @@ class RunningSimulatedPod:
         self._is_being_ended = False
         status = without_future_times(plain_field(pod, "status"), now)
         self._simulated = SimulatedPod(self._read(pod), now, status)
+        for container in self._simulated.all():
+            container.take_failures(now)  # which the kubelet before has told of
         shared.pods[pod.uid] = self._simulated
         if self._references is not None and shared.objects is not None:
             shared.objects.use(pod.uid, pod.namespace, self._references, self._objects_changed)
-        if self._requirements is not None and shared.awaited is not None and self._is_to_start():
-            shared.awaited.look_for(self._requirements.pod, self._objects_changed)
+        if self._requirements is not None and shared.awaited is not None:
+            spec = self._requirements.pod
+            if self._is_to_start() or certificate_requests(spec):
+                shared.awaited.look_for(spec, self._objects_changed)
 
     def update(self, pod: KubeObject) -> None:
         self._pod = pod
@@ -107,7 +112,12 @@ class RunningSimulatedPod:
         before = [container.state for container in containers]
         self._simulated.advance(now, self._start_blockers(containers))
         for container, state in zip(containers, before, strict=True):
-            if container.state != state:
+            failures = container.take_failures(now)
+            if container.state != state and isinstance(state, Waiting):
+                self._record_change(container)
+            for failure in failures:
+                self._record_failure(container, failure)
+            if container.state != state and not isinstance(state, Waiting):
                 self._record_change(container)
         if not self._is_to_start():
             self._requirements = None
@@ -194,6 +204,14 @@ class RunningSimulatedPod:
             self._record(WARNING, "FailedMount", missing.mount)
         self._mount_problem = missing.mount
         return StartBlockers(bool(missing.mount), missing.problems)
+
+    def _record_failure(self, container: Container, failure: FailedProbe) -> None:
+        said = f"{failure.kind.capitalize()} probe failed: {failure.output}"
+        self._record(WARNING, "Unhealthy", said)
+        if failure.kills:
+            name = container.plan.name
+            said = f"Container {name} failed {failure.kind} probe, will be restarted"
+            self._record(NORMAL, "Killing", said)
 
     def _record_change(self, container: Container) -> None:
         plan, state = container.plan, container.state

@@ -44,6 +44,19 @@ def killed_after(probe: ProbeSpec, changes: Sequence[FileChange], ask: Ask) -> f
     return None
 
 
+def failures_of(probe: ProbeSpec, changes: Sequence[FileChange], ask: Ask) -> tuple[float, ...]:
+    """When it fails, as often as it takes to be believed; not those after."""
+    found: list[float] = []
+    for begin, end, is_success in _outcomes(changes, ask):
+        at = _first(probe, begin)
+        while is_success is False and at < end and len(found) < probe.failures:
+            found.append(at)
+            at += probe.period_s
+        if is_success and len(found) < probe.failures and probe.kind == "liveness":
+            found.clear()  # a run that was broken says nothing
+    return tuple(found)
+
+
 def _outcomes(
     changes: Sequence[FileChange], ask: Ask
 ) -> Sequence[tuple[float, float, bool | None]]:

@@ -155,6 +155,26 @@ class SimulatedPod:
         return any(isinstance(c.state, Running) for c in self.all())
 
     def _run(self, now: float, hold: StartBlockers) -> None:
+        self._run_each(now, hold)
+        while (cause := next((c for c in self._own() if c.restarts_all), None)) is not None:
+            self._renew(cause)
+            self._run_each(now, hold)
+
+    def _own(self) -> list[Container]:
+        return [*self.init, *self.containers]
+
+    def _renew(self, cause: Container) -> None:
+        """All start anew, init containers first, once the back-off of the one that ended is over.
+        Others have not crashed."""
+        assert isinstance(cause.state, Terminated)
+        ended_at = cause.state.finished_at
+        self._begin = ended_at + cause.backoff_s
+        for container in self._own():
+            container.renew(ended_at, is_initializing=bool(self.init))
+            if container is not cause:
+                container.crashes = 0
+
+    def _run_each(self, now: float, hold: StartBlockers) -> None:
         if self._is_held and not hold.blocks_pod:
             self._begin = now
         self._is_held = hold.blocks_pod
@@ -182,6 +202,8 @@ def allows_next(container: Container) -> bool:
 
 def _passed_at(container: Container) -> float | None:
     """Since when the containers after this init container may start."""
+    if container.is_renewed:
+        return None
     match container.state:
         case Running(started_at) if container.plan.is_sidecar:
             return started_at
