@@ -30,8 +30,15 @@ def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:
     return found
 
 
+# Kubernetes' printer has kept to the annotation's alpha name.
+_DEFAULT_ANNOTATION = "volumeattributesclass.alpha.kubernetes.io/is-default-class"
+
+
 def _fill(obj: Json, now: float) -> Cells:
-    return [name_of(obj), obj.get("driverName", ""), age(obj, now)]
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    is_default = annotations.get(_DEFAULT_ANNOTATION) == "true"
+    name = f"{name_of(obj)} (default)" if is_default else name_of(obj)
+    return [name, obj.get("driverName", ""), age(obj, now)]
 
 
 RESOURCES = (
