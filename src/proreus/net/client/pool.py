@@ -27,11 +27,12 @@ class Pool:
         self._is_closed = False
 
     def take_idle(self, origin: Origin) -> ClientConnection | None:
-        """The one that was used last."""
+        """The one that was used last. A loop that stood still has not closed those that waited
+        too long, nor seen that their server did."""
         waiting = self._idle.get(origin)
         while waiting:
-            connection, _ = waiting.pop()
-            if connection.is_idle:
+            connection, since = waiting.pop()
+            if connection.is_idle and self._loop.time() - since < _IDLE_MAX_S:
                 self._used[connection] = origin
                 return connection
             connection.close()

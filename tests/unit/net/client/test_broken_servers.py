@@ -157,6 +157,19 @@ async def test_a_kept_connection_that_the_server_closed_is_not_used() -> None:
         assert (await http.request("GET", server.url, {}, None)).body == b"b"
 
 
+async def test_after_a_loop_stood_still_a_write_does_not_meet_a_connection_that_timed_out() -> None:
+    async with (
+        ScriptedServer([answer(200, b"first"), answer(200, b"second")]).running() as server,
+        HttpClient(Route()) as http,
+    ):
+        await http.request("GET", server.url, {}, None)
+        (waiting,) = http._pool._idle.values()
+        waiting[:] = [(connection, since - 180.0) for connection, since in waiting]
+        assert (await http.request("POST", server.url, {}, b"{}")).body == b"second"
+
+    assert server.connections == 2
+
+
 async def until_over(http: HttpClient) -> None:
     """Until its one idle connection has seen its end."""
     (((idle, _),),) = http._pool._idle.values()
