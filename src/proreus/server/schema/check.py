@@ -6,10 +6,11 @@ quantities and times canonical. A value of the wrong type raises ``DecodeError``
 Go's decoder.
 
 The walk is compiled: each node becomes one closure on first use, objects loop over the fields that
-are there, strings are handled in place. A field that is written as a server writes it already is
-not walked but taken as it is (``canonical``). Paths cost nothing: a type error collects its path
-while it travels up, and unknown fields are located by a second walk only if there are any. A pod of
-3.7 kB takes about 8 µs, three times that if it has to be walked.
+are there, strings are handled in place. A field that is written as a server writes it already, or
+lacks only what is always written, is not walked but taken (``canonical``, ``completion``). Paths
+cost nothing: a type error collects its path while it travels up, and unknown fields are located by
+a second walk only if there are any. A pod of 3.7 kB takes about 8 µs, three times that if it has to
+be walked.
 
 The input is not changed, but the result consists of parts of it: it is the caller's own.
 """
@@ -26,9 +27,10 @@ from proreus.api.typed import Shape, TypeNode
 from proreus.api.wire.json_reader import TOO_DEEP
 from proreus.server.schema import scalars
 from proreus.server.schema.canonical import CanonicalForm, Walks
+from proreus.server.schema.completion import Complete, always_written, completion_of
 from proreus.server.schema.decode_error import DecodeError, element_of, mismatch_text, place_of
 from proreus.server.schema.go_types import json_type
-from proreus.server.schema.presence import Presence, is_null_when_missing, presence
+from proreus.server.schema.presence import Presence, presence
 from proreus.server.schema.restore_error import restore_format_text, restore_text
 from proreus.server.schema.scalars import FormatError, Mismatch, Nested, Seen, Walk
 
@@ -174,11 +176,7 @@ def _object(node: TypeNode) -> Walk:
         nonlocal always
         properties = node.properties() if node.properties else {}
         walks = {key: _field_walk(node, key, field) for key, field in properties.items()}
-        always = tuple(
-            (key, _nothing if is_null_when_missing(node, key) else _maker(field))
-            for key, field in properties.items()
-            if presence(node, key, field) is Presence.ALWAYS
-        )
+        always = always_written(node)
         _used.add(id(node))
         fields.update(walks)  # at once: long bodies are walked beside the loop
 
@@ -228,7 +226,8 @@ def _field_walk(owner: TypeNode, key: str, field: TypeNode) -> Walk:
         case Shape.OBJECT:
             return _unless_canonical(_late(field), make_form)
         case Shape.LIST:
-            return _unless_canonical(_list(field, keeps_empty=keeps_empty), make_form)
+            walk = _list(field, keeps_empty=keeps_empty)
+            return _unless_canonical(walk, make_form, find_completion=partial(completion_of, field))
         case Shape.MAP:
             return _map(field, keeps_empty=keeps_empty)
         case _:
@@ -239,25 +238,33 @@ def _field_walk(owner: TypeNode, key: str, field: TypeNode) -> Walk:
 
 
 def _unless_canonical(
-    walk: Walk, make_form: Callable[[], CanonicalForm], walked_after_misfit: int = 0
+    walk: Walk,
+    make_form: Callable[[], CanonicalForm],
+    walked_after_misfit: int = 0,
+    find_completion: Callable[[], Complete | None] = lambda: None,
 ) -> Walk:
+    """``walk``, but for values that have, or get by what is added, their canonical form."""
     uses = resting = 0
     form: CanonicalForm | None = None
+    complete: Complete | None = None
 
     def step(value: Any, seen: Seen) -> Any:
-        nonlocal uses, resting, form
+        nonlocal uses, resting, form, complete
         if not seen.misfits_left:
             return walk(value, seen)
         if form is None:
             uses += 1
             if uses < _USES_MIN:
                 return walk(value, seen)
-            form = make_form()
+            form, complete = make_form(), find_completion()
         if resting:
             resting -= 1
         elif form.fits(value):
             return value
         else:
+            completed = value if complete is None else complete(value)
+            if completed is not value and form.fits(completed):
+                return completed
             seen.misfits_left -= 1
             resting = walked_after_misfit
         return walk(value, seen)
@@ -272,27 +279,6 @@ def _late(field: TypeNode) -> Walk:
         return found[1]
     _compiled[id(field)] = (field, walk := _object(field))
     return walk
-
-
-def _maker(field: TypeNode) -> Callable[[], Any]:
-    match field.shape:
-        case Shape.OBJECT:
-            walk = _late(field)
-            return lambda: walk({}, Seen(0))
-        case Shape.STRING:
-            return str
-        case Shape.INTEGER | Shape.NUMBER | Shape.INT_OR_STRING:
-            return int
-        case Shape.BOOLEAN:
-            return bool
-        case Shape.QUANTITY:
-            return lambda: "0"
-        case _:
-            return _nothing
-
-
-def _nothing() -> None:
-    return None
 
 
 def _list(node: TypeNode, *, keeps_empty: bool = True) -> Walk:

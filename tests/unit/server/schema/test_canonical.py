@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.typed import TypeNode
-from proreus.server.schema import canonical, check
+from proreus.server.schema import canonical, check, completion
 from proreus.server.schema.check import DecodeError
 from proreus.server.schema.definitions import Definitions
 
@@ -135,6 +136,7 @@ def compiled_anew(uses_min: int) -> Iterator[None]:
         patch.setattr(check, "_kinds", {})
         patch.setattr(check, "_used", set())
         patch.setattr(canonical, "_structs", {})
+        patch.setattr(completion, "_made", {})
         yield
 
 
@@ -212,3 +214,21 @@ def test_what_a_server_wrote_is_taken_as_it_is(gvk: GroupVersionKind, body: dict
             found = check.check(node, written).value
 
     assert found is written
+
+
+@pytest.mark.parametrize(("gvk", "body"), BODIES, ids=lambda value: getattr(value, "kind", ""))
+def test_what_lacks_only_what_is_always_written_gets_just_that(
+    gvk: GroupVersionKind, body: dict[str, Any]
+) -> None:
+    node = Definitions.load().node(gvk)
+    assert node is not None
+    given = copy.deepcopy(body)
+    complete = completion.completion_of(node)
+    assert complete is not None
+
+    completed = complete(body)
+
+    assert body == given
+    with compiled_anew(uses_min=1_000_000):
+        assert completed == check.check(node, body).value
+    assert complete(completed) is completed
