@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import ceil
 
 from proreus.api.group_version import GroupResource
 from proreus.api.json_types import Json
@@ -29,35 +30,47 @@ _SHORT_NAMES = ("cpu", "memory", "ephemeral-storage")  # they mean requests
 _STORAGE_CLASS = ".storageclass.storage.k8s.io/"
 _DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
 _DEVICES_MAX = 32  # as many as one claim can be given, so that "all" may mean them
-_COUNT = "count/"
+_COUNT, _REQUESTS = "count/", "requests."
+_CLASS_RESOURCE = "deviceclass.resource.kubernetes.io/"
+_OF_STORAGE_CLASSES = (
+    f"{_STORAGE_CLASS}requests.storage",
+    f"{_STORAGE_CLASS}persistentvolumeclaims",
+)
+_OF_PODS, _OF_CLAIMS = frozenset({PODS}), frozenset({CLAIMS})
+_OF_DEVICE_CLAIMS = frozenset({DEVICE_CLAIMS})
+_OF_BOTH = _OF_PODS | _OF_DEVICE_CLAIMS
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_MADE_FOR_POD = "resource.kubernetes.io/extended-resource-claim"
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
 
-def counted_by(name: str) -> GroupResource:
-    """The resource whose objects a quota's name is about."""
+def counted_by(name: str) -> frozenset[GroupResource]:
+    """The resources whose objects count for a quota's name; none: it is kept and means nothing."""
     if name.startswith(_COUNT):
         resource, _, group = name.removeprefix(_COUNT).partition(".")
-        return GroupResource(group, resource)
-    if name == "requests.storage" or _STORAGE_CLASS in name:
-        return CLAIMS
+        return frozenset({GroupResource(group, resource)})
+    if name == "requests.storage" or name.endswith(_OF_STORAGE_CLASSES):
+        return _OF_CLAIMS
     if name.endswith(_DEVICE_CLASS):
-        return DEVICE_CLAIMS
+        return _OF_DEVICE_CLAIMS
+    if "/" in name:
+        extended = name.removeprefix(_REQUESTS)
+        return _OF_BOTH if extended != name and _is_extended(extended) else frozenset()
     resource = name.partition(".")[0]
-    return GroupResource("", resource) if resource in _PLAIN_COUNTS else PODS
+    return frozenset({GroupResource("", resource)}) if resource in _PLAIN_COUNTS else _OF_PODS
 
 
-def is_known(name: str) -> bool:
-    """Whether any object counts for a quota's name; others are kept and mean nothing."""
-    if "/" not in name or name.startswith((_COUNT, "requests.")):
-        return True
-    return _STORAGE_CLASS in name or name.endswith(_DEVICE_CLASS)
+def _is_extended(name: str) -> bool:
+    """Whether a resource of containers is neither Kubernetes' own nor without a domain; devices of
+    a class may be asked for by the class's name, in Kubernetes' own domain."""
+    return name.startswith(_CLASS_RESOURCE) or ("/" in name and "kubernetes.io/" not in name)
 
 
 def usage_of(resource: GroupResource, obj: Json) -> Usage:
     """What one object of a resource counts for."""
     found: Usage = {f"{_COUNT}{resource}": _ONE}
     if resource == DEVICE_CLAIMS:
-        return found | _device_usage(obj["spec"])
+        return found | _device_usage(obj)
     if resource.group:
         return found
     if resource == PODS:
@@ -67,7 +80,7 @@ def usage_of(resource: GroupResource, obj: Json) -> Usage:
     if resource == SERVICES:
         found |= _service_usage(obj["spec"])
     if resource == CLAIMS:
-        found |= _claim_usage(obj["spec"])
+        found |= _claim_usage(obj)
     return found
 
 
@@ -75,11 +88,14 @@ def _pod_usage(pod: Json) -> Usage:
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return {}  # it is an object still, but needs nothing any more
     found: Usage = {"pods": _ONE}
-    for part in ("requests", "limits"):
-        for name, amount in _needs(pod["spec"], part).items():
-            found[f"{part}.{name}"] = amount
-            if part == "requests" and (name in _SHORT_NAMES or name.startswith("hugepages-")):
-                found[name] = amount
+    for name, amount in _needs(pod["spec"], "requests").items():
+        if name in _SHORT_NAMES or name.startswith("hugepages-"):
+            found[name] = found[f"{_REQUESTS}{name}"] = amount
+        elif _is_extended(name):
+            found[f"{_REQUESTS}{name}"] = amount
+    for name, amount in _needs(pod["spec"], "limits").items():
+        if name in _SHORT_NAMES:
+            found[f"limits.{name}"] = amount
     return found
 
 
@@ -156,19 +172,34 @@ def _service_usage(spec: Json) -> Usage:
             return {}
 
 
-def _claim_usage(spec: Json) -> Usage:
-    asked = quantity.amount(((spec.get("resources") or {}).get("requests") or {}).get("storage"))
-    found: Usage = {"requests.storage": asked}
-    if name := spec.get("storageClassName"):
-        found[f"{name}{_STORAGE_CLASS}requests.storage"] = asked
+def _claim_usage(claim: Json) -> Usage:
+    spec, found = claim["spec"], Usage()
+    asked = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    annotations = (claim.get("metadata") or {}).get("annotations") or {}
+    # The older annotation comes first, even where it names none.
+    name = annotations.get(_CLASS_ANNOTATION, spec.get("storageClassName"))
+    if name:
         found[f"{name}{_STORAGE_CLASS}persistentvolumeclaims"] = _ONE
+    if asked is not None:
+        allocated = ((claim.get("status") or {}).get("allocatedResources") or {}).get("storage")
+        amount = Fraction(ceil(max(quantity.amount(asked), quantity.amount(allocated))))
+        found["requests.storage"] = amount
+        if name:
+            found[f"{name}{_STORAGE_CLASS}requests.storage"] = amount
     return found
 
 
-def _device_usage(spec: Json) -> Usage:
-    """Devices by class. Of alternatives the one that needs most counts, for each class."""
-    requests = (spec.get("devices") or {}).get("requests") or ()
-    return _sum(_requested_devices(request) for request in requests)
+def _device_usage(claim: Json) -> Usage:
+    """Devices by class. Of alternatives the one that needs most counts, for each class. They count
+    as the class's resource too, unless the claim was made for a pod that was charged for those."""
+    requests = (claim["spec"].get("devices") or {}).get("requests") or ()
+    by_class = _sum(_requested_devices(request) for request in requests)
+    found = {f"{name}{_DEVICE_CLASS}": amount for name, amount in by_class.items()}
+    annotations = (claim.get("metadata") or {}).get("annotations") or {}
+    if annotations.get(_MADE_FOR_POD) != "true":
+        for name, amount in by_class.items():
+            found[f"{_REQUESTS}{_CLASS_RESOURCE}{name}"] = amount
+    return found
 
 
 def _requested_devices(request: Json) -> Usage:
@@ -176,7 +207,7 @@ def _requested_devices(request: Json) -> Usage:
     for one in request.get("firstAvailable") or [request.get("exactly") or {}]:
         takes_all = one.get("allocationMode") == "All"
         count = Fraction(_DEVICES_MAX if takes_all else one.get("count") or 0)
-        most = _most(most, {f"{one.get('deviceClassName') or ''}{_DEVICE_CLASS}": count})
+        most = _most(most, {one.get("deviceClassName") or "": count})
     return most
 
 
@@ -191,10 +222,26 @@ def applies_to(quota: Json, resource: GroupResource, obj: Json) -> bool:
     if resource == CLAIMS:
         return all(
             one.get("scopeName") == "VolumeAttributesClass"
-            and _selects(one, obj["spec"].get("volumeAttributesClassName") or "")
+            and any(_selects(one, name) for name in _attributes_classes(obj))
             for one in requirements
         )
     return resource == PODS and all(_in_scope(one, obj["spec"]) for one in requirements)
+
+
+def _attributes_classes(claim: Json) -> set[str]:
+    """Those that a claim names, has or is being changed to; "" where there is none."""
+    status = claim.get("status") or {}
+    named = {
+        claim["spec"].get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    }
+    return {name for name in named if name} or {""}
+
+
+def is_terminating(spec: Json) -> bool:
+    """Whether a pod ends by itself after some time."""
+    return spec.get("activeDeadlineSeconds") is not None
 
 
 def _in_scope(requirement: Json, spec: Json) -> bool:
@@ -204,9 +251,9 @@ def _in_scope(requirement: Json, spec: Json) -> bool:
         case "NotBestEffort":
             return qos_class(spec) != "BestEffort"
         case "Terminating":
-            return spec.get("activeDeadlineSeconds") is not None
+            return is_terminating(spec)
         case "NotTerminating":
-            return spec.get("activeDeadlineSeconds") is None
+            return not is_terminating(spec)
         case "PriorityClass":
             return _selects(requirement, spec.get("priorityClassName") or "")
         case "CrossNamespacePodAffinity":

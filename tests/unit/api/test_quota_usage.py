@@ -96,7 +96,6 @@ def test_a_claim_uses_storage_of_its_class() -> None:
         ("pods", "pods"),
         ("cpu", "pods"),
         ("limits.memory", "pods"),
-        ("requests.example.com/gpu", "pods"),
         ("hugepages-2Mi", "pods"),
         ("requests.storage", "persistentvolumeclaims"),
         ("fast.storageclass.storage.k8s.io/persistentvolumeclaims", "persistentvolumeclaims"),
@@ -107,7 +106,96 @@ def test_a_claim_uses_storage_of_its_class() -> None:
     ],
 )
 def test_a_name_reports_whose_objects_it_counts(name: str, expected: str) -> None:
-    assert str(counted_by(name)) == expected
+    assert list(map(str, counted_by(name))) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("requests.example.com/gpu", {PODS, DEVICE_CLAIMS}),
+        ("requests.deviceclass.resource.kubernetes.io/gold", {PODS, DEVICE_CLAIMS}),
+        ("requests.kubernetes.io/gpu", set()),
+        ("limits.example.com/gpu", set()),
+        ("example.com/gpu", set()),
+        ("fast.storageclass.storage.k8s.io/snapshots", set()),
+    ],
+)
+def test_a_name_with_a_domain_counts_what_is_asked_for_by_it(
+    name: str, expected: set[GroupResource]
+) -> None:
+    assert counted_by(name) == expected
+
+
+def test_limits_of_extended_resources_and_huge_pages_do_not_count() -> None:
+    named = {"example.com/gpu": "2", "hugepages-2Mi": "4Mi", "cpu": "1"}
+
+    used = numbers(PODS, pod({"requests": {"kubernetes.io/x": "1", **named}, "limits": named}))
+
+    assert set(used) == {
+        *("pods", "count/pods", "cpu", "requests.cpu", "limits.cpu"),
+        *("hugepages-2Mi", "requests.hugepages-2Mi", "requests.example.com/gpu"),
+    }
+
+
+OF_CLASS = "gold.storageclass.storage.k8s.io/"
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "expected"),
+    [
+        ({"storage": "1500m"}, {}, 2),
+        ({"storage": "1Ki"}, {"allocatedResources": {"storage": "2Ki"}}, 2048),
+        ({"storage": "2Ki"}, {"allocatedResources": {"storage": "1Ki"}}, 2048),
+        ({}, {"allocatedResources": {"storage": "1Ki"}}, None),
+    ],
+)
+def test_a_claim_uses_whole_bytes_of_what_it_asks_for_or_was_given(
+    content: dict[str, str], status: dict[str, Any], expected: int | None
+) -> None:
+    spec = {"storageClassName": "gold", "resources": {"requests": content}}
+
+    used = numbers(CLAIMS, {"spec": spec, "status": status})
+
+    assert used.get("requests.storage") == used.get(f"{OF_CLASS}requests.storage") == expected
+    assert used[f"{OF_CLASS}persistentvolumeclaims"] == 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "named", "counts"),
+    [(None, "gold", True), ("gold", "tin", True), ("tin", "gold", False), ("", "gold", False)],
+)
+def test_the_older_annotation_of_a_class_comes_first(
+    annotation: str | None, named: str, counts: bool
+) -> None:
+    annotations = {"volume.beta.kubernetes.io/storage-class": annotation}
+    metadata = {"annotations": annotations} if annotation is not None else {}
+
+    used = usage_of(CLAIMS, {"metadata": metadata, "spec": {"storageClassName": named}})
+
+    assert (f"{OF_CLASS}persistentvolumeclaims" in used) is counts
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "status", "expected"),
+    [
+        ("Exists", [], {}, False),
+        ("DoesNotExist", [], {}, True),
+        ("Exists", [], {"currentVolumeAttributesClassName": "fast"}, True),
+        ("DoesNotExist", [], {"currentVolumeAttributesClassName": "fast"}, False),
+        ("In", ["fast"], {"currentVolumeAttributesClassName": "fast"}, True),
+        ("In", ["fast"],
+         {"modifyVolumeStatus": {"targetVolumeAttributesClassName": "fast"}}, True),
+        ("NotIn", ["fast"],
+         {"currentVolumeAttributesClassName": "fast",
+          "modifyVolumeStatus": {"targetVolumeAttributesClassName": "slow"}}, True),
+    ],
+)  # fmt: skip
+def test_a_scope_selects_claims_by_every_class_of_attributes_they_name(
+    operator: str, values: list[str], status: dict[str, Any], expected: bool
+) -> None:
+    wanted = {"scopeName": "VolumeAttributesClass", "operator": operator, "values": values}
+    quota = {"spec": {"scopeSelector": {"matchExpressions": [wanted]}}}
+    assert applies_to(quota, CLAIMS, {"spec": {}, "status": status}) is expected
 
 
 def affinity(**term: Any) -> dict[str, Any]:
@@ -166,7 +254,16 @@ GOLD, TIN = "gold.deviceclass.resource.k8s.io/devices", "tin.deviceclass.resourc
 def test_a_claim_uses_the_devices_that_it_may_be_given(
     requests: list[Any], devices: dict[str, int]
 ) -> None:
-    used = numbers(DEVICE_CLAIMS, {"spec": {"devices": {"requests": requests}}})
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    claim = {"spec": {"devices": {"requests": requests}}}
 
-    assert used == {"count/resourceclaims.resource.k8s.io": 1} | devices
-    assert counted_by(GOLD) == DEVICE_CLAIMS
+    used = numbers(DEVICE_CLAIMS, claim)
+    of_pod = numbers(DEVICE_CLAIMS, claim | {"metadata": {"annotations": annotations}})
+
+    as_resource = {
+        f"requests.deviceclass.resource.kubernetes.io/{name.partition('.')[0]}": count
+        for name, count in devices.items()
+    }
+    assert of_pod == {"count/resourceclaims.resource.k8s.io": 1} | devices
+    assert used == of_pod | as_resource
+    assert counted_by(GOLD) == {DEVICE_CLAIMS}

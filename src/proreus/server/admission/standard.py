@@ -83,7 +83,8 @@ _NEW_REQUEST = (WriteScope(_CREATES, frozenset({REQUESTS})),)
 _DECIDED_REQUEST = (WriteScope(_UPDATES, frozenset({REQUESTS})),)
 _TRUST_BUNDLE = (WriteScope(_WRITES, frozenset({_TRUST_BUNDLES})),)
 _NEW_INGRESS = (WriteScope(_CREATES, frozenset({_INGRESSES})),)
-_CHARGED = (_scope(_CREATES), _scope(_UPDATES, *GROWING), _RESIZED_POD)  # may use more than before
+_REPORTED_CLAIM = _scope(_UPDATES, _CLAIMS, subresources=("status",))
+_CHARGED = (_scope(_CREATES), _scope(_UPDATES, *GROWING), _RESIZED_POD, _REPORTED_CLAIM)
 
 
 class Half(NamedTuple):

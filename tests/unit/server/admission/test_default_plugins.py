@@ -266,6 +266,58 @@ async def test_missing_requests_are_reported_before_an_exceeded_quota(ask: Askin
     )
 
 
+async def given_quota(ask: Asking, hard: dict[str, str], **spec: Any) -> None:
+    """One of which nothing is used, as its controller writes it."""
+    await ask("POST", "resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}})
+    await ask("GET", "resourcequotas")
+    status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
+    await ask("PATCH", "resourcequotas/q/status", status, kind=MERGE)
+
+
+async def used(ask: Asking) -> JsonObject:
+    found: JsonObject = (await ask("GET", "resourcequotas/q")).body["status"]["used"]
+    return found
+
+
+async def test_a_quota_limits_from_the_moment_when_its_status_is_written(ask: Asking) -> None:
+    await given_quota(ask, {"pods": "1"})
+
+    codes = [(await ask("POST", "pods", pod(name))).status for name in ("a", "b")]
+
+    assert codes == [201, 403]
+
+
+async def test_a_deadline_takes_a_pod_into_the_scope_of_another_quota(ask: Asking) -> None:
+    await given_quota(ask, {"pods": "1"}, scopes=["Terminating"])
+    for name in ("a", "b"):
+        await ask("POST", "pods", pod(name))
+    deadline = {"spec": {"activeDeadlineSeconds": 5}}
+
+    labelled = await ask("PATCH", "pods/a", {"metadata": {"labels": {"x": "y"}}}, kind=MERGE)
+    before = await used(ask)
+    first = await ask("PATCH", "pods/a", deadline, kind=MERGE)
+    sooner = await ask("PATCH", "pods/a", {"spec": {"activeDeadlineSeconds": 4}}, kind=MERGE)
+    second = await ask("PATCH", "pods/b", deadline, kind=MERGE)
+
+    assert (labelled.status, before) == (200, {"pods": "0"})
+    assert (first.status, sooner.status, second.status) == (200, 200, 403)
+    assert second.body["message"] == (
+        'pods "b" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1'
+    )
+
+
+async def test_what_a_claim_was_given_is_charged_without_being_refused(ask: Asking) -> None:
+    await given_quota(ask, {"requests.storage": "2Gi"})
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await ask("POST", "persistentvolumeclaims", {"metadata": {"name": "c"}, "spec": spec})
+
+    status = {"status": {"allocatedResources": {"storage": "5Gi"}}}
+    reported = await ask("PATCH", "persistentvolumeclaims/c/status", status, kind=MERGE)
+
+    assert reported.status == 200
+    assert await used(ask) == {"requests.storage": "5Gi"}
+
+
 async def test_no_quota_counts_events(ask: Asking) -> None:
     hard = {"count/events": "0", "count/events.events.k8s.io": "0"}
     await ask("POST", "resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": hard}})

@@ -243,6 +243,16 @@ def test_a_quota_on_cpu_wants_every_container_to_say() -> None:
 
 
 @pytest.mark.parametrize(
+    "resources", [{"requests": {"cpu": "1"}}, {"limits": {"memory": "1Gi"}},
+                  {"requests": {"hugepages-2Mi": "2Mi"}}]
+)  # fmt: skip
+def test_containers_need_not_say_what_they_need_once_the_pod_says_anything(resources: Any) -> None:
+    given = with_resources(CPU, {})
+    given["spec"]["resources"] = resources
+    resource_quota.missing_resources(quota({"requests.cpu": "9", "limits.cpu": "9"}, {}), given)
+
+
+@pytest.mark.parametrize(
     ("given", "added"),
     [
         ({"operator": "Exists"}, []),

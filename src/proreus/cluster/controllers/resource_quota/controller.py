@@ -21,6 +21,7 @@ from proreus.cluster.controllers.resource_quota.counting import (
     count,
     counted_resources,
     is_above_count,
+    is_first_count,
     may_change_usage,
     status_of,
 )
@@ -64,12 +65,15 @@ class ResourceQuotas(ObjectReconciler):
             if monitor is not None:
                 objects[resource] = monitor.lister.list(namespace=quota.namespace)
         counted = count(quota, objects)
-        may_fall = quiet_s >= QUIET_S
-        if may_fall and is_above_count(quota, counted):
-            # What was charged is stored by now, but a cache may be behind by any time.
+        may_fall, is_first = quiet_s >= QUIET_S, is_first_count(quota)
+        if is_first or (may_fall and is_above_count(quota, counted)):
+            # What was charged is stored by now, but a cache may be behind by any time. Of what was
+            # there before the limit nothing was charged, so a first count must not miss it.
             counted = count(quota, {each: await self._live(quota, each) for each in objects})
         status = status_of(quota, counted, may_fall=may_fall)
         await self.write_status(quota, status)
+        if is_first:
+            return Result(QUIET_S)  # for what was admitted before the limit and stored after
         is_early = is_above_count(quota, counted) and not may_fall
         return Result(QUIET_S - quiet_s if is_early else RESYNC_S)
 

@@ -23,7 +23,7 @@ _ZERO = Fraction(0)
 
 
 def counted_resources(quota: KubeObject) -> set[GroupResource]:
-    return {counted_by(name) for name in (quota.spec.hard or {})}
+    return {resource for name in (quota.spec.hard or {}) for resource in counted_by(name)}
 
 
 def count(quota: KubeObject, objects: Objects) -> Usage:
@@ -44,6 +44,13 @@ def is_above_count(quota: KubeObject, counted: Usage) -> bool:
     """Whether the status says that more is used than was counted."""
     known = (quota.status or {}).get("used") or {}
     return any(quantity.amount(known.get(name)) > amount for name, amount in counted.items())
+
+
+def is_first_count(quota: KubeObject) -> bool:
+    """Whether the quota limits something that nobody has counted, and so nobody was charged for."""
+    status = quota.status or {}
+    hard, used = status.get("hard") or {}, status.get("used") or {}
+    return any(name not in hard or name not in used for name in quota.spec.hard or {})
 
 
 def status_of(quota: KubeObject, counted: Usage, *, may_fall: bool) -> JsonObject:

@@ -18,7 +18,7 @@ from proreus.api.quota_usage import (
     Usage,
     applies_to,
     counted_by,
-    is_known,
+    is_terminating,
     usage_of,
     usage_spelling,
 )
@@ -30,7 +30,8 @@ from proreus.server.registry.admission import Attributes
 from proreus.server.registry.collection import Collection
 from proreus.server.storage.interface import KeyNotFound, StoredValue
 
-GROWING = frozenset({SERVICES, CLAIMS})  # what may use more after an update than before
+# What may use more after an update than before, or be in the scope of another quota.
+GROWING = frozenset({SERVICES, CLAIMS, PODS})
 # What no quota counts.
 _IGNORED = frozenset(
     {
@@ -52,7 +53,7 @@ class ResourceQuota:
             return None
         if self._quotas.cache.peek_all(attributes.namespace) == []:
             return None  # most namespaces are without quotas
-        if resource.group_resource in _IGNORED:
+        if resource.group_resource in _IGNORED or _is_same_pod_scope(attributes):
             return None
         return self._charge_all(attributes)
 
@@ -60,6 +61,7 @@ class ResourceQuota:
         assert attributes.obj is not None
         resource = attributes.resource.group_resource
         found = await lookup.each(self._quotas, attributes.namespace)
+        found = [await self._newest(quota) if is_new(quota) else quota for quota in found]
         concerned = [
             quota
             for quota in found
@@ -74,7 +76,7 @@ class ResourceQuota:
                     missing_resources(quota, attributes.obj)
                 unknown_usage(quota, resource)
             wanted = [(quota, _wanted(attributes, quota)) for quota in concerned]
-            if len(wanted) > 1:
+            if len(wanted) > 1 and not _is_status(attributes):
                 # All must agree before one is charged for what another refuses.
                 for quota, usage in wanted:
                     charge(quota, usage, attributes.obj)
@@ -82,11 +84,22 @@ class ResourceQuota:
                 if usage:
                     await self._charge(attributes, quota["metadata"]["name"], usage)
 
+    async def _newest(self, quota: JsonObject) -> JsonObject:
+        """A quota that nobody has counted as far as the cache knows: what is stored may be newer,
+        and limits from the moment on when its status is written."""
+        metadata = quota["metadata"]
+        stored = await self._quotas.store.get(f"{metadata['namespace']}/{metadata['name']}")
+        if stored is None:
+            return quota
+        found: JsonObject = json.decode(stored.value)
+        return found
+
     async def _charge(self, attributes: Attributes, name: str, wanted: Usage) -> None:
         async def charged(current: StoredValue | None) -> bytes:
             assert current is not None, "a missing quota is an error before"
             quota = json.decode(current.value)
-            used = charge(quota, wanted, attributes.obj or {})
+            may_exceed = _is_status(attributes)
+            used = charge(quota, wanted, attributes.obj or {}, may_exceed=may_exceed)
             if used is None or attributes.dry_run:
                 return current.value
             quota["status"]["used"] = used
@@ -98,10 +111,30 @@ class ResourceQuota:
             return  # deleted meanwhile: it limits nothing any more
 
 
+def _is_same_pod_scope(attributes: Attributes) -> bool:
+    """Of updates of pods, most: they need what they needed before, and only a deadline takes them
+    from the scope of one quota into that of another."""
+    if attributes.resource.group_resource != PODS or attributes.subresource:
+        return False
+    new, old = attributes.obj, attributes.old
+    if new is None or old is None:
+        return False
+    return is_terminating(new["spec"]) == is_terminating(old["spec"])
+
+
+def _is_status(attributes: Attributes) -> bool:
+    """What a status reports is so already, and is counted without being refused."""
+    return attributes.subresource == "status"
+
+
+def is_new(quota: Json) -> bool:
+    return not (quota.get("status") or {}).get("hard")
+
+
 def limited_names(quota: Json, resource: GroupResource) -> list[str]:
     """What the quota limits of a resource, by the names that quotas use."""
     hard = (quota.get("status") or {}).get("hard") or {}
-    return [name for name in sorted(hard) if is_known(name) and counted_by(name) == resource]
+    return [name for name in sorted(hard) if resource in counted_by(name)]
 
 
 def unknown_usage(quota: Json, resource: GroupResource) -> None:
@@ -125,10 +158,10 @@ def _wanted(attributes: Attributes, quota: Json) -> Usage:
     return {name: amount for name, amount in more.items() if amount > 0}
 
 
-def charge(quota: Json, wanted: Usage, obj: Json) -> JsonObject | None:
+def charge(quota: Json, wanted: Usage, obj: Json, *, may_exceed: bool = False) -> JsonObject | None:
     """The quota's new ``status.used`` if ``wanted`` is granted; None if it does not concern it.
 
-    Amounts are spelled as ``obj`` spells them. Raises Refused if it is too much.
+    Amounts are spelled as ``obj`` spells them. Raises Refused if it is too much and may not be.
     """
     status = quota.get("status") or {}
     hard, used = status.get("hard") or {}, status.get("used") or {}
@@ -140,7 +173,7 @@ def charge(quota: Json, wanted: Usage, obj: Json) -> JsonObject | None:
     totals = {key: quantity.amount(used[key]) + amount for key, amount in concerned.items()}
     over = [key for key, total in totals.items() if total > quantity.amount(hard[key])]
     over = [key for key in over if concerned[key] > 0]
-    if over:
+    if over and not may_exceed:
         raise Refused(
             f"exceeded quota: {name}, requested: {_listed(over, concerned, obj)}, "
             f"used: {','.join(f'{key}={used[key]}' for key in over)}, "
@@ -155,7 +188,10 @@ def charge(quota: Json, wanted: Usage, obj: Json) -> JsonObject | None:
 
 
 def missing_resources(quota: Json, pod: Json) -> None:
-    """A quota on cpu or memory wants every container to say what it needs."""
+    """A quota on cpu or memory wants every container to say what it needs, unless the pod says
+    anything for all of them."""
+    if _has_pod_level_resources(pod["spec"]):
+        return
     hard = (quota.get("status") or {}).get("hard") or {}
     problems = []
     for key in sorted(hard):
@@ -163,8 +199,6 @@ def missing_resources(quota: Json, pod: Json) -> None:
         part = part or "requests"
         if name not in ("cpu", "memory") or part not in ("requests", "limits"):
             continue
-        if name in ((pod["spec"].get("resources") or {}).get(part) or {}):
-            continue  # the pod says it for all of them
         silent = {
             container.get("name") or ""
             for kind in ("containers", "initContainers")
@@ -177,6 +211,12 @@ def missing_resources(quota: Json, pod: Json) -> None:
         raise Refused(
             f"failed quota: {quota['metadata']['name']}: must specify {'; '.join(problems)}"
         )
+
+
+def _has_pod_level_resources(spec: Json) -> bool:
+    resources = spec.get("resources") or {}
+    named = [*(resources.get("requests") or ()), *(resources.get("limits") or ())]
+    return any(name in ("cpu", "memory") or name.startswith("hugepages-") for name in named)
 
 
 def _listed(keys: list[str], amounts: Usage, obj: Json) -> str:
