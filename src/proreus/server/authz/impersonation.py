@@ -8,14 +8,17 @@ that last let a requester through is tried first; the refusal of the first one t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from msgspec.structs import replace as changed
 
-from proreus.api.field_error import invalid
+from proreus.api.field_error import FieldError, invalid
 from proreus.api.values import names
 from proreus.server.authz.authorizer import Action, Authorization, Denied, forbidden
+from proreus.server.authz.impersonation_metrics import ImpersonationMetrics
+from proreus.server.authz.rbac.rules import aggregated
 from proreus.server.registry.user import (
     ANONYMOUS_NAME,
     AUTHENTICATED,
@@ -29,17 +32,32 @@ _SERVICE_ACCOUNT, _USER_INFO, _UNCONSTRAINED = "serviceaccount", "user-info", ""
 _MODES = (_ASSOCIATED_NODE, _ANY_NODE, _SERVICE_ACCOUNT, _USER_INFO, _UNCONSTRAINED)
 _AUTHENTICATION = "authentication.k8s.io"
 _NODE_KEY = "authentication.kubernetes.io/node-name"
+_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")  # of what may be in a URL
 _REQUESTERS_MAX = 10_000
 _MANY = 4  # parts of one kind, from which on leave for all of them is asked for first
 
 
 class ImpersonationCheck:
-    def __init__(self, authorization: Authorization) -> None:
+    def __init__(
+        self, authorization: Authorization, metrics: ImpersonationMetrics | None = None
+    ) -> None:
         self._authorization = authorization
+        self._metrics = metrics
         self._last: dict[str, str] = {}  # requester's name → mode
 
     async def allowing_mode(self, request: Action, wanted: User) -> str:
         """The mode in which the requester may act as the other. Raises Denied."""
+        metrics = self._metrics
+        if metrics is None:
+            return await self._first_allowing(request, wanted)
+        since, mode = metrics.now(), None
+        try:
+            mode = await self._first_allowing(request, wanted)
+        finally:
+            metrics.attempted(mode, since)
+        return mode
+
+    async def _first_allowing(self, request: Action, wanted: User) -> str:
         requester = request.user
         last = self._last.get(requester.name)
         refusal: Denied | None = None
@@ -64,14 +82,13 @@ class ImpersonationCheck:
 
     async def _check(self, mode: str, request: Action, wanted: User) -> None:
         if mode:
-            await self._authorization.check(
-                changed(request, verb=f"impersonate-on:{mode}:{request.verb}")
-            )
+            verb = f"impersonate-on:{mode}:{request.verb}"
+            await self._ask(mode, changed(request, verb=verb))
         verb = f"impersonate:{mode}" if mode else "impersonate"
-        await self._authorization.check(_name_action(mode, request.user, verb, wanted.name))
+        await self._ask(mode, _name_action(mode, request.user, verb, wanted.name))
         extras = Action(user=request.user, verb=verb, group=_AUTHENTICATION, resource="userextras")
         if wanted.uid:
-            await self._authorization.check(changed(extras, resource="uids", name=wanted.uid))
+            await self._ask(mode, changed(extras, resource="uids", name=wanted.uid))
         if wanted.groups:
             group = _AUTHENTICATION if mode else ""
             await self._check_groups(mode, changed(extras, group=group, resource="groups"), wanted)
@@ -85,28 +102,40 @@ class ImpersonationCheck:
             if MASTERS in wanted.groups:
                 why = f"impersonating the {MASTERS} group is not allowed"
                 raise forbidden(changed(action, name=MASTERS), why)
-            if len(wanted.groups) >= _MANY and await self._may(changed(action, name="*")):
+            if len(wanted.groups) >= _MANY and await self._may(mode, changed(action, name="*")):
                 return
         for group in wanted.groups:
-            await self._authorization.check(changed(action, name=group))
+            await self._ask(mode, changed(action, name=group))
 
     async def _check_extra(self, mode: str, action: Action, wanted: User) -> None:
         count = sum(map(len, wanted.extra.values()))
         if mode:
             for why in _extra_faults(wanted):
                 raise forbidden(action, why)
-            if count >= _MANY and await self._may(changed(action, subresource="*", name="*")):
+            if count >= _MANY and await self._may(mode, changed(action, subresource="*", name="*")):
                 return
         for key, values in wanted.extra.items():
             for value in values:
-                await self._authorization.check(changed(action, subresource=key, name=value))
+                await self._ask(mode, changed(action, subresource=key, name=value))
 
-    async def _may(self, action: Action) -> bool:
+    async def _may(self, mode: str, action: Action) -> bool:
         try:
-            await self._authorization.check(action)
+            await self._ask(mode, action)
         except Denied:
             return False
         return True
+
+    async def _ask(self, mode: str, action: Action) -> None:
+        """Raises Denied."""
+        metrics = self._metrics
+        since = metrics.now() if metrics is not None else 0.0
+        is_allowed = False
+        try:
+            await self._authorization.check(action)
+            is_allowed = True
+        finally:
+            if metrics is not None:
+                metrics.checked(mode, since, is_allowed=is_allowed)
 
 
 def identity(mode: str, wanted: User) -> User:
@@ -181,17 +210,20 @@ def _extra_faults(wanted: User) -> Iterator[str]:
     for key, values in wanted.extra.items():
         if not key:
             yield "impersonating the empty string key in extra is not allowed"
-        if why := _key_fault(key):
+        if wrong := _key_faults(key):
+            why = aggregated(list(map(str, wrong)))
             yield f"impersonating an invalid key in extra is not allowed: {why}"
         if "" in values:
             yield "impersonating the empty string value in extra is not allowed"
 
 
-def _key_fault(key: str) -> str:
+def _key_faults(key: str) -> list[FieldError]:
+    """Of what is no path of a domain."""
     host, _, path = key.partition("/")
     if not host or not path:
-        why = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        return str(invalid("extra.key", key, why))
-    if wrong := names.dns_subdomain(host):
-        return str(invalid("extra.key", host, wrong[0]))
-    return ""
+        return [invalid("extra.key", key, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    found = [invalid("extra.key", host, why) for why in names.dns_subdomain(host)]
+    if not _PATH.fullmatch(path):
+        why = f"Invalid path (regex used for validation is '{_PATH.pattern}')"
+        found.append(invalid("extra.key", path, why))
+    return found

@@ -14,6 +14,7 @@ from proreus.aio.clock import Clock
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.wire.path import ApiPath
 from proreus.lazy_dataclass import dataclass
+from proreus.server.authz.impersonation_metrics import ImpersonationMetrics
 from proreus.server.histogram import REQUEST_BUCKETS_S, BucketCounts
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.request_info import RequestInfo
@@ -82,6 +83,7 @@ class _Series:
 class RequestMetrics(Collector):
     def __init__(self, registry: CollectorRegistry, limits: Limits, clock: Clock) -> None:
         self.times = StageTimes(registry, clock)
+        self.impersonation = ImpersonationMetrics(registry, clock)
         self._series: dict[tuple[LabelValues, int], _Series] = {}
         self._others: dict[int, _Series] = {}
         # What was found for requests of a kind: what they ask for, their code, and how they write.

@@ -65,7 +65,7 @@ class Pipeline:
             partial(refuse_when_ending, shutdown),
             partial(authenticate, authentication, times, refused=unauthenticated),
             *audited,
-            partial(impersonate, authorization, times),
+            partial(impersonate, authorization, metrics.impersonation, times),
             partial(take_seat, fairness, limits, count_objects, times),
             partial(authorize, authorization, times),
             *behind,

@@ -21,7 +21,10 @@ from proreus.server.authz.impersonation import (
     node_name,
     service_account,
 )
+from proreus.server.authz.impersonation_metrics import ImpersonationMetrics
+from proreus.server.prometheus import CollectorRegistry
 from proreus.server.registry.user import AUTHENTICATED, MASTERS, User
+from proreus.testing.virtual_clock import VirtualClock
 
 BOB = User("bob", (AUTHENTICATED,))
 ACCOUNT = "system:serviceaccount:ns:eve"
@@ -164,3 +167,55 @@ def test_names_of_accounts_and_nodes(
     parse: Callable[[str], object], name: str, found: object
 ) -> None:
     assert parse(name) == found
+
+
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [
+        (
+            "x",
+            'extra.key: Invalid value: "x": must be a domain-prefixed path '
+            '(such as "acme.io/foo")',
+        ),
+        (
+            "acme.io/a b",
+            'extra.key: Invalid value: "a b": Invalid path (regex used for validation is '
+            "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')",
+        ),
+    ],
+)  # fmt: skip
+async def test_keys_of_extras_are_paths_of_a_domain(key: str, why: str) -> None:
+    leave = allowing("impersonate-on:user-info:list pods", "impersonate:user-info users eve")
+
+    with pytest.raises(Denied) as refused:
+        await become(ImpersonationCheck(leave), listing(), User("eve", (), "", {key: ("a",)}))
+
+    assert refused.value.message.endswith(
+        f"at the cluster scope: impersonating an invalid key in extra is not allowed: {why}"
+    )
+
+
+async def test_attempts_are_counted_by_the_mode_that_lets_them_through() -> None:
+    registry, clock = CollectorRegistry(), VirtualClock()
+    leave = allowing("impersonate users eve")
+    check = ImpersonationCheck(leave, ImpersonationMetrics(registry, clock))
+
+    await become(check, listing(), User("eve"))
+    with pytest.raises(Denied):
+        await become(check, listing(), User("ann"))
+
+    assert attempts(registry, "attempts") == {("legacy", "allowed"): 1, ("", "denied"): 1}
+    assert attempts(registry, "authorization_attempts") == {
+        ("user-info", "denied"): 2,
+        ("legacy", "allowed"): 1,
+        ("legacy", "denied"): 1,
+    }
+
+
+def attempts(registry: CollectorRegistry, name: str) -> dict[tuple[str, str], float]:
+    return {
+        (sample.labels["mode"], sample.labels["decision"]): sample.value
+        for family in registry.collect()
+        for sample in family.samples
+        if sample.name == f"apiserver_impersonation_{name}_total"
+    }

@@ -104,6 +104,18 @@ async def test_each_stage_that_hands_a_request_on_is_timed(ask: Asking) -> None:
     assert [passed(stage) - before[stage] for stage in stages] == [3, 1, 2, 1]
 
 
+async def test_attempts_to_act_as_others_are_counted_by_mode_and_decision(ask: Asking) -> None:
+    labels = {"mode": "user-info", "decision": "allowed"}
+    names = [f"apiserver_impersonation_{name}{kind}"
+             for name in ("attempts", "authorization_attempts")
+             for kind in ("_total", "_duration_seconds_count")]  # fmt: skip
+
+    await ask("GET", "configmaps", impersonated="alice")
+
+    # An administrator is asked about the request, and about whom to act as.
+    assert [sample(ask, name, **labels) for name in names] == [1, 1, 2, 2]
+
+
 async def test_plugins_are_timed_by_operation_and_by_whether_they_refused(ask: Asking) -> None:
     def plugin(name: str, operation: str, type_: str, rejected: str = "false") -> float:
         return sample(

@@ -8,6 +8,7 @@ from proreus.net.http1.messages import Answer
 from proreus.server.authn.impersonation import wanted_user
 from proreus.server.authz.authorizer import Authorization
 from proreus.server.authz.impersonation import ImpersonationCheck, constraint_of, identity
+from proreus.server.authz.impersonation_metrics import ImpersonationMetrics
 from proreus.server.http.exchange import Exchange
 from proreus.server.http.stage_times import StageTimes
 from proreus.server.http.stages.authorization import requested_action
@@ -16,8 +17,10 @@ from proreus.server.http.stages.stage import Next
 _PREFIX = "impersonate-"
 
 
-def impersonate(authorization: Authorization, times: StageTimes, proceed: Next) -> Next:
-    impersonation = ImpersonationCheck(authorization)
+def impersonate(
+    authorization: Authorization, metrics: ImpersonationMetrics, times: StageTimes, proceed: Next
+) -> Next:
+    impersonation = ImpersonationCheck(authorization, metrics)
 
     def stage(exchange: Exchange) -> Awaitable[Answer]:
         # One search in all names: those of extras are not known, and hardly a request has one.
