@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -358,3 +360,51 @@ async def test_a_node_learns_first_that_another_node_is_not_its_own(
     assert await refusal(node, "/api/v1/nodes", other) == (
         'nodes "n3" is forbidden: node "n1" is not allowed to modify node "n3"'
     )
+
+
+async def test_a_node_reads_what_ephemeral_containers_of_its_pods_need(
+    admin: httpx.AsyncClient, node: httpx.AsyncClient
+) -> None:
+    await made(admin, f"{CORE}/secrets", {"metadata": {"name": "debug"}})
+    await made(admin, PODS, pod("own"))
+
+    async def read() -> int:
+        return (await node.get(f"{CORE}/secrets/debug")).status_code
+
+    before = await read()
+    debugger = {"name": "d", "image": "i", "envFrom": [{"secretRef": {"name": "debug"}}]}
+    merge = {"Content-Type": "application/strategic-merge-patch+json"}
+    patch = json.dumps({"spec": {"ephemeralContainers": [debugger]}})
+    changed = await admin.patch(f"{PODS}/own/ephemeralcontainers", content=patch, headers=merge)
+
+    assert (before, changed.status_code) == (403, 200)
+    async with asyncio.timeout(60):
+        while await read() != 200:  # noqa: ASYNC110 - a right announces itself to nobody
+            await asyncio.sleep(0.01)
+
+
+async def test_a_node_reads_claims_that_are_made_for_its_pods_later(
+    admin: httpx.AsyncClient, node: httpx.AsyncClient
+) -> None:
+    claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    request = {"name": "r", "exactly": {"deviceClassName": "c"}}
+    await made(admin, claims, {"metadata": {"name": "made"},
+                               "spec": {"devices": {"requests": [request]}}})  # fmt: skip
+    await made(admin, PODS, pod("own"))
+    before = (await node.get(f"{claims}/made")).status_code
+
+    merge = {"Content-Type": "application/merge-patch+json"}
+    status = {"resourceClaimName": "made",
+              "requestMappings": [{"containerName": "c", "resourceName": "example.com/gpu",
+                                   "requestName": "r"}]}  # fmt: skip
+    patch = json.dumps({"status": {"extendedResourceClaimStatus": status}})
+    by_node = await node.patch(f"{PODS}/own/status", content=patch, headers=merge)
+    changed = await admin.patch(f"{PODS}/own/status", content=patch, headers=merge)
+
+    assert (before, changed.status_code) == (403, 200), changed.text
+    assert by_node.json()["message"] == (
+        'pods "own" is forbidden: node "n1" cannot update extended resource claim status'
+    )
+    async with asyncio.timeout(60):
+        while (await node.get(f"{claims}/made")).status_code != 200:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)

@@ -21,6 +21,7 @@ from proreus.server.config import ServerConfig
 from proreus.testing.virtual_clock import VirtualClock
 from tests.unit.server.registry.server_under_test import MERGE, Asking
 
+STRATEGIC = "application/strategic-merge-patch+json"
 CONTAINER = {"name": "c", "image": "i"}
 TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -264,6 +265,40 @@ async def test_missing_requests_are_reported_before_an_exceeded_quota(ask: Askin
     assert refused.body["message"] == (
         'pods "p" is forbidden: failed quota: b: must specify requests.cpu for: c'
     )
+
+
+async def given_limits(ask: Asking, **item: Any) -> None:
+    limits = {"metadata": {"name": "l"}, "spec": {"limits": [item]}}
+    assert (await ask("POST", "limitranges", limits)).status == 201
+    await ask("GET", "limitranges")
+
+
+async def test_a_resized_pod_gets_the_defaults_that_came_after_it(ask: Asking) -> None:
+    resources = {"requests": {"cpu": "1"}}
+    await ask("POST", "pods", pod(containers=[{**CONTAINER, "resources": resources}]))
+    await given_limits(ask, type="Container", defaultRequest={"memory": "1Gi"})
+
+    wanted = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
+    resized = await ask("PATCH", "pods/p/resize", wanted, kind=STRATEGIC)
+
+    assert resized.body["spec"]["containers"][0]["resources"] == {
+        "requests": {"cpu": "2", "memory": "1Gi"}
+    }
+    assert "annotations" not in resized.body["metadata"]
+
+
+async def test_what_is_being_deleted_is_not_limited(ask: Asking) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    for name in ("a", "b"):
+        await ask("POST", "persistentvolumeclaims", {"metadata": {"name": name}, "spec": spec})
+    await given_limits(ask, type="PersistentVolumeClaim", max={"storage": "1Mi"})
+    await ask("DELETE", "persistentvolumeclaims/a")
+
+    label = {"metadata": {"labels": {"x": "y"}}}
+    patched = [await ask("PATCH", f"persistentvolumeclaims/{name}", label, kind=MERGE)
+               for name in ("a", "b")]  # fmt: skip
+
+    assert [answer.status for answer in patched] == [200, 403]
 
 
 async def given_quota(ask: Asking, hard: dict[str, str], **spec: Any) -> None:

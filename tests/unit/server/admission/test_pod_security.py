@@ -90,7 +90,8 @@ def test_baseline_names_what_leads_out_of_a_container(broken: Any, text: str) ->
     ("broken", "text"),
     [
         ({"pod": {**secured(**POD_HARDENED), "volumes": [{"name": "v", "nfs": {}},
-                                                         {"name": "w", "image": {}}]}},
+                                                         {"name": "w", "sometime": {}},
+                                                         {"name": "x", "image": {}}]}},
          'restricted volume types (volumes "v", "w" use restricted volume types "nfs", "unknown")'),
         ({**secured(**HARDENED, runAsNonRoot=False),
           "pod": secured(**{**POD_HARDENED, "runAsNonRoot": False})},
@@ -111,6 +112,8 @@ def test_restricted_wants_pods_hardened(broken: Any, text: str) -> None:
 
 
 RESERVED = {"pod": secured(sysctls=[{"name": "net.ipv4.ip_local_reserved_ports"}])}
+IDLE = {"pod": secured(sysctls=[{"name": "net.ipv4.tcp_slow_start_after_idle"},
+                                {"name": "net.ipv4.tcp_notsent_lowat"}])}  # fmt: skip
 WINDOWS = {"pod": {**secured(runAsNonRoot=True), "os": {"name": "windows"}}}
 
 
@@ -121,6 +124,8 @@ WINDOWS = {"pod": {**secured(runAsNonRoot=True), "os": {"name": "windows"}}}
         (BASELINE, "v1.34", {"startupProbe": {"httpGet": {"host": "h"}}}, True),
         (BASELINE, "v1.26", RESERVED, True),
         (BASELINE, "v1.27", RESERVED, False),
+        (BASELINE, "v1.36", IDLE, True),
+        (BASELINE, "v1.37", IDLE, False),
         (BASELINE, "v1.30", secured(seLinuxOptions={"type": "container_engine_t"}), True),
         (BASELINE, "v1.31", secured(seLinuxOptions={"type": "container_engine_t"}), False),
         (BASELINE, "v1.18", secured(seccompProfile={"type": "Unconfined"}), False),

@@ -29,20 +29,20 @@ class LimitRanger:
         return self._limit_ranges.cache.peek_all(namespace) == []
 
     def set_defaults(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Of a new pod."""
-        if self._has_none(attributes.namespace):
+        """Of a new or resized pod."""
+        if self._has_none(attributes.namespace) or _is_deleted(attributes):
             return None
 
         def fill(ranges: lookup.Objects) -> None:
             assert attributes.obj is not None
             if ranges:
-                fill_containers(attributes.obj, ranges)
+                fill_containers(attributes.obj, ranges, notes=not attributes.subresource)
 
         return lookup.with_each(fill, self._limit_ranges, attributes.namespace)
 
     def check_bounds(self, attributes: Attributes) -> Awaitable[None] | None:
         """Of a new or resized pod, and of a claim."""
-        if self._has_none(attributes.namespace):
+        if self._has_none(attributes.namespace) or _is_deleted(attributes):
             return None
 
         def check(ranges: lookup.Objects) -> None:
@@ -56,14 +56,23 @@ class LimitRanger:
         return lookup.with_each(check, self._limit_ranges, attributes.namespace)
 
 
-def fill_containers(pod: JsonObject, ranges: Sequence[Json]) -> None:
+def _is_deleted(attributes: Attributes) -> bool:
+    """What is marked for deletion may shrink or grow as its finalizers need."""
+    old = attributes.old
+    return old is not None and "deletionTimestamp" in old["metadata"]
+
+
+def fill_containers(pod: JsonObject, ranges: Sequence[Json], *, notes: bool = True) -> None:
     """Give containers the requests and limits they lack, and say so in an annotation: it tells what
-    the last of the ranges added."""
+    the last of the ranges added. ``notes``: a resize changes no annotation."""
     for one in ranges:
-        _fill_of_range(pod, one)
+        added = _fill_of_range(pod, one)
+        if added and notes:
+            text = f"LimitRanger plugin set: {'; '.join(added)}"
+            pod["metadata"].setdefault("annotations", {})[_NOTE] = text
 
 
-def _fill_of_range(pod: JsonObject, limit_range: Json) -> None:
+def _fill_of_range(pod: JsonObject, limit_range: Json) -> list[str]:
     requests: dict[str, str] = {}
     limits: dict[str, str] = {}
     for item in _items([limit_range], "Container"):
@@ -72,20 +81,21 @@ def _fill_of_range(pod: JsonObject, limit_range: Json) -> None:
     notes: list[str] = []
     for key, kind in (("containers", "container"), ("initContainers", "init container")):
         for container in pod["spec"].get(key) or ():
-            resources = container.setdefault("resources", {})
             for part, defaults in (("requests", requests), ("limits", limits)):
-                if added := _fill(resources, part, defaults):
+                if added := _fill(container, part, defaults):
                     word = part.removesuffix("s")
                     notes.append(f"{', '.join(added)} {word} for {kind} {container.get('name')}")
-    if notes:
-        text = f"LimitRanger plugin set: {'; '.join(notes)}"
-        pod["metadata"].setdefault("annotations", {})[_NOTE] = text
+    return notes
 
 
-def _fill(resources: JsonObject, part: str, defaults: Mapping[str, str]) -> list[str]:
-    missing = sorted(name for name in defaults if name not in (resources.get(part) or {}))
-    for name in missing:
-        resources.setdefault(part, {})[name] = defaults[name]
+def _fill(container: JsonObject, part: str, defaults: Mapping[str, str]) -> list[str]:
+    """Copies what it changes: a resized container may share it with what is stored."""
+    resources = container.get("resources") or {}
+    given = resources.get(part) or {}
+    missing = sorted(name for name in defaults if name not in given)
+    if missing:
+        added = {name: defaults[name] for name in missing}
+        container["resources"] = {**resources, part: {**given, **added}}
     return missing
 
 
@@ -175,5 +185,5 @@ def _total(spec: Json) -> JsonObject:
         made[part] = {
             name: quantity.from_amount(amount, spelling(spec, part, name)).text
             for name, amount in needed.items()
-        } | of_pod
+        } | {name: of_pod[name] for name in ("cpu", "memory") if name in of_pod}
     return made

@@ -54,6 +54,7 @@ _BASELINE = (
             (27, baseline.sysctls(baseline.SYSCTLS_1_27)),
             (29, baseline.sysctls(baseline.SYSCTLS_1_29)),
             (32, baseline.sysctls(baseline.SYSCTLS_1_32)),
+            (37, baseline.sysctls(baseline.SYSCTLS_1_37)),
         ),
     ),
     CheckVersions("windowsHostProcess", ((0, baseline.windows_host_process),)),

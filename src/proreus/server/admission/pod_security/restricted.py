@@ -18,7 +18,7 @@ from proreus.server.admission.pod_security.violation import (
 
 _ADDABLE = frozenset({"NET_BIND_SERVICE"})
 _VOLUMES = frozenset(
-    {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim",
+    {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
      "projected", "secret"}
 )  # fmt: skip
 # In the order in which Kubernetes looks for the type to name.

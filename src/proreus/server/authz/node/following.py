@@ -1,7 +1,8 @@
 """Keeps the graph of nodes equal to the watch caches, change by change.
 
 Cost: a change of a pod is a lookup. It is decoded once, when its node asks for the first time
-after it was bound: what it refers to does not change from then on.
+after it was bound: what it refers to does not change from then on, but for ephemeral containers and
+claims that are made for it. A pod with one of these is decoded again after each change.
 """
 
 from __future__ import annotations
@@ -31,6 +32,12 @@ from proreus.server.watch_cache.cache_follower import UNREADABLE, CacheFollower
 from proreus.server.watch_cache.object import CachedObject
 
 _NODE = "spec.nodeName"
+# What of a bound pod may name further objects later.
+_GROWING = (
+    b'"ephemeralContainers":',
+    b'"resourceClaimStatuses":',
+    b'"extendedResourceClaimStatus":',
+)
 _UNREADABLE = "object is unreadable and related to no node"
 _log = structlog.get_logger(__name__)
 
@@ -62,7 +69,10 @@ _Change = Callable[[NodeGraph, CachedObject], None]
 
 def _put_pod(graph: NodeGraph, found: CachedObject) -> None:
     node = found.fields.get(_NODE)
-    if node and not graph.has_pod(pod := NodeReference(POD, found.namespace, found.name)):
+    if not node:
+        return
+    pod = NodeReference(POD, found.namespace, found.name)
+    if not graph.has_pod(pod) or any(field in found.item for field in _GROWING):
         graph.put_pod(pod, node)
 
 

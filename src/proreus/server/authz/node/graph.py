@@ -18,7 +18,7 @@ _OWNED = (ATTACHMENT, SLICE, CERTIFICATE_REQUEST)
 
 
 class NodeGraph:
-    """``read_pod`` says what a pod needs that is bound to a node, which never changes; None while
+    """``read_pod`` says what a pod needs that is bound to a node, once after it was put; None while
     that cannot be known."""
 
     def __init__(self, read_pod: Callable[[NodeReference], Iterable[NodeReference] | None]) -> None:

@@ -117,6 +117,8 @@ def _status(node: str, attributes: Attributes) -> str:
         return f"node {quoted(node)} cannot update labels through pod status"
     if _claim_statuses(new) != _claim_statuses(old):
         return f"node {quoted(node)} cannot update resource claim statues"
+    if _extended_claim(new) != _extended_claim(old):
+        return f"node {quoted(node)} cannot update extended resource claim status"
     return ""
 
 
@@ -158,3 +160,7 @@ def _labels(obj: Json) -> Json:
 def _claim_statuses(pod: Json) -> list[tuple[object, object]]:
     entries = (pod.get("status") or {}).get("resourceClaimStatuses") or ()
     return [(entry.get("name"), entry.get("resourceClaimName")) for entry in entries]
+
+
+def _extended_claim(pod: Json) -> object:
+    return (pod.get("status") or {}).get("extendedResourceClaimStatus")
