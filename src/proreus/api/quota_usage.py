@@ -99,6 +99,10 @@ def _pod_usage(pod: Json) -> Usage:
     return found
 
 
+def pod_requests(spec: Json) -> Usage:
+    return _needs(spec, "requests")
+
+
 def _needs(spec: Json, part: str) -> Usage:
     """What the containers need, unless the pod says it for all of them, and its overhead."""
     total = needs_of_containers(spec, part) | _amounts(spec, part)

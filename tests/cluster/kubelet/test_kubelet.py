@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest_asyncio
@@ -13,8 +14,20 @@ from proreus.aio.tasks import background
 from proreus.client import Client, KubeObject
 from proreus.cluster.kubelet.kubelet import Kubelet
 from proreus.cluster.kubelet.settings import node_names
+from proreus.server.app import ApiServer
+from proreus.server.config import ServerConfig
 
 NODES = node_names(3)
+
+
+@pytest_asyncio.fixture
+async def server() -> AsyncIterator[ApiServer]:
+    """One that leaves it to the kubelet to refuse what is larger than its node."""
+    usual = ServerConfig()
+    off = (*usual.admission.disable, "PodResizeValidator")
+    admission = replace(usual.admission, disable=off)
+    async with ApiServer(replace(usual, admission=admission)) as running:
+        yield running
 
 
 @pytest_asyncio.fixture

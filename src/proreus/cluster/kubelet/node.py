@@ -11,6 +11,12 @@ from proreus.api.values.timestamp import format_time
 
 NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 _OS = "linux"
+# What resizing asks of nodes, by the names that Kubernetes gives these features.
+_FEATURES = (
+    "GuaranteedQoSPodCPUResize",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+)
 # type, status, reason, message
 _CONDITIONS = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory"),
@@ -79,6 +85,7 @@ def node_status(node: NodeDescription, known: KubeObject | None, now: float) -> 
     status: JsonObject = {
         "capacity": dict(node.capacity),
         "allocatable": _allocatable(node, said),
+        "declaredFeatures": list(_FEATURES),
         "addresses": [
             {"type": "InternalIP", "address": endpoint.host if endpoint else node.host_ip},
             {"type": "Hostname", "address": node.name},

@@ -27,6 +27,8 @@ PLUGINS = (
     "CertificateSubjectRestriction",
     "DefaultIngressClass",
     "PodTopologyLabels",
+    "NodeDeclaredFeatureValidator",
+    "PodResizeValidator",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",

@@ -29,6 +29,7 @@ from proreus.server.admission.plugins.default_classes import (
 from proreus.server.admission.plugins.default_toleration_seconds import add_default_tolerations
 from proreus.server.admission.plugins.limit_ranger import LimitRanger
 from proreus.server.admission.plugins.namespace_lifecycle import NamespaceLifecycle
+from proreus.server.admission.plugins.pod_resize import PodResize
 from proreus.server.admission.plugins.pod_security import SECURED, PodSecurity
 from proreus.server.admission.plugins.pod_topology_labels import PodTopologyLabels
 from proreus.server.admission.plugins.priority import Priority, protect_system_classes
@@ -198,7 +199,8 @@ def _of_other_kinds(collections: Collections, access: AccessControl) -> Iterator
     growth = Half(resize.check_growth, _CHANGED_CLAIM)
     yield Plugin("PersistentVolumeClaimResize", _UPDATES, None, growth)
     runtime = RuntimeClass(named("node.k8s.io", "v1", "runtimeclasses"))
-    yield Plugin("RuntimeClass", _CREATES, Half(runtime.set_overhead, _NEW_POD))
+    overhead = Half(runtime.check_overhead, _NEW_POD)
+    yield Plugin("RuntimeClass", _CREATES, Half(runtime.set_overhead, _NEW_POD), overhead)
     decisions = CertificateDecisions(access.authorization)
     approval = Half(decisions.check_approval, _DECIDED_REQUEST)
     yield Plugin("CertificateApproval", _UPDATES, None, approval)
@@ -210,8 +212,13 @@ def _of_other_kinds(collections: Collections, access: AccessControl) -> Iterator
     yield Plugin("CertificateSubjectRestriction", _CREATES, None, subject)
     ingress_class = DefaultClass(INGRESS_CLASS, named("networking.k8s.io", "v1", "ingressclasses"))
     yield Plugin("DefaultIngressClass", _CREATES, Half(ingress_class.set_class, _NEW_INGRESS))
-    topology = PodTopologyLabels(named("", "v1", "nodes"))
-    yield Plugin("PodTopologyLabels", _CREATES, Half(topology.set_labels, _NEW_OR_BOUND_POD))
+    nodes = named("", "v1", "nodes")
+    labelled = Half(PodTopologyLabels(nodes).set_labels, _NEW_OR_BOUND_POD)
+    yield Plugin("PodTopologyLabels", _CREATES, labelled)
+    sizes, resized = PodResize(nodes), (_RESIZED_POD,)
+    features = Half(sizes.check_features, resized)
+    yield Plugin("NodeDeclaredFeatureValidator", _UPDATES, None, features)
+    yield Plugin("PodResizeValidator", _UPDATES, None, Half(sizes.check_capacity, resized))
 
 
 def _of_what_is_configured(

@@ -267,6 +267,16 @@ async def test_missing_requests_are_reported_before_an_exceeded_quota(ask: Askin
     )
 
 
+async def test_a_pod_is_validated_before_its_overhead_is_refused(ask: Asking) -> None:
+    overhead = {"cpu": "1"}
+    good = await ask("POST", "pods", pod(overhead=overhead))
+    bad = await ask("POST", "pods", pod(containers=[{"name": "c"}], overhead=overhead))
+    unknown = await ask("POST", "pods", pod(containers=[{"name": "c"}], runtimeClassName="x"))
+
+    assert (good.status, bad.status, unknown.status) == (403, 422, 403)
+    assert unknown.body["message"].endswith('pod rejected: RuntimeClass "x" not found')
+
+
 async def given_limits(ask: Asking, **item: Any) -> None:
     limits = {"metadata": {"name": "l"}, "spec": {"limits": [item]}}
     assert (await ask("POST", "limitranges", limits)).status == 201
@@ -299,6 +309,61 @@ async def test_what_is_being_deleted_is_not_limited(ask: Asking) -> None:
                for name in ("a", "b")]  # fmt: skip
 
     assert [answer.status for answer in patched] == [200, 403]
+
+
+SIZE = {"cpu": "1", "memory": "1Gi"}
+BURSTABLE, GUARANTEED = {"requests": SIZE}, {"requests": SIZE, "limits": SIZE}
+LARGE = {"allocatable": {"cpu": "4", "memory": "4Gi"}}
+ABLE = {**LARGE, "declaredFeatures": ["GuaranteedQoSPodCPUResize"]}
+NODE_PATH = "/api/v1/nodes"
+
+
+@pytest.mark.parametrize(
+    ("labels", "status", "resources", "cpu", "why", "reason"),
+    [
+        ({"kubernetes.io/os": "linux"}, LARGE, BURSTABLE, "2", "", None),
+        ({"kubernetes.io/os": "linux"}, ABLE, GUARANTEED, "2", "", None),
+        ({"kubernetes.io/os": "linux"}, LARGE, GUARANTEED, "2",
+         "pod update requires features GuaranteedQoSPodCPUResize which are not available on node "
+         '"n"', None),
+        ({"kubernetes.io/os": "linux"}, LARGE, BURSTABLE, "4500m",
+         "Node didn't have enough allocatable resources: cpu, requested: 4500, allocatable: 4000",
+         "NodeCapacity"),
+        ({"kubernetes.io/os": "linux"}, {}, BURSTABLE, "2",
+         "Node didn't have enough allocatable resources: cpu, requested: 2000, allocatable: 0; "
+         "memory, requested: 1073741824, allocatable: 0", "NodeCapacity"),
+        ({"kubernetes.io/os": "windows"}, LARGE, BURSTABLE, "2",
+         'pod resize is only supported on linux nodes, node "n" is "windows"',
+         "UnsupportedPlatform"),
+        ({}, LARGE, BURSTABLE, "2",
+         'pod resize is only supported on linux nodes, node "n" is ""', "UnsupportedPlatform"),
+        (None, {}, BURSTABLE, "2", 'node "n" not found', None),
+        (None, {}, BURSTABLE, "1", "", None),
+    ],
+)  # fmt: skip
+async def test_a_pod_is_resized_where_its_node_can_do_it(
+    ask: Asking,
+    labels: dict[str, str] | None,
+    status: dict[str, Any],
+    resources: dict[str, Any],
+    cpu: str,
+    why: str,
+    reason: str | None,
+) -> None:
+    if labels is not None:
+        node = {"metadata": {"name": "n", "labels": labels}, "status": status}
+        assert (await ask("POST", NODE_PATH, node)).status == 201
+    container = {**CONTAINER, "resources": resources}
+    assert (await ask("POST", "pods", pod(nodeName="n", containers=[container]))).status == 201
+
+    sizes = {part: {"cpu": cpu} for part in resources}
+    wanted = {"spec": {"containers": [{"name": "c", "resources": sizes}]}}
+    answer = await ask("PATCH", "pods/p/resize", wanted, kind=STRATEGIC)
+
+    assert answer.status == (403 if why else 200), answer.body
+    if why:
+        assert answer.body["message"] == f'pods "p" is forbidden: {why}'
+        assert answer.body["details"].get("causes") == ([{"reason": reason}] if reason else None)
 
 
 async def given_quota(ask: Asking, hard: dict[str, str], **spec: Any) -> None:

@@ -70,9 +70,11 @@ def test_a_pod_takes_overhead_and_scheduling_of_its_runtime() -> None:
 @pytest.mark.parametrize(
     ("spec", "runtime", "problem"),
     [
-        ({"runtimeClassName": "x"}, None, 'pod rejected: RuntimeClass "x" not found'),
-        ({"overhead": {"cpu": "1"}}, None,
-         "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"),
+        ({"runtimeClassName": "x", "overhead": {"cpu": "1"}},
+         {"overhead": {"podFixed": {"cpu": "2"}}},
+         "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"),
+        ({"runtimeClassName": "x", "overhead": {"cpu": "1"}}, {"overhead": {}},
+         "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"),
         ({"runtimeClassName": "x", "nodeSelector": {"a": "b"}},
          {"scheduling": {"nodeSelector": {"a": "c"}}},
          "conflict: runtimeClass.scheduling.nodeSelector[a] = c; pod.spec.nodeSelector[a] = b"),
@@ -80,6 +82,29 @@ def test_a_pod_takes_overhead_and_scheduling_of_its_runtime() -> None:
 )  # fmt: skip
 def test_a_runtime_that_does_not_fit_is_refused(spec: Any, runtime: Any, problem: str) -> None:
     assert refusal(runtime_class.take_runtime_class, spec, runtime) == problem
+
+
+@pytest.mark.parametrize(
+    ("given", "overhead", "problem"),
+    [
+        ({"cpu": "1000m"}, {"podFixed": {"cpu": "1"}}, ""),
+        ({}, None, ""),
+        ({}, {}, ""),
+        ({}, {"podFixed": {"cpu": "1"}},
+         "Pod's Overhead doesn't match RuntimeClass's defined Overhead"),
+        ({"cpu": "1"}, {}, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"),
+        ({"cpu": "1"}, None,
+         "Pod Overhead set without corresponding RuntimeClass defined Overhead"),
+    ],
+)  # fmt: skip
+def test_a_pod_has_the_overhead_of_its_runtime(given: Any, overhead: Any, problem: str) -> None:
+    runtime = {"overhead": overhead} if overhead is not None else {}
+    if not problem:
+        runtime_class.check_overhead({"overhead": given}, runtime)
+        return
+    assert refusal(runtime_class.check_overhead, {"overhead": given}, runtime) == (
+        f"pod rejected: {problem}"
+    )
 
 
 ALL, OF_KEY = {"operator": "Exists"}, {"operator": "Exists", "key": "a", "effect": "NoExecute"}

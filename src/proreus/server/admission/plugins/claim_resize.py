@@ -48,5 +48,5 @@ def _size(claim: Json) -> Fraction:
 
 
 def _class(claim: Json) -> str:
-    old_name = (claim["metadata"].get("annotations") or {}).get(_OLD_CLASS)
-    return str(old_name or claim["spec"].get("storageClassName") or "")
+    annotations = claim["metadata"].get("annotations") or {}
+    return str(annotations.get(_OLD_CLASS, claim["spec"].get("storageClassName")) or "")

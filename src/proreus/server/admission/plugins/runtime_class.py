@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from fractions import Fraction
 from typing import Any
 
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.values import quantity
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.plugins.refusal import Refused, as_forbidden
-from proreus.server.registry.admission import CREATE, Attributes
+from proreus.server.registry.admission import Attributes
 from proreus.server.registry.collection import Collection
 
 
@@ -17,38 +19,62 @@ class RuntimeClass:
         self._classes = classes
 
     def set_overhead(self, attributes: Attributes) -> Awaitable[None] | None:
-        if not attributes.is_of(CREATE, "", "pods") or attributes.obj is None:
-            return None
-        spec: dict[str, Any] = attributes.obj.get("spec") or {}
-        if name := spec.get("runtimeClassName"):
-            return self._take_named(attributes, spec, name)
-        if spec.get("overhead") or spec.get("runtimeClassName") is not None:
+        """Of a new pod that names a class."""
+        spec: dict[str, Any] = (attributes.obj or {}).get("spec") or {}
+        name = spec.get("runtimeClassName")
+        return None if name is None else self._take_named(attributes, spec, name)
+
+    def check_overhead(self, attributes: Attributes) -> Awaitable[None] | None:
+        """Of a new pod, as another plugin may have changed it."""
+        spec: dict[str, Any] = (attributes.obj or {}).get("spec") or {}
+        name = spec.get("runtimeClassName")
+        if name is not None:
+            return self._check_named(attributes, spec, name)
+        if spec.get("overhead"):
             with as_forbidden(attributes):
-                take_runtime_class(spec, None)
+                check_overhead(spec, None)
         return None
 
     async def _take_named(self, attributes: Attributes, spec: JsonObject, name: str) -> None:
-        found = await lookup.find(self._classes, name)
         with as_forbidden(attributes):
-            take_runtime_class(spec, found)
+            take_runtime_class(spec, await self._find(name))
+
+    async def _check_named(self, attributes: Attributes, spec: JsonObject, name: str) -> None:
+        with as_forbidden(attributes):
+            check_overhead(spec, await self._find(name))
+
+    async def _find(self, name: str) -> Json:
+        """Raises Refused."""
+        found = await lookup.find(self._classes, name) if name else None
+        if found is None:
+            raise Refused(f'pod rejected: RuntimeClass "{name}" not found')
+        return found
 
 
-def take_runtime_class(spec: JsonObject, runtime_class: Json | None) -> None:
-    """Overhead, node selector and tolerations of the class ``runtimeClassName`` names."""
-    name = spec.get("runtimeClassName")
-    if name is not None and runtime_class is None:
-        raise Refused(f'pod rejected: RuntimeClass "{name}" not found')
-    overhead = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
-    given = spec.get("overhead")
-    if given and not overhead:
+def take_runtime_class(spec: JsonObject, runtime_class: Json) -> None:
+    """Overhead, node selector and tolerations of the class that the pod names. Raises Refused."""
+    if (overhead := runtime_class.get("overhead")) is not None:
+        if spec.get("overhead"):
+            check_overhead(spec, runtime_class)
+        if fixed := overhead.get("podFixed"):
+            spec["overhead"] = dict(fixed)
+    _take_scheduling(spec, runtime_class.get("scheduling") or {})
+
+
+def check_overhead(spec: Json, runtime_class: Json | None) -> None:
+    """A pod has the overhead of its class and no other. Raises Refused."""
+    overhead = (runtime_class or {}).get("overhead")
+    given = _amounts(spec.get("overhead"))
+    if overhead is None and given:
         raise Refused(
             "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
         )
-    if given and given != overhead:
+    if overhead is not None and given != _amounts(overhead.get("podFixed")):
         raise Refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
-    if overhead:
-        spec["overhead"] = dict(overhead)
-    _take_scheduling(spec, (runtime_class or {}).get("scheduling") or {})
+
+
+def _amounts(resources: Json | None) -> dict[str, Fraction]:
+    return {name: quantity.amount(value) for name, value in (resources or {}).items()}
 
 
 def _take_scheduling(spec: JsonObject, scheduling: Json) -> None:
