@@ -15,6 +15,7 @@ from proreus.server.cel.evaluate import Program
 from proreus.server.cel.shapes import Field, ShapeKind, ValueShape
 from proreus.server.cel.signatures import AUTHORIZER, RESOURCE_CHECK
 from proreus.server.cel.syntax import Node, Type
+from proreus.server.cel.wording import worded
 
 PARAMS, REQUEST_RESOURCE = "params", "authorizer.requestResource"
 CALL_LIMIT = 1_000_000
@@ -189,6 +190,6 @@ def checked_expression(checker: Checker, text: str) -> Node:
 
 def type_text(kind: Type) -> str:
     """As Go prints the type."""
-    name = _GO_NAMES.get(kind.name, kind.name)
+    name = _GO_NAMES.get(kind.name) or worded(kind.name)
     inner = ", ".join(map(type_text, kind.parameters))
     return f"{name}({inner})" if inner else name

@@ -117,8 +117,6 @@ def _made_list(node: Call, first: Facts) -> Facts:
         for one in node.arguments
     ]
     match node.function:
-        case "reverse" if node.target is not None and node.target.type.name == "string":
-            return Facts(scaled(size.high, PER_CHARACTER), size)
         case "slice":
             start, end = numbers[0] or 0, size.high if numbers[1] is None else numbers[1]
             size = Size(end - start, end - start)

@@ -26,8 +26,8 @@ name: kubernetes
 extensions:
 - name: optional
 - name: strings
+  version: 2
 - name: sets
-- name: encoders
 - name: two-var-comprehensions
 - name: lists
   version: 2

@@ -120,7 +120,7 @@ def _made(size: float) -> int:
 
 
 def _reversed(values: Any) -> int:
-    return _text(values) if isinstance(values, str) else _made(_size(values))
+    return _made(_size(values))
 
 
 def _flattened(values: Any, depth: Any = 1) -> int:
@@ -148,7 +148,6 @@ COSTS: Mapping[str, Cost] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _traversal),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _text),
     **dict.fromkeys(("startsWith", "endsWith", "isURL", "string", "bytes"), _text),
-    **dict.fromkeys(("base64.encode", "base64.decode"), _text),
     "format": _formatted,
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "ip", "isQuantity", "quantity"), _address),
     **dict.fromkeys(("semver", "isSemver", "strings.quote"), _address),

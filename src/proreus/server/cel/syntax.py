@@ -244,7 +244,9 @@ def _type(body: bytes, names: Mapping[str, str]) -> Type:
         return Type(abstract.text(1), tuple(_type(part, names) for part in abstract.every(2)))
     if 2 in message:
         return Type("null")
-    return Type("type") if 11 in message else DYN
+    if 11 in message:
+        return Type("type", (_type(message.bytes(11), names),))
+    return DYN
 
 
 class _Reader:

@@ -69,6 +69,18 @@ def test_an_expression_sees_the_request_and_may_ask_the_authorizer(text: str) ->
     assert evaluate(text) is True
 
 
+@pytest.mark.parametrize(
+    "text", ["base64.encode(b'a') == ''", "math.abs(1) == 1", "'ab'.reverse() == 'ba'"]
+)
+def test_extensions_that_kubernetes_leaves_out_are_unknown(text: str) -> None:
+    with pytest.raises(ExpressionInvalid, match=r"undeclared reference|found no matching overload"):
+        compile_expression(admission_checker(), text)
+
+
+def test_texts_of_unknown_type_are_not_reversed() -> None:
+    assert evaluate("dyn('ab').reverse() == []") == "no such overload: reverse(string)"
+
+
 def test_what_is_missing_fails_at_run_time_since_objects_have_no_declared_type() -> None:
     assert evaluate("object.spec.template.name == 'x'") == "no such key: template"
     assert evaluate("authorizer.serviceAccount('x', 'N!').path('/').check('get').allowed()") == (
@@ -85,6 +97,10 @@ def test_what_is_missing_fails_at_run_time_since_objects_have_no_declared_type()
         ("{'a': timestamp('2020-01-01T00:00:00Z')}",
          "must evaluate to bool but got map(string, google.protobuf.Timestamp)"),
         ("null", "must evaluate to bool but got null_type"),
+        ("request", "must evaluate to bool but got kubernetes.AdmissionRequest"),
+        ("[request.kind]", "must evaluate to bool but got list(kubernetes.GroupVersionKind)"),
+        ("namespaceObject", "must evaluate to bool but got kubernetes.Namespace"),
+        ("type([1])", "must evaluate to bool but got type(list(int))"),
         ("params.size == 1",
          "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' "
          "(in container '')\n | params.size == 1\n | ^"),

@@ -54,8 +54,10 @@ def _distinct(values: list[Any]) -> list[Any]:
     return found
 
 
-def _reverse(values: Any) -> Any:
-    return values[::-1] if isinstance(values, str) else list(reversed(values))
+def _reverse(values: list[Any]) -> list[Any]:
+    if not isinstance(values, list):
+        raise TypeError  # texts are not reversed in Kubernetes' edition of the language
+    return values[::-1]
 
 
 def _sort(values: list[Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -300,13 +299,6 @@ def _not_converted(value: Any, wanted: type) -> EvaluationError:
     return EvaluationError("type conversion error from '{}' to '{}'".format(*names))
 
 
-def _decode_base64(value: str) -> bytes:
-    try:
-        return base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except ValueError as error:
-        raise EvaluationError("illegal base64 data") from error
-
-
 TABLE: Mapping[str, Callable[..., Any]] = {
     "_+_": _add,
     "_-_": _subtract,
@@ -336,6 +328,4 @@ TABLE: Mapping[str, Callable[..., Any]] = {
     "duration": _to_duration,
     "dyn": lambda value: value,
     "type": lambda value: TypeValue(type_name(value)),
-    "base64.encode": lambda value: base64.b64encode(value).decode(),
-    "base64.decode": _decode_base64,
 }

@@ -216,7 +216,7 @@ def _stored_violations(obj: JsonObject) -> list[FieldError]:
     for version in obj["spec"].get("versions") or ():
         name = version.get("name") or ""
         if left.pop(name, None) is None and version.get("storage"):
-            found.append(field_error.invalid(at, version, f"must have the storage version {name}"))
+            found.append(field_error.invalid(at, stored, f"must have the storage version {name}"))
     return found + [
         field_error.invalid(f"{at}[{index}]", name, _REMAIN.format(name))
         for name, index in left.items()

@@ -124,8 +124,22 @@ def _below(schema: Schema, at: str, around: _Context) -> Iterator[FieldError]:
     for word in JUNCTORS:
         for index, part in enumerate(schema.get(word) or ()):
             yield from _violations(part, f"{at}.{word}[{index}]", inside)
-    if isinstance(items := schema.get("items"), dict):
+    yield from _refused_below(schema, at, inside)
+
+
+def _refused_below(schema: Schema, at: str, inside: _Context) -> Iterator[FieldError]:
+    """Also what stands below keywords that are refused themselves."""
+    for key, child in (schema.get("definitions") or {}).items():
+        yield from _violations(child, f"{at}.definitions[{key}]", inside)
+    items = schema.get("items")
+    if isinstance(items, dict):
         yield from _violations(items, f"{at}.items", inside)
+    elif isinstance(items, list):
+        for index, child in enumerate(items):
+            yield from _violations(child, f"{at}.items[{index}]", inside)
+    for key, child in (schema.get("dependencies") or {}).items():
+        if isinstance(child, dict):
+            yield from _violations(child, f"{at}.dependencies[{key}]", inside)
 
 
 def _map_type(schema: Schema, at: str) -> Iterator[FieldError]:

@@ -29,6 +29,10 @@ _SELECTABLE_TYPES = (
     "must point to a field of type string, boolean or integer. Enum string fields and strings "
     "with formats are allowed."
 )
+_SHARED_SELECTABLE = "spec.selectableFields"
+# Kubernetes' own words, which say the opposite of what they mean for a single version.
+_UNTYPED = "version.schema.openAPIV3Schema is not included"
+_SHARED_UNTYPED = "validations.schema is included"
 _WARNING_MAX = 256
 _SCALE_PATHS = (
     ("specReplicasPath", (".spec",), True),
@@ -123,7 +127,7 @@ def _version(
     shared: list[FieldError] = []
     own: list[FieldError] = []
     for part, shared_place, violations_of in _PARTS:
-        is_shared = all(other.get(part) == version.get(part) for other in versions)
+        is_shared = _is_same(part, version, versions)
         if is_shared and index > 0:
             continue
         found = shared if is_shared else own
@@ -133,6 +137,12 @@ def _version(
             version, place, any(map(has_status, versions if is_shared else [version]))
         )
     return shared, own
+
+
+def _is_same(part: str, version: Mapping[str, Any], versions: Sequence[Mapping[str, Any]]) -> bool:
+    """Selectable fields are shared only together with the schema that types them."""
+    parts = ("schema", part) if part == "selectableFields" else (part,)
+    return all(other.get(one) == version.get(one) for other in versions for one in parts)
 
 
 def has_status(version: Mapping[str, Any]) -> bool:
@@ -211,14 +221,17 @@ def _column(column: Mapping[str, Any], at: str) -> list[FieldError]:
 def _selectable(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError]:
     fields, raw = version.get("selectableFields") or (), _raw_schema(version)
     found: list[FieldError] = []
-    root = parsed(raw) if isinstance(raw, dict) and fields else None
+    if not fields:
+        return found
+    if not isinstance(raw, dict):
+        why = _SHARED_UNTYPED if at == _SHARED_SELECTABLE else _UNTYPED
+        return [field_error.invalid(at, "", f"selectableFields may only be set when {why}")]
+    root = parsed(raw)
     seen: set[tuple[str, ...]] = set()
     for index, field in enumerate(fields):
         path, place = field.get("jsonPath") or "", f"{at}[{index}].jsonPath"
         if not path:
             found.append(field_error.required(place))
-            continue
-        if root is None:
             continue
         try:
             steps, node = walk(path, root)
@@ -241,5 +254,5 @@ _PARTS: tuple[tuple[str, str, Callable[[Mapping[str, Any], str, bool], list[Fiel
     ("schema", "spec.validation", _schema),
     ("subresources", "spec.subresources", _subresources),
     ("additionalPrinterColumns", "spec.additionalPrinterColumns", _columns),
-    ("selectableFields", "spec.selectableFields", _selectable),
+    ("selectableFields", _SHARED_SELECTABLE, _selectable),
 )

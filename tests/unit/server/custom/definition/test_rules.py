@@ -179,6 +179,63 @@ def test_what_differs_between_versions_is_reported_with_its_version_before_the_n
     ]
 
 
+def test_selectable_fields_are_reported_as_shared_only_if_the_schema_is() -> None:
+    asked = [{"jsonPath": ".spec.none"}]
+    alike, other = definition(selectableFields=asked), definition(selectableFields=asked)
+    for made, schema in ((alike, PLAIN), (other, field({"type": "string"}))):
+        second = {**made["spec"]["versions"][0], "name": "v2", "storage": False}
+        made["spec"]["versions"].append({**second, "schema": {"openAPIV3Schema": schema}})
+
+    places = [
+        [fault.field for fault in at_once(DEFINITION.validate(one))] for one in (alike, other)
+    ]
+
+    assert places == [
+        ["spec.selectableFields[0].jsonPath"],
+        [f"spec.versions[{index}].selectableFields[0].jsonPath" for index in (0, 1)],
+    ]
+
+
+def test_selectable_fields_need_a_schema() -> None:
+    made = definition(schema=PLAIN, selectableFields=[{"jsonPath": ".spec.a"}])
+    alone = {**made["spec"]["versions"][0]}
+    del alone["schema"]
+    for versions, why in (
+        ([alone], 'spec.selectableFields: Invalid value: "": selectableFields may only be set '
+                  "when validations.schema is included"),
+        ([alone, {**made["spec"]["versions"][0], "name": "v2", "storage": False,
+                  "selectableFields": []}],
+         "spec.versions[0].selectableFields: Invalid value: \"\": selectableFields may only be set "
+         "when version.schema.openAPIV3Schema is not included"),
+    ):  # fmt: skip
+        made["spec"]["versions"] = versions
+
+        found = at_once(DEFINITION.validate(made))
+
+        assert [str(fault) for fault in found] == [
+            "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required",
+            why,
+        ]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "place"),
+    [
+        ({"type": "object", "definitions": {"d": {"type": "float"}}}, "definitions[d]"),
+        ({"type": "object", "dependencies": {"d": {"type": "float"}, "e": ["f"]}},
+         "dependencies[d]"),
+        ({"type": "array", "items": [{"type": "string"}, {"type": "float"}]}, "items[1]"),
+    ],
+)  # fmt: skip
+def test_what_stands_below_a_refused_keyword_is_checked_too(
+    keyword: dict[str, Any], place: str
+) -> None:
+    found = at_once(DEFINITION.validate(definition(field(keyword))))
+
+    assert len(found) == 2
+    assert found[1].field.endswith(f"properties[a].{place}.type")
+
+
 def test_int_or_string_may_say_its_types_in_a_junctor() -> None:
     schema = {
         "x-kubernetes-int-or-string": True,
@@ -366,4 +423,4 @@ def test_every_version_that_is_stored_is_among_those_that_were() -> None:
 
     assert made["status"]["storedVersions"] == ["v1"]
     assert [fault.field for fault in found] == ["spec.versions", "status.storedVersions"]
-    assert found[1].message.endswith("must have the storage version v2")
+    assert found[1].message == 'Invalid value: ["v1"]: must have the storage version v2'
