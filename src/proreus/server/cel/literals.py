@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from proreus.server.cel.format_calls import misfit_formats
 from proreus.server.cel.functions.table import FUNCTIONS
 from proreus.server.cel.syntax import Call, Constant, MakeList, MakeMap, Node, Type, children, walk
 from proreus.server.cel.values import EvaluationError
@@ -24,6 +25,7 @@ def misfits(node: Node, spelled: Callable[[str], str]) -> Iterator[Misfit]:
     if isinstance(node, Call):
         yield from _constant_argument(node)
         if node.function == "format":
+            yield from misfit_formats(node, spelled)
             return  # its arguments are a list of anything
     if isinstance(node, MakeList) and not node.optional:
         yield from _mixed(node.elements, spelled)

@@ -22,7 +22,6 @@ extensions:
 - name: optional
 - name: strings
 - name: sets
-- name: encoders
 - name: two-var-comprehensions
 - name: lists
   version: 2
@@ -130,9 +129,8 @@ def ours(text: str) -> Any:
         "'  trim\\n '.trim() + ['a', 'b'].join('-') + ['a'].join()",
         "strings.quote('a\"b\\n')",
         "'%s %d %.2f %x %o %b'.format(['a', 1, 2.5, 255, 8, 5])",
-        "'%s'.format([[1, 'a', {'k': true}]])",
-        "'%d'.format(['a'])",
-        "'%s %s'.format(['a'])",
+        "'%d'.format([dyn('a')])",
+        "('%s' + '%s').format(['a'])",
         "int('12') + int(3.9) + int(4u)",
         "int('x')",
         "int(1e30)",

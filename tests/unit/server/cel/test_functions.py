@@ -124,12 +124,12 @@ def test_functions_hold(text: str) -> None:
         ("int('9223372036854775808')", "type conversion error from 'string' to 'int'"),
         ("uint('-1')", "type conversion error from 'string' to 'uint'"),
         (
-            "'%d'.format(['a'])",
+            "'%d'.format([dyn('a')])",
             "error during formatting: decimal clause can only be used on "
             "integers, was given string",
         ),
         (
-            "'%z'.format([1])",
+            "('%' + 'z').format([1])",
             'could not parse formatting clause: unrecognized formatting clause "z"',
         ),
         ("semver('1.x.0')", 'Invalid character(s) found in minor number "x"'),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from proreus.api.values.duration import parse_duration
@@ -23,6 +25,7 @@ from proreus.server.cel.values import (
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _NUMBERS = (int, float, Uint)
 _ORDERED = (str, bytes, bool, datetime, timedelta)
+_PLAIN_DIGITS = 6
 NO_OVERLOAD = "no such overload"
 _TYPE_NAMES = {
     bool: "bool", int: "int", Uint: "uint", float: "double", str: "string", bytes: "bytes",
@@ -244,7 +247,7 @@ def to_string(value: Any) -> str:
         case str():
             return value
         case float():
-            return format_double(value)
+            return _double_text(value)
         case bytes():
             try:
                 return value.decode()
@@ -254,17 +257,25 @@ def to_string(value: Any) -> str:
             text = format_micro_time(value.timestamp()).rstrip("Z").rstrip("0").rstrip(".")
             return f"{text}Z"
         case timedelta():
-            return f"{format_double(value.total_seconds())}s"
+            return f"{Decimal(repr(value.total_seconds())):f}".removesuffix(".0") + "s"
         case None | list() | dict():
             raise _no_overload()
         case _:
             return str(value)
 
 
-def format_double(value: float) -> str:
-    """The shortest text, without a fraction for whole numbers, as Go writes it."""
-    text = repr(value)
-    return text[:-2] if text.endswith(".0") else text.replace("inf", "Inf")
+def _double_text(value: float) -> str:
+    """The shortest text, with an exponent for what is small or has more than six digits before the
+    point, as Go writes it."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+    number = Decimal(repr(value))
+    if number and not -5 < number.adjusted() < _PLAIN_DIGITS:
+        digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
+        fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+        sign = "-" if value < 0 else ""
+        return f"{sign}{digits[0]}{fraction}e{number.adjusted():+03d}"
+    return f"{number:f}".removesuffix(".0")
 
 
 def _to_bytes(value: Any) -> bytes:
