@@ -8,7 +8,10 @@ from proreus.api.values import names
 from proreus.server.kinds.parts.cells import age, name_of
 from proreus.server.kinds.parts.findings import Findings, repeats
 from proreus.server.kinds.parts.node_labels import deprecated_label
-from proreus.server.kinds.parts.pod_template.scheduling import check_tolerations
+from proreus.server.kinds.parts.pod_template.scheduling import (
+    check_tolerations,
+    internal_toleration,
+)
 from proreus.server.kinds.parts.resources import check_overhead
 from proreus.server.resource import Cells, Lifecycle, Names, Printer, Resource, Rules
 
@@ -37,14 +40,9 @@ def _found_by_functions(obj: Json) -> Findings:
 def _check_unique(found: Findings, tolerations: list[Json]) -> None:
     """Two that differ in their seconds alone are one."""
     keys = [tuple(one.get(field) or "" for field in _TOLERATION_KEY) for one in tolerations]
-    for (where, key, is_repeated), one in zip(
-        repeats(keys, _TOLERATIONS), tolerations, strict=True
-    ):
+    for (where, _, is_repeated), one in zip(repeats(keys, _TOLERATIONS), tolerations, strict=True):
         if is_repeated:
-            printed = {
-                field.title(): part for field, part in zip(_TOLERATION_KEY, key, strict=True)
-            }
-            found.duplicate(where, {**printed, "TolerationSeconds": one.get("tolerationSeconds")})
+            found.duplicate(where, internal_toleration(one))
 
 
 def _validate_update(new: JsonObject, old: JsonObject) -> list[FieldError]:

@@ -156,13 +156,22 @@ def check_tolerations(found: Findings, at: str, tolerations: list[Json] | None) 
                 if value:
                     found.invalid(
                         f"{where}.operator",
-                        value,
+                        internal_toleration(toleration),
                         "value must be empty when `operator` is 'Exists'",
                     )
             case _:
                 found.one_of(f"{where}.operator", operator, ("Equal", "Exists"))
         if effect:
             found.one_of(f"{where}.effect", effect, TAINT_EFFECTS)
+
+
+def internal_toleration(toleration: Json) -> dict[str, Any]:
+    """The toleration as Kubernetes prints its internal form."""
+    printed: dict[str, Any] = {
+        key.capitalize(): toleration.get(key) or ""
+        for key in ("key", "operator", "value", "effect")
+    }
+    return {**printed, "TolerationSeconds": toleration.get("tolerationSeconds")}
 
 
 def internal_term(term: Json) -> dict[str, Any]:
