@@ -60,6 +60,14 @@ def ports(*entries: dict[str, Any]) -> dict[str, Any]:
         (ports({"hostIP": "1.1.1.1"}),
          ["spec.containers[0].ports[0]: hostIP set without hostPort: {Name: HostPort:0 "
           "ContainerPort:80 Protocol:TCP HostIP:1.1.1.1}"]),
+        ({"initContainers": [{**CONTAINER, "name": "i",
+                              "ports": [{"containerPort": 1, "name": "web"}]}],
+          "containers": [{**CONTAINER, "ports": [{"containerPort": 2, "name": "web"},
+                                                 {"containerPort": 3, "name": "api"}]}]},
+         ['spec.containers[0].ports[0]: duplicate port name "web" with '
+          "spec.initContainers[0].ports[0], services and probes that select ports by name will "
+          "use spec.initContainers[0].ports[0]"]),
+        ({"terminationGracePeriodSeconds": -1}, []),
         ({"topologySpreadConstraints": [
             {"maxSkew": 1, "topologyKey": "failure-domain.beta.kubernetes.io/zone",
              "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]},
@@ -108,6 +116,22 @@ def test_a_template_warns_with_its_own_path() -> None:
     assert said(made) == [
         "spec.jobTemplate.spec.template.spec.volumes[0].rbd: deprecated in v1.28, non-functional "
         "in v1.31+"
+    ]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
+def test_a_template_with_a_negative_grace_period_keeps_it_and_is_warned_about(kind: str) -> None:
+    template = {
+        **TEMPLATE,
+        "spec": {"containers": [CONTAINER], "terminationGracePeriodSeconds": -5},
+    }
+
+    made = created("apps/v1", kind, spec={"selector": SELECTOR, "template": template})
+
+    assert made["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == -5
+    assert said(made) == [
+        "spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are "
+        "invalid and will be treated as 1"
     ]
 
 

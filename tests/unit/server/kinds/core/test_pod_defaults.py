@@ -32,6 +32,27 @@ def test_a_minimal_pod() -> None:
     assert pod()["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
 
 
+@pytest.mark.parametrize("kept", [{}, {"a": "b"}])
+@pytest.mark.parametrize("stage", ["alpha", "beta"])
+def test_init_containers_in_annotations_are_dropped(stage: str, kept: dict[str, str]) -> None:
+    start = f"pod.{stage}.kubernetes.io/"
+    old = {f"{start}init-containers": "[]", f"{start}init-container-statuses": "[]"}
+    metadata = {"annotations": {**old, **kept}, "labels": {"app": "a"}}
+    template = {"metadata": metadata, "spec": {"containers": [CONTAINER]}}
+
+    alone = created("v1", "Pod", metadata=metadata, spec={"containers": [CONTAINER]})
+    owner = created("apps/v1", "ReplicaSet", spec={"selector": SELECTOR, "template": template})
+
+    assert alone["metadata"].get("annotations", {}) == kept
+    expected = {"labels": {"app": "a"}} | ({"annotations": kept} if kept else {})
+    assert owner["spec"]["template"]["metadata"] == expected
+
+
+@pytest.mark.parametrize("seconds", [-1, -100])
+def test_a_negative_grace_period_of_a_pod_becomes_one_second(seconds: int) -> None:
+    assert pod(terminationGracePeriodSeconds=seconds)["spec"]["terminationGracePeriodSeconds"] == 1
+
+
 @pytest.mark.parametrize(
     ("image", "policy"),
     [

@@ -1,7 +1,7 @@
 """What kube-apiserver fills into pods and pod templates.
 
 ``default_pod_spec`` is for both; ``default_pod`` adds what only a real pod gets: requests from
-limits, service links, host ports. Only absent fields are touched, so running it twice changes
+limits, service links, host ports, a grace period that is not negative. Running it twice changes
 nothing. Lives on the write path: plain lookups, no copies.
 """
 
@@ -13,11 +13,20 @@ from proreus.server.kinds.parts.pod_template.pod_resources import default_pod_re
 from proreus.server.kinds.parts.pod_template.volume_defaults import default_volume
 
 _CONTAINER_LISTS = ("containers", "initContainers", "ephemeralContainers")
+# They held init containers before fields did; Kubernetes keeps them out of what it stores.
+_INIT_ANNOTATIONS = tuple(
+    f"pod.{stage}.kubernetes.io/{what}"
+    for what in ("init-containers", "init-container-statuses")
+    for stage in ("beta", "alpha")
+)
 
 
 def default_pod(pod: JsonObject) -> None:
     spec = pod["spec"]
     default_pod_spec(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    _drop_init_annotations(pod["metadata"])
     spec.setdefault("enableServiceLinks", True)
     for key in ("containers", "initContainers"):
         for container in spec.get(key) or ():
@@ -32,8 +41,18 @@ def default_pod(pod: JsonObject) -> None:
 
 
 def default_pod_template(template: JsonObject) -> None:
-    template.setdefault("metadata", {})
+    _drop_init_annotations(template.setdefault("metadata", {}))
     default_pod_spec(template.setdefault("spec", {}))
+
+
+def _drop_init_annotations(metadata: JsonObject) -> None:
+    annotations = metadata.get("annotations")
+    if not annotations:
+        return
+    for key in _INIT_ANNOTATIONS:
+        annotations.pop(key, None)
+    if not annotations:
+        del metadata["annotations"]
 
 
 def default_pod_spec(spec: JsonObject) -> None:
@@ -43,8 +62,6 @@ def default_pod_spec(spec: JsonObject) -> None:
     spec.setdefault("restartPolicy", "Always")
     if spec.get("terminationGracePeriodSeconds") is None:
         spec["terminationGracePeriodSeconds"] = 30
-    elif spec["terminationGracePeriodSeconds"] < 0:
-        spec["terminationGracePeriodSeconds"] = 1
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")

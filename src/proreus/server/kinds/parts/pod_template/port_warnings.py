@@ -13,20 +13,37 @@ _COMPARED_MAX = 16  # of one number: a pod has one or two, and all pairs of thou
 
 def port_warnings(spec: Json, at: str, lists: Sequence[str]) -> Iterator[str]:
     """All containers share the pod's address, so their ports are compared with each other."""
+    ports = [
+        each
+        for key in lists
+        for where, container in items(spec.get(key), f"{at}.{key}")
+        if container.get("ports")  # nearly never
+        for each in items(container["ports"], f"{where}.ports")
+    ]
     known: dict[tuple[Any, Any], list[tuple[str, Json]]] = {}
-    for key in lists:
-        for where, container in items(spec.get(key), f"{at}.{key}"):
-            if not container.get("ports"):
-                continue  # nearly always
-            for place, port in items(container["ports"], f"{where}.ports"):
-                if port.get("hostIP") and not port.get("hostPort"):
-                    yield f"{place}: hostIP set without hostPort: {_go_text(port)}"
-                others = known.setdefault((port.get("containerPort"), port.get("protocol")), [])
-                for other_place, other in others:
-                    if how := _clash(port, other):
-                        yield f"{place}: {how} port definition with {other_place}"
-                if len(others) < _COMPARED_MAX:
-                    others.append((place, port))
+    for place, port in ports:
+        if port.get("hostIP") and not port.get("hostPort"):
+            yield f"{place}: hostIP set without hostPort: {_go_text(port)}"
+        others = known.setdefault((port.get("containerPort"), port.get("protocol")), [])
+        for other_place, other in others:
+            if how := _clash(port, other):
+                yield f"{place}: {how} port definition with {other_place}"
+        if len(others) < _COMPARED_MAX:
+            others.append((place, port))
+    yield from _repeated_names(ports)
+
+
+def _repeated_names(ports: Sequence[tuple[str, Json]]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    for place, port in ports:
+        if not (name := port.get("name")):
+            continue
+        if name in first:
+            yield (
+                f'{place}: duplicate port name "{name}" with {first[name]}, services and probes '
+                f"that select ports by name will use {first[name]}"
+            )
+        first.setdefault(name, place)
 
 
 def _clash(port: Json, other: Json) -> str:

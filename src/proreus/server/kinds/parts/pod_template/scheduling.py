@@ -156,7 +156,7 @@ def check_tolerations(found: Findings, at: str, tolerations: list[Json] | None) 
                 if value:
                     found.invalid(
                         f"{where}.operator",
-                        internal_toleration(toleration),
+                        value,
                         "value must be empty when `operator` is 'Exists'",
                     )
             case _:

@@ -104,6 +104,7 @@ def pod_spec_warnings(spec: Json, at: str) -> list[str]:
         _fractions(spec.get("overhead"), f"{at}.overhead"),
         _containers(spec, at),
         port_warnings(spec, at, CONTAINER_LISTS),
+        _grace_period(spec, at),
         _neighbours(spec, at),
         _addresses(spec, at),
     )  # fmt: skip
@@ -134,6 +135,13 @@ def _spread(spec: Json, at: str) -> Iterator[str]:
         if why := deprecated_label(key):
             yield f"{where}.topologyKey: {key} is {why}"
         yield from _selector(constraint, where)
+
+
+def _grace_period(spec: Json, at: str) -> Iterator[str]:
+    """Of templates alone: a pod's own is not negative once it has its defaults."""
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        why = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{at}.terminationGracePeriodSeconds: {why}"
 
 
 def _neighbours(spec: Json, at: str) -> Iterator[str]:
