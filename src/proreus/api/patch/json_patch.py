@@ -13,6 +13,7 @@ from typing import Any
 from proreus.api import go_text
 from proreus.api.json_types import JsonObject
 from proreus.api.patch.errors import MalformedPatch, RejectedPatch, TooManyOperations
+from proreus.api.patch.value_text import is_written
 from proreus.api.wire import json
 
 MAX_OPERATIONS = 10_000
@@ -27,18 +28,24 @@ class FailedTest(RejectedPatch):
     """A value is not what a ``test`` says it is."""
 
 
-def check_operations(document: Any) -> list[JsonObject]:
-    """The operations of a decoded patch body; refuses what is no list of operations."""
+def check_operations(document: Any, *, is_validated: bool = True) -> list[JsonObject]:
+    """The operations of a decoded patch body; refuses what is no list of operations.
+
+    ``is_validated`` False (fieldValidation=Ignore): only the library reads them, which looks at
+    the members of an operation when it is carried out.
+    """
     if document is None:
         return []
     if not isinstance(document, list):
-        raise _wrong_type(document, "Go value of type []handlers.jsonPatchOp")
+        raise _no_patch(document, "Patch", "[]handlers.jsonPatchOp", is_validated=is_validated)
     for operation in document:
         if operation is not None and not isinstance(operation, dict):
-            raise _wrong_type(operation, "Go value of type handlers.jsonPatchOp")
+            raise _no_patch(
+                operation, "Operation", "handlers.jsonPatchOp", is_validated=is_validated
+            )
         for member in ("op", "path", "from"):
             value = (operation or {}).get(member)
-            if value is not None and not isinstance(value, str):
+            if is_validated and value is not None and not isinstance(value, str):
                 raise _wrong_type(value, f"Go struct field jsonPatchOp.{member} of type string")
     if len(document) > MAX_OPERATIONS:
         raise TooManyOperations(len(document), MAX_OPERATIONS)
@@ -55,11 +62,18 @@ def unknown_members(operations: Sequence[JsonObject]) -> list[str]:
     ]
 
 
-def apply_json_patch(document: Any, operations: Sequence[JsonObject]) -> Any:
-    """The patched document. Raises RejectedPatch at the first operation that fails."""
+def apply_json_patch(
+    document: Any,
+    operations: Sequence[JsonObject],
+    texts: Sequence[bytes | None] | None = None,
+) -> Any:
+    """The patched document. Raises RejectedPatch at the first operation that fails.
+
+    ``texts``: how the request writes the value of each operation, by which ``test`` compares.
+    """
     patched = _Patched(document)
-    for operation in operations:
-        patched.apply(operation)
+    for index, operation in enumerate(operations):
+        patched.apply(operation, texts[index] if texts is not None else None)
     return patched.document
 
 
@@ -78,19 +92,21 @@ class _Patched:
         self.document = document
         self._own: dict[int, Any] = {}  # by id; the values keep the ids from being reused
         self._copied_bytes = 0
+        self._written: set[str] = set()  # paths of values that the patch itself put there
+        self._above: set[str] = set()  # paths of what holds such values
 
-    def apply(self, operation: JsonObject) -> None:
+    def apply(self, operation: JsonObject, text: bytes | None = None) -> None:
         try:
-            self._apply(operation)
+            self._apply(operation, text)
         except _PathMissing as missing:
             op = operation["op"]
             where = missing.path if op in _UNQUOTED else f'"{missing.path}"'
             why = f"{op} operation does not apply: doc is missing path: {where}: missing value"
             raise RejectedPatch(why) from missing
 
-    def _apply(self, operation: JsonObject) -> None:
+    def _apply(self, operation: JsonObject, text: bytes | None) -> None:
         path = operation.get("path")
-        if path is None:
+        if not isinstance(path, str):
             raise RejectedPatch("operation missing path field: missing value")
         value = operation.get("value")
         match operation.get("op"):
@@ -101,13 +117,16 @@ class _Patched:
             case "remove":
                 self._remove(path)
             case "move":
-                self._add(path, self._remove(operation.get("from") or ""))
+                self._add(path, self._remove(_source(operation)))
             case "copy":
-                self._add(path, self._copy(operation.get("from") or ""))
+                self._add(path, self._copy(_source(operation)))
             case "test":
-                self._test(path, value)
+                self._test(path, value, text)
+                return
             case other:
                 raise RejectedPatch(f"Unexpected kind: {other}")
+        self._written.add(path)
+        self._above.update(_ancestors(path))
 
     def _add(self, path: str, value: Any) -> None:
         match self._parent(path, write=True):
@@ -148,10 +167,21 @@ class _Patched:
             raise RejectedPatch("copies exceed the allowed size")
         return json.decode(encoded)
 
-    def _test(self, path: str, wanted: Any) -> None:
+    def _test(self, path: str, wanted: Any, text: bytes | None) -> None:
         found = self.document if path == "" else self._get(path)
-        if not same(found, wanted):
+        if text is None or self._is_own(path):
+            is_as_said = same(found, wanted)
+        else:
+            is_as_said = is_written(found, text)
+        if not is_as_said:
             raise FailedTest(f"testing value {path} failed: test failed")
+
+    def _is_own(self, path: str) -> bool:
+        """Whether the patch wrote the value or a part of it: in its own words."""
+        if not self._written:
+            return False
+        above = not self._written.isdisjoint(_ancestors(path))
+        return above or path in self._written or path in self._above
 
     def _get(self, path: str) -> Any:
         """A missing key reads as null, a missing index is an error."""
@@ -221,6 +251,22 @@ def _index(key: str, length: int, path: str) -> int:
 
 def _unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
+
+
+def _ancestors(path: str) -> list[str]:
+    """The paths of everything that holds what is at a path that exists."""
+    return [path[:at] for at, char in enumerate(path) if char == "/"]
+
+
+def _source(operation: JsonObject) -> str:
+    path = operation.get("from")
+    return path if isinstance(path, str) else ""
+
+
+def _no_patch(value: Any, name: str, validated: str, *, is_validated: bool) -> MalformedPatch:
+    if is_validated:
+        return _wrong_type(value, f"Go value of type {validated}")
+    return MalformedPatch(go_text.mistyped(value, f"jsonpatch.{name}"))
 
 
 def _wrong_type(value: Any, wanted: str) -> MalformedPatch:

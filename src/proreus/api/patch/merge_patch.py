@@ -22,8 +22,9 @@ def check_merge_patch(patch: Any) -> None:
 
 
 def apply_merge_patch(document: Any, patch: Any) -> Any:
-    """Null removes a key, objects merge, everything else replaces; nulls in lists stay."""
-    if patch is None:
+    """Null removes a key, objects merge, everything else replaces; nulls in lists stay, but those
+    of objects within lists go."""
+    if patch is None or not isinstance(patch, dict | list):
         raise MalformedPatch("Invalid JSON Patch")
     try:
         return _merge(document, patch)
@@ -32,6 +33,8 @@ def apply_merge_patch(document: Any, patch: Any) -> Any:
 
 
 def _merge(document: Any, patch: Any) -> Any:
+    if isinstance(patch, list):
+        return _without_nulls(patch)
     if not isinstance(patch, dict):
         return patch
     merged = dict(document) if isinstance(document, dict) else {}
@@ -39,5 +42,10 @@ def _merge(document: Any, patch: Any) -> Any:
         if value is None:
             merged.pop(key, None)
         else:
-            merged[key] = _merge(merged.get(key), value) if isinstance(value, dict) else value
+            is_whole = value.__class__ is not dict and value.__class__ is not list
+            merged[key] = value if is_whole else _merge(merged.get(key), value)
     return merged
+
+
+def _without_nulls(items: list[Any]) -> list[Any]:
+    return [_merge(None, item) if isinstance(item, dict | list) else item for item in items]

@@ -47,6 +47,10 @@ _BY_NAME = {media.value: media for media in SERVED}
 _OPTIONS_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 _UNNAMED_OPTIONS = GroupVersionKind("meta.k8s.io", "v1", "DeleteOptions")  # that say no version
+# Kinds that are known in every version where options are decoded.
+_UNVERSIONED_META = frozenset(
+    {"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"}
+) | {"CreateOptions", "UpdateOptions"}
 
 
 class Body(NamedTuple):
@@ -191,6 +195,10 @@ class ObjectDecoder:
             gvk = decoded_type(value).completed(_UNNAMED_OPTIONS)
         except (UnreadableBody, UnreadableType) as error:
             raise BadRequest(str(error)) from error
+        if gvk.kind in _UNVERSIONED_META:
+            raise BadRequest(
+                f"converting (v1.{gvk.kind}) to (v1.DeleteOptions): unknown conversion"
+            )
         if gvk.kind != _UNNAMED_OPTIONS.kind:
             raise BadRequest(
                 f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme '

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import jsonpatch
@@ -9,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.patch.errors import MalformedPatch, PatchError, RejectedPatch, TooManyOperations
-from proreus.api.patch.json_patch import apply_json_patch, check_operations, unknown_members
+from proreus.api.patch.json_patch import (
+    FailedTest,
+    apply_json_patch,
+    check_operations,
+    unknown_members,
+)
+from proreus.api.patch.value_text import value_texts
 
 KEYS = st.sampled_from(["a", "b", "c/d", "e~f", "0"])
 JSON = st.recursive(
@@ -150,6 +157,73 @@ def test_a_document_that_is_no_patch_is_refused(document: Any, message: str) -> 
 
     assert caught.value.to_status().message == f"error decoding patch: {message}"
     assert caught.value.to_status().code == 400
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({}, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+        (["add"], "json: cannot unmarshal string into Go value of type jsonpatch.Operation"),
+    ],
+)
+def test_without_field_validation_only_the_library_reads_a_patch(
+    document: Any, message: str
+) -> None:
+    with pytest.raises(MalformedPatch) as caught:
+        check_operations(document, is_validated=False)
+
+    assert str(caught.value) == message
+    for odd in ({"op": 5, "path": "/a"}, {"op": "add", "path": 5}, {"op": "move", "from": 5}):
+        with pytest.raises(RejectedPatch):
+            apply_json_patch({}, check_operations([odd], is_validated=False))
+
+
+LIVE = {"html": "a<b>&c", "nested": {"l": ["<", 1, 2.0, None, True]}, "plain": 'ü"\t'}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "passes"),
+    [
+        ("/html", r'"a\u003cb\u003e\u0026c"', True),
+        ("/html", '"a<b>&c"', False),
+        ("/html", r'"a\u003Cb\u003E\u0026c"', False),
+        ("/plain", r'"ü\"\t"', True),
+        ("/plain", r'"\u00fc\"\t"', False),
+        ("/nested", r'{ "l": ["\u003c", 1, 2, null, true] }', True),
+        ("/nested", '{"l": ["<", 1, 2, null, true]}', False),
+        ("/nested", r'{"l": ["\u003c", 1.0, 2, null, true]}', False),
+        ("/nested", "[]", False),
+        ("/nested/l", "{}", False),
+        ("/nested/l", "[]", False),
+        ("/nested/l/3", "null", True),
+        ("/none", "null", True),
+        ("/none", '""', False),
+    ],
+)
+def test_a_test_compares_scalars_in_the_words_of_the_server(
+    path: str, text: str, passes: bool
+) -> None:
+    body = f'[{{"op": "test", "path": "{path}", "value": {text}}}]'.encode()
+    operations, texts = check_operations(json.loads(body)), value_texts(body)
+
+    if passes:
+        assert apply_json_patch(LIVE, operations, texts) == LIVE
+    else:
+        with pytest.raises(FailedTest):
+            apply_json_patch(LIVE, operations, texts)
+
+
+@pytest.mark.parametrize("path", ["/x", "/y", "/y/z"])
+def test_what_the_patch_itself_wrote_is_tested_in_its_own_words(path: str) -> None:
+    value = {"/x": "<", "/y": {"z": "<"}, "/y/z": "<"}[path]
+    written = [
+        {"op": "add", "path": "/x", "value": "<"},
+        {"op": "add", "path": "/y", "value": {}},
+        {"op": "add", "path": "/y/z", "value": "<"},
+    ]
+    body = json.dumps([*written, {"op": "test", "path": path, "value": value}]).encode()
+
+    assert apply_json_patch({}, json.loads(body), value_texts(body)) == {"x": "<", "y": {"z": "<"}}
 
 
 def test_more_than_ten_thousand_operations_are_too_many() -> None:

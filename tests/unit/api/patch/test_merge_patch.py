@@ -45,10 +45,10 @@ def test_merging_is_per_key(old: Any, patch: Any) -> None:
         ({"x": None}, {"l": [1]}),
         ({"none": None}, {"x": {"y": 1}, "l": [1]}),
         ({"x": {"y": None, "z": {"q": None, "r": 1}}}, {"x": {"z": {"r": 1}}, "l": [1]}),
-        ({"l": [None, {"k": None}]}, {"x": {"y": 1}, "l": [None, {"k": None}]}),
+        ({"l": [None, {"k": None}]}, {"x": {"y": 1}, "l": [None, {}]}),
+        ({"n": [[{"k": None, "m": [None]}]]}, {"x": {"y": 1}, "l": [1], "n": [[{"m": [None]}]]}),
         ({"l": {"k": 1}}, {"x": {"y": 1}, "l": {"k": 1}}),
         ([], []),
-        ("text", "text"),
     ],
 )
 def test_results(patch: Any, result: Any) -> None:
@@ -56,8 +56,9 @@ def test_results(patch: Any, result: Any) -> None:
 
 
 def test_null_and_documents_that_are_no_object_are_refused() -> None:
-    with pytest.raises(MalformedPatch, match=r"^Invalid JSON Patch$"):
-        apply_merge_patch({}, None)
+    for document in (None, "text", 5, True):
+        with pytest.raises(MalformedPatch, match=r"^Invalid JSON Patch$"):
+            apply_merge_patch({}, document)
     with pytest.raises(MalformedPatch) as caught:
         check_merge_patch([])
     check_merge_patch({})

@@ -111,3 +111,27 @@ async def test_a_collection_is_not_deleted_blindly(ask: Asking) -> None:
     assert answer.body["message"].endswith(
         "is not allowed with DELETECOLLECTION, try again after removing the option"
     )
+
+
+@pytest.mark.parametrize("version", ["v1", "apps/v1", "meta.k8s.io/v1", "none.example.com/v9", ""])
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("DeleteOptions", ""),
+        ("", ""),
+        (
+            "CreateOptions",
+            "converting (v1.CreateOptions) to (v1.DeleteOptions): unknown conversion",
+        ),
+        ("Status", "converting (v1.Status) to (v1.DeleteOptions): unknown conversion"),
+    ],
+)
+async def test_options_of_a_deletion_are_known_in_every_version(
+    ask: Asking, version: str, kind: str, why: str
+) -> None:
+    options = {"apiVersion": version, "kind": kind, "dryRun": ["All"]}
+
+    answer = await ask("DELETE", "configmaps/a", options)
+
+    assert answer.status == (400 if why else 200)
+    assert answer.body.get("message", "") == why

@@ -27,6 +27,7 @@ from proreus.api.patch.merge_patch import apply_merge_patch, check_merge_patch
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.patch.strategic_merge import apply_strategic_merge
+from proreus.api.patch.value_text import value_texts
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, strict_json
 from proreus.api.wire.amplification import check_json
@@ -123,7 +124,7 @@ def read_patch(media: str, body: bytes) -> JsonPatch | MergePatch:
     except strict_json.JsonError as error:
         raise MalformedPatch("invalid JSON patch") from error
     if media == PatchType.JSON:
-        return JsonPatch(document, duplicates)
+        return JsonPatch(document, duplicates, body)
     return MergePatch(document, duplicates, is_strategic=media == PatchType.STRATEGIC)
 
 
@@ -131,10 +132,14 @@ class JsonPatch(msgspec.Struct, frozen=True):
     is_apply: ClassVar[bool] = False
     document: Any
     duplicates: tuple[str, ...]
+    body: bytes
 
     def apply(self, write: Write, live: JsonObject | None, gvk: GroupVersionKind) -> Patched:
-        operations = check_operations(self.document)
-        value = apply_json_patch(live, operations)
+        is_validated = write.field_validation != "Ignore"
+        operations = check_operations(self.document, is_validated=is_validated)
+        is_tested = any(operation.get("op") == "test" for operation in operations)
+        texts = value_texts(self.body) if is_tested else None
+        value = apply_json_patch(live, operations, texts)
         faults = [f'json patch unknown field "{path}"' for path in unknown_members(operations)]
         faults += [f'json patch duplicate field "{path}"' for path in self.duplicates]
         return Patched(value, partial(text_of, value), tuple(faults))
@@ -153,7 +158,8 @@ class MergePatch(msgspec.Struct, frozen=True):
             node = write.collection.node_of(gvk)
             value = apply_strategic_merge(live, self.document, node)
             return Patched(value, lambda: go_text.plain(self.document), faults, is_text=False)
-        check_merge_patch(self.document)
+        if write.field_validation != "Ignore":
+            check_merge_patch(self.document)
         value = apply_merge_patch(live, self.document)
         return Patched(value, partial(text_of, value), faults)
 
