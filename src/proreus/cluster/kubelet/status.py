@@ -7,7 +7,7 @@ no other writer are replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 import msgspec
@@ -19,7 +19,7 @@ from proreus.cluster.kubelet import resize
 from proreus.cluster.kubelet.admission import Rejection
 from proreus.cluster.kubelet.resize import ResizeRefusal
 from proreus.cluster.kubelet.runtimes import states
-from proreus.cluster.kubelet.runtimes.restart_policy import may_restart_all
+from proreus.cluster.kubelet.runtimes.restart_policy import is_sidecar, may_restart_all
 from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 
 _RESTARTING_ALL = "AllContainersRestarting"
@@ -68,14 +68,14 @@ def pod_status(
         "podIPs": [{"ip": pod_ip}],
         "startTime": known.get("startTime") or format_time(report.begun),
         "conditions": _conditions(pod, report, now, refusal),
-        "containerStatuses": [_sized(c, allocated) for c in report.containers],
+        "containerStatuses": [_sized(c, allocated) for c in _by_name(report.containers)],
     }
     if report.init:
         status["initContainerStatuses"] = [_sized(c, allocated) for c in report.init]
     if report.ephemeral:
         # Traffic is never sent to them, so they are never ready.
         status["ephemeralContainerStatuses"] = [
-            {**_container(c), "ready": False} for c in report.ephemeral
+            {**_container(c), "ready": False} for c in _by_name(report.ephemeral)
         ]
     if report.reason:
         status |= {"reason": report.reason, "message": report.message}
@@ -160,15 +160,10 @@ def _conditions(
 ) -> list[JsonObject]:
     conditions = plain_field(pod, "status").get("conditions") or ()
     known = {condition["type"]: condition for condition in conditions}
-    initialized = _ConditionState("Initialized", True)
-    if not report.is_initialized:
-        missing = _names(c for c in report.init if not c.allows_next)
-        text = f"containers with incomplete status: {missing}"
-        initialized = _ConditionState("Initialized", False, "ContainersNotInitialized", text)
-    containers = _containers_ready(report)
+    containers = _containers_ready(pod, report)
     verdicts = [
         _ConditionState("PodReadyToStartContainers", report.phase not in states.TERMINAL),
-        initialized,
+        _initialized(report),
         _ready(pod, containers, known),
         containers,
         _ConditionState("PodScheduled", True),
@@ -200,12 +195,33 @@ def _restarting(pod: KubeObject, report: states.PodReport) -> _ConditionState | 
     return _ConditionState(_RESTARTING_ALL, True, why, text)
 
 
-def _containers_ready(report: states.PodReport) -> _ConditionState:
-    unready = [c for c in report.containers if not c.is_ready]
-    if not unready:
-        return _ConditionState("ContainersReady", True)
+def _initialized(report: states.PodReport) -> _ConditionState:
+    if report.phase == states.SUCCEEDED:
+        return _ConditionState("Initialized", True, "PodCompleted")
+    # A sidecar that restarts beside containers that have begun takes nothing back.
+    if report.is_initialized or any(map(_has_begun, report.containers)):
+        return _ConditionState("Initialized", True)
+    missing = _names(c for c in report.init if not c.allows_next)
+    text = f"containers with incomplete status: {missing}"
+    return _ConditionState("Initialized", False, "ContainersNotInitialized", text)
+
+
+def _has_begun(container: states.ContainerReport) -> bool:
+    return container.last is not None or not isinstance(container.state, states.Waiting)
+
+
+def _containers_ready(pod: KubeObject, report: states.PodReport) -> _ConditionState:
+    if report.phase == states.FAILED:
+        return _ConditionState("ContainersReady", False, "PodFailed")
     if report.phase == states.SUCCEEDED:
         return _ConditionState("ContainersReady", False, "PodCompleted")
+    unready = [c for c in report.containers if not c.is_ready]
+    if report.init:
+        init = plain_field(pod, "spec").get("initContainers") or ()
+        sidecars = {one["name"] for one in init if is_sidecar(one, is_init=True)}
+        unready[:0] = [c for c in report.init if c.name in sidecars and not c.is_ready]
+    if not unready:
+        return _ConditionState("ContainersReady", True)
     text = f"containers with unready status: {_names(unready)}"
     return _ConditionState("ContainersReady", False, "ContainersNotReady", text)
 
@@ -213,12 +229,21 @@ def _containers_ready(report: states.PodReport) -> _ConditionState:
 def _ready(pod: KubeObject, containers: _ConditionState, known: Json) -> _ConditionState:
     if not containers.holds:
         return _ConditionState("Ready", False, containers.reason, containers.message)
-    for gate in plain_field(pod, "spec").get("readinessGates") or ():
-        wanted = gate["conditionType"]
-        if known.get(wanted, {}).get("status") != "True":
-            text = f'the status of pod readiness gate "{wanted}" is not "True"'
-            return _ConditionState("Ready", False, "ReadinessGatesNotReady", text)
+    gates = plain_field(pod, "spec").get("readinessGates") or ()
+    closed = [said for gate in gates if (said := _closed_gate(gate["conditionType"], known))]
+    if closed:
+        return _ConditionState("Ready", False, "ReadinessGatesNotReady", ", ".join(closed))
     return _ConditionState("Ready", True)
+
+
+def _closed_gate(gate: str, known: Json) -> str:
+    found = known.get(gate)
+    if found is None:
+        return f'corresponding condition of pod readiness gate "{gate}" does not exist.'
+    if found.get("status") != "True":
+        is_what = found.get("status") or ""
+        return f'the status of pod readiness gate "{gate}" is not "True", but {is_what}'
+    return ""
 
 
 def _condition(
@@ -302,6 +327,11 @@ def _state(container: states.ContainerReport, state: states.ContainerState) -> J
             return {"terminated": ended | ({"message": state.message} if state.message else {})}
         case unknown:
             assert_never(unknown)
+
+
+def _by_name(containers: Sequence[states.ContainerReport]) -> Sequence[states.ContainerReport]:
+    """The order of statuses; only those of init containers are in the order of the spec."""
+    return sorted(containers, key=lambda c: c.name) if len(containers) > 1 else containers
 
 
 def _names(containers: Iterable[states.ContainerReport]) -> str:
