@@ -290,6 +290,33 @@ async def test_a_new_image_is_a_new_start(stage: Stage) -> None:
     assert "definition changed" in await stage.saw("Killing")
 
 
+async def test_a_resize_is_complete_once_its_container_has_been_started_again(stage: Stage) -> None:
+    held = "trap 'while [ ! -e open ]; do sleep 0.05; done; exit 0' TERM; "
+    held += "echo up; while :; do sleep 0.05; done"
+    sized = shell(
+        held,
+        resources={"requests": {"cpu": "10m"}},
+        resizePolicy=[{"resourceName": "cpu", "restartPolicy": "RestartContainer"}],
+    )
+    pod = await stage.run("sized", sized, terminationGracePeriodSeconds=60)
+    await stage.wrote("sized", "up")
+
+    patch = {"spec": {"containers": [{"name": "c1", "resources": {"requests": {"cpu": "20m"}}}]}}
+    pods = stage.client.core_v1.pods("default")
+    await pods.patch("sized", patch, type="strategic", subresource="resize")
+    await pods.wait_for("sized", "condition=PodResizeInProgress", timeout_s=60)
+    assert '"cpu":"20m"' in await stage.saw("ResizeStarted")
+    events = await stage.client.core_v1.events("default").list()
+    early = [event.reason for event in events.items]
+    (stage.root(pod) / "open").touch()
+    done = await stage.until("sized", lambda pod: bool(_restarts(pod) and state(pod).ready))
+
+    assert "ResizeCompleted" not in early
+    assert "completed" in await stage.saw("ResizeCompleted")
+    assert "PodResizeInProgress" not in [one.type for one in done.status.conditions]
+    await stage.delete("sized", grace_s=0)
+
+
 async def test_readiness_comes_and_goes_with_its_probe(stage: Stage) -> None:
     probe = {"exec": {"command": ["test", "-e", "open"]}, "periodSeconds": 1, "failureThreshold": 1}
     pod = await stage.run("door", shell("while :; do sleep 0.1; done", readinessProbe=probe))

@@ -48,6 +48,7 @@ _RESIZE_AGAIN_S = 10.0  # a resize that was refused, if nothing happens to the p
 class _Known:
     """A pod that this process runs. ``latest``: as our last write, or the informer, left it.
     ``allocated``: its containers' resources; ``refusal``: why they are not what it asks for.
+    ``resized``: as it was when it got others, until all containers run with them.
     ``is_settled``: there is nothing to do until it, or something in the runtime, changes.
     ``is_confirmed``: the server knows that it has ended and may go."""
 
@@ -58,6 +59,7 @@ class _Known:
     latest: KubeObject
     allocated: dict[str, Json]
     refusal: ResizeRefusal | None = None
+    resized: KubeObject | None = None
     is_settled: bool = False
     is_confirmed: bool = False
 
@@ -134,9 +136,8 @@ class Pods:
         node = self._listers.nodes.find(known.node)
         refusal = known.refusal = self._allocations.resize(pod, node)
         if refusal is None:
-            known.allocated = wanted
-            for reason, said in (("ResizeStarted", "started"), ("ResizeCompleted", "completed")):
-                self._recorder.event(pod, NORMAL, reason, resize_message(pod, said))
+            known.allocated, known.resized = wanted, pod
+            self._recorder.event(pod, NORMAL, "ResizeStarted", resize_message(pod, "started"))
         elif refusal != before:
             said = resize_message(pod, refusal.reason, refusal.message)
             self._recorder.event(pod, WARNING, f"Resize{refusal.reason}", said)
@@ -223,8 +224,18 @@ class Pods:
         """Returns the phase."""
         pod, at = known.latest, known.addresses
         report = known.running.report(now)
+        if known.resized is not None and not report.is_replacing:
+            said = resize_message(known.resized, "completed")
+            self._recorder.event(pod, NORMAL, "ResizeCompleted", said)
+            known.resized = None
         status = pod_status(
-            pod, report, now, addresses=at, allocated=known.allocated, refusal=known.refusal
+            pod,
+            report,
+            now,
+            addresses=at,
+            allocated=known.allocated,
+            refusal=known.refusal,
+            is_resizing=known.resized is not None,
         )
         if has_changed(pod, status):
             patch = status_patch(pod, status)

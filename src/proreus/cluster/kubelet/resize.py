@@ -1,7 +1,8 @@
 """In-place resize: which resources a pod's containers have been given, whatever it asks for. Pure.
 
 A pod is given what it asks for if its node has room (``admission.NodeAllocations.resize``). Until
-then its containers keep what they had, and a condition says why.
+then its containers keep what they had, and a condition says why. Another says that a container
+which must be started again for it still runs as it was.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.object import KubeObject, plain_field
 from proreus.api.wire import json
 
-PENDING = "PodResizePending"
+PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 DEFERRED, INFEASIBLE = "Deferred", "Infeasible"
 _SIZED = ("initContainers", "containers")
 

@@ -1,6 +1,6 @@
 """A pod's status as its kubelet reports it. Pure.
 
-Owned here: phase, addresses, container statuses and seven conditions. The status is written as a
+Owned here: phase, addresses, container statuses and eight conditions. The status is written as a
 strategic patch, which merges conditions by type, so that conditions of others stay; lists that have
 no other writer are replaced.
 """
@@ -24,6 +24,7 @@ from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 
 _RESTARTING_ALL = "AllContainersRestarting"
 _REPLACE = {"$patch": "replace"}
+_RESIZE_CONDITIONS = (resize.PENDING, resize.IN_PROGRESS)
 _OWN_CONDITIONS = frozenset(
     {
         "PodReadyToStartContainers",
@@ -31,7 +32,7 @@ _OWN_CONDITIONS = frozenset(
         "Ready",
         "ContainersReady",
         "PodScheduled",
-        resize.PENDING,
+        *_RESIZE_CONDITIONS,
         _RESTARTING_ALL,
     }
 )
@@ -52,9 +53,11 @@ def pod_status(
     addresses: PodAddresses,
     allocated: Mapping[str, Json],
     refusal: ResizeRefusal | None = None,
+    is_resizing: bool = False,
 ) -> JsonObject:
     """Fields that are None are to be removed. ``allocated``: the containers' resources;
-    ``refusal``: why they are not what the pod asks for."""
+    ``refusal``: why they are not what the pod asks for; ``is_resizing``: they are, but not all
+    containers have been started again for it."""
     known = plain_field(pod, "status")
     if report.init:
         report = _initializing(report)
@@ -67,7 +70,7 @@ def pod_status(
         "podIP": pod_ip,
         "podIPs": [{"ip": pod_ip}],
         "startTime": known.get("startTime") or format_time(report.begun),
-        "conditions": _conditions(pod, report, now, refusal),
+        "conditions": _conditions(pod, report, now, _resize_conditions(refusal, is_resizing)),
         "containerStatuses": [_sized(c, allocated) for c in _by_name(report.containers)],
     }
     if report.init:
@@ -156,7 +159,7 @@ def others_part(pod: KubeObject) -> object:
 
 
 def _conditions(
-    pod: KubeObject, report: states.PodReport, now: float, refusal: ResizeRefusal | None
+    pod: KubeObject, report: states.PodReport, now: float, resizing: Sequence[_ConditionState]
 ) -> list[JsonObject]:
     conditions = plain_field(pod, "status").get("conditions") or ()
     known = {condition["type"]: condition for condition in conditions}
@@ -170,15 +173,27 @@ def _conditions(
     ]
     if (restarting := _restarting(pod, report)) is not None:
         verdicts.append(restarting)
-    if refusal is not None:
-        verdicts.append(_ConditionState(resize.PENDING, True, refusal.reason, refusal.message))
+    verdicts += resizing
     generation = plain_field(pod, "metadata").get("generation")
     made = [
         _condition(verdict, known.get(verdict.type) or {}, now, generation) for verdict in verdicts
     ]
-    if refusal is None and resize.PENDING in known:
-        made.append({"$patch": "delete", "type": resize.PENDING})
+    for kind in _RESIZE_CONDITIONS:
+        if kind in known and all(one.type != kind for one in resizing):
+            made.append({"$patch": "delete", "type": kind})
     return made
+
+
+def _resize_conditions(
+    refusal: ResizeRefusal | None, is_resizing: bool
+) -> Sequence[_ConditionState]:
+    """They are there while they hold."""
+    found: list[_ConditionState] = []
+    if refusal is not None:
+        found.append(_ConditionState(resize.PENDING, True, refusal.reason, refusal.message))
+    if is_resizing:
+        found.append(_ConditionState(resize.IN_PROGRESS, True))
+    return found
 
 
 def _restarting(pod: KubeObject, report: states.PodReport) -> _ConditionState | None:

@@ -151,6 +151,29 @@ def test_every_readiness_gate_that_is_closed_is_named() -> None:
     )
 
 
+@pytest.mark.parametrize("is_resizing", [True, False])
+def test_a_resize_is_in_progress_until_it_is_carried_out(is_resizing: bool) -> None:
+    pod = KubeObject.from_dict(
+        {
+            "kind": "Pod",
+            "metadata": {"name": "a", "generation": 4},
+            "status": {"conditions": [{"type": "PodResizeInProgress", "status": "True"}]},
+        }
+    )
+    status = pod_status(
+        pod,
+        PodReport(RUNNING, 0.0, [], []),
+        0.0,
+        addresses=PodAddresses("", ""),
+        allocated={},
+        is_resizing=is_resizing,
+    )
+
+    (found,) = [one for one in status["conditions"] if one["type"] == "PodResizeInProgress"]
+    assert found.get("$patch") == (None if is_resizing else "delete")
+    assert found.get("observedGeneration") == (4 if is_resizing else None)
+
+
 def test_statuses_are_ordered_by_name_and_those_of_init_containers_as_in_the_spec() -> None:
     several = [container(name, Running(0.0)) for name in ("web", "cache", "log")]
     report = PodReport(RUNNING, 0.0, several, several, several)

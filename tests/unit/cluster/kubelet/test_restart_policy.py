@@ -13,9 +13,12 @@ from proreus.cluster.kubelet.runtimes.restart_policy import (
     restarts_all,
     runs_again,
 )
+from proreus.cluster.kubelet.runtimes.runtime import PodAddresses
 from proreus.cluster.kubelet.runtimes.simulated.plan import read_plan
+from proreus.cluster.kubelet.runtimes.simulated.pod import report
 from proreus.cluster.kubelet.runtimes.simulated.state import SimulatedPod
 from proreus.cluster.kubelet.runtimes.states import Running, Terminated
+from proreus.cluster.kubelet.status import pod_status
 
 
 def rule(operator: str, *codes: int) -> dict[str, Any]:
@@ -99,7 +102,8 @@ def test_the_first_rule_for_an_exit_code_says_whether_all_containers_start_anew(
     assert restarts_all(rules, Terminated(code, 0.0, 1.0)) == expected
 
 
-def test_a_simulated_pod_starts_anew_with_its_init_containers_when_a_rule_says_so() -> None:
+def pod_that_starts_anew() -> KubeObject:
+    """Its container ``cause`` ends all five seconds after the init container, which takes one."""
     own = {"restartPolicy": "Never", "restartPolicyRules": [ALL]}
     script = {"command": ["sh", "-c", "sleep 5; exit 42"], "name": "cause", "image": "i", **own}
     init = {"name": "first", "image": "i", "command": ["sleep", "1"]}
@@ -110,8 +114,11 @@ def test_a_simulated_pod_starts_anew_with_its_init_containers_when_a_rule_says_s
         "containers": [script, {"name": "other", "image": "i"}],
     }
     metadata = {"name": "p", "namespace": "d", "uid": "u"}
-    described = KubeObject.from_dict({"metadata": metadata, "spec": spec})
-    simulated = SimulatedPod(read_plan(described), 0.0)
+    return KubeObject.from_dict({"metadata": metadata, "spec": spec})
+
+
+def test_a_simulated_pod_starts_anew_with_its_init_containers_when_a_rule_says_so() -> None:
+    simulated = SimulatedPod(read_plan(pod_that_starts_anew()), 0.0)
     simulated.advance(5.9)
     assert [c.restarts for c in simulated.all()] == [0, 0, 0, 0]
 
@@ -126,3 +133,28 @@ def test_a_simulated_pod_starts_anew_with_its_init_containers_when_a_rule_says_s
     assert killed is not None
     assert (killed.exit_code, killed.finished_at) == (137, 6.0)
     assert simulated.containers[1].state == Running(7.0)
+
+
+@pytest.mark.parametrize("at", [6.0, 6.5, 12.0, 15.0, 22.5])
+def test_a_kubelet_that_was_restarted_goes_on_with_starting_all_containers_anew(at: float) -> None:
+    """The first time at once, at 6; the second time after a back-off, from 12 to 22."""
+    described = pod_that_starts_anew()
+    plan = read_plan(described)
+    undisturbed, before = SimulatedPod(plan, 0.0), SimulatedPod(plan, 0.0)
+    for second in range(int(at) + 1):
+        before.advance(min(float(second), at))
+    before.advance(at)
+
+    addresses = PodAddresses("", "")
+    said = report(described, before, at)
+    status = pod_status(described, said, at, addresses=addresses, allocated={})
+    after = SimulatedPod(plan, at, status)
+    for second in range(28):
+        undisturbed.advance(float(second))
+        if second > at:
+            after.advance(float(second))
+
+    assert [c.restarts for c in after.all()] == [c.restarts for c in undisturbed.all()]
+    started = [c.state for c in undisturbed.init if c.plan.is_sidecar]
+    assert [int(s.started_at) for s in started if isinstance(s, Running)] == [23]
+    assert [c.state for c in after.init if c.plan.is_sidecar] == started

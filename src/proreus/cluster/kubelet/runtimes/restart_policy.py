@@ -87,11 +87,11 @@ def restarts_all(rules: Sequence[Json], ended: Terminated) -> bool:
 
 
 def may_restart_all(containers: Iterable[Json]) -> bool:
-    return any(
-        rule.get("action") == RESTART_ALL
-        for container in containers
-        for rule in restart_rules(container)
-    )
+    return any(has_restart_all(restart_rules(container)) for container in containers)
+
+
+def has_restart_all(rules: Sequence[Json]) -> bool:
+    return any(rule.get("action") == RESTART_ALL for rule in rules)
 
 
 def _concerns(rule: Json, code: int) -> bool:

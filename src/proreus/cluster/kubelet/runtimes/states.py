@@ -73,7 +73,8 @@ class ContainerReport(msgspec.Struct, frozen=True, gc=False):
 
 class PodReport(msgspec.Struct, frozen=True, gc=False):
     """What a runtime reports of a pod; ``begun`` is when the kubelet first saw it.
-    ``is_restarting_all``: its containers are being ended, to start anew together."""
+    ``is_restarting_all``: its containers are being ended, to start anew together;
+    ``is_replacing``: some still run that are to be started again under another definition."""
 
     phase: str
     begun: float
@@ -83,6 +84,7 @@ class PodReport(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
     message: str = ""
     is_restarting_all: bool = False
+    is_replacing: bool = False
 
     @property
     def is_initialized(self) -> bool:

@@ -320,6 +320,7 @@ class PodStateMachine:
             reason=why.reason if why else "",
             message=why.message if why else "",
             is_restarting_all=any(c.restarts_all for c in self._own()),
+            is_replacing=any(c.is_redefined for c in self._own()),
         )
 
     def _reported(self, container: ContainerStateMachine, is_terminal: bool) -> ContainerReport:

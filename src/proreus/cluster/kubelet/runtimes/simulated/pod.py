@@ -253,6 +253,7 @@ def report(pod: KubeObject, simulated: SimulatedPod, now: float) -> PodReport:
         init=[_reported(pod, c, ready_at, is_init=True) for c in simulated.init],
         containers=[_reported(pod, c, ready_at) for c in simulated.containers],
         ephemeral=[_reported(pod, c, ready_at) for c in simulated.ephemeral],
+        is_replacing=any(c.is_redefined for c in simulated.all()),
     )
 
 

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 
 from proreus.api.json_types import Json
 from proreus.api.values.timestamp import parse_time
+from proreus.cluster.kubelet.runtimes.restart_policy import has_restart_all, restarts_all
 from proreus.cluster.kubelet.runtimes.simulated.container import Container
 from proreus.cluster.kubelet.runtimes.simulated.plan import ContainerPlan, PodPlan
 from proreus.cluster.kubelet.runtimes.states import (
     CRASH_LOOP,
+    CREATING,
     FAILED,
     INITIALIZING,
     PENDING,
@@ -54,13 +56,29 @@ class SimulatedPod:
         self.init = _restored(plan.init, known.get("initContainerStatuses") or ())
         self.containers = _restored(plan.containers, known.get("containerStatuses") or ())
         self.ephemeral = _restored(plan.ephemeral, known.get("ephemeralContainerStatuses") or ())
+        self._begin = self._resume_renewal(begun)
         if self.init and not self.is_initialized:
             for container in self.containers:
                 if container.state == Waiting():
                     container.state = Waiting(INITIALIZING)
         self._stopping: _Stopping | None = None
-        self._begin = begun
         self._is_held = False
+
+    def _resume_renewal(self, begun: float) -> float:
+        """When containers may begin. Where all start anew together, one that waits after an earlier
+        run, and not for a crash of its own, had not had its turn when the kubelet ended."""
+        if not any(has_restart_all(container.plan.restart_rules) for container in self._own()):
+            return begun
+        for container in self._own():
+            state, last = container.state, container.last
+            if last is None or not isinstance(state, Waiting) or state.reason == CRASH_LOOP:
+                continue
+            container.state, container.is_renewed = Waiting(), True
+            if restarts_all(container.plan.restart_rules, last):
+                begun = max(begun, last.finished_at + container.backoff_s)
+            else:
+                container.crashes = 0
+        return begun
 
     def update(self, plan: PodPlan) -> None:
         """The pod changed, or has a further ephemeral container. What runs goes on under the new
@@ -232,7 +250,9 @@ def _restore(plan: ContainerPlan, status: Json) -> Container:
         container.state = ended
     elif container.last is not None:
         container.crashes += 1
-        container.state = Waiting(CRASH_LOOP, container.last.finished_at + container.backoff_s)
+        said = (state.get("waiting") or {}).get("reason")
+        reason = CREATING if said in (CREATING, INITIALIZING) else CRASH_LOOP
+        container.state = Waiting(reason, container.last.finished_at + container.backoff_s)
     return container
 
 
