@@ -66,17 +66,17 @@ def _update_violations(
                     f"found new finalizers []string{{{names}}}",
                 )
             )
+    generation = metadata.get("generation") or 0
+    if generation < (old.get("generation") or 0):
+        found.append(
+            field_error.invalid("metadata.generation", generation, "must not be decremented")
+        )
     for name in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                  "deletionGracePeriodSeconds"):  # fmt: skip
         if metadata.get(name) != old.get(name):
             found.append(
                 field_error.invalid(f"metadata.{name}", metadata.get(name), "field is immutable")
             )
-    generation = metadata.get("generation") or 0
-    if generation < (old.get("generation") or 0):
-        found.append(
-            field_error.invalid("metadata.generation", generation, "must not be decremented")
-        )
     _add_content_violations(found, metadata, resource, non_owners)
     return found
 
