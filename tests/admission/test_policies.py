@@ -206,6 +206,26 @@ async def test_a_change_leaves_what_only_the_server_sets(client: Client) -> None
     assert not {"generation", "selfLink"} & metadata.keys()
 
 
+@pytest.mark.parametrize("part", ["replicationcontrollers", "replicationcontrollers/status"])
+async def test_a_change_leaves_what_the_endpoint_does_not_own(client: Client, part: str) -> None:
+    owners = client.core_v1.replicationcontrollers("default")
+    labels, container = {"a": "b"}, {"name": "c", "image": "i"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"replicas": 1, "template": template}
+    await owners.create({"metadata": {"name": "r"}, "spec": spec})
+    scope = {"resourceRules": [rule(part)]}
+    both = "Object{spec: Object.spec{replicas: 7}, status: Object.status{replicas: 7}}"
+    await mutate(client, both, matchConstraints=scope)
+    await bind(client, "Mutating")
+
+    touched = {"metadata": {"annotations": {"x": "y"}}}
+    is_status = part.endswith("/status")
+    found = await (owners.patch_status if is_status else owners.patch)("r", touched)
+
+    assert found.spec.replicas == (1 if is_status else 7)
+    assert found.status.replicas == (7 if is_status else 0)
+
+
 async def test_a_patch_whose_test_fails_changes_nothing(client: Client) -> None:
     await mutate(
         client,

@@ -205,6 +205,8 @@ class Update:
             attributes.obj = self.part.of(stored)
         if attributes.wants_reinvocation:  # somebody's webhook or policy changed the object
             creation.set_namespace(write, stored)
+            if self.part is None:  # nor may they change what the endpoint does not own
+                strategy.reset(stored, live)
             metadata.keep_server_fields(stored, live)
         self._check_revision(stored, live)
         errors = await runner.run(lambda: self._metadata_violations(stored, live))
