@@ -300,6 +300,31 @@ async def test_a_pod_that_runs_is_resized_and_says_which_generation_it_has_seen(
     assert again["status"]["observedGeneration"] == 4
 
 
+async def test_a_resize_that_was_refused_is_not_done_by_a_kubelet_that_starts_again(
+    client: Client,
+) -> None:
+    pods, clock = client.core_v1.pods("default"), SystemClock()
+    made = pod("web", NODES[0])
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "100m"}}
+    container = {"name": "c", "resources": {"requests": {"cpu": "1000"}}}
+    async with background(Kubelet(client, clock, NODES).run()):
+        await pods.create(made)
+        await pods.wait_for("web", "condition=Ready", timeout_s=60)
+        patch = {"spec": {"containers": [container]}}
+        await pods.patch("web", patch, type="strategic", subresource="resize")
+        await pods.wait_for("web", "condition=PodResizePending", timeout_s=60)
+
+    async with background(Kubelet(client, clock, NODES).run()):
+        await pods.patch("web", {"metadata": {"annotations": {"seen": "yes"}}})
+        await pods.create(pod("next", NODES[0]))
+        await pods.wait_for("next", "condition=Ready", timeout_s=60)
+        found = await pods.get("web")
+
+    (status,) = found["status"]["containerStatuses"]
+    assert status["allocatedResources"] == {"cpu": "100m"}
+    assert "PodResizePending" in [condition.type for condition in found.status.conditions or ()]
+
+
 async def test_what_becomes_of_a_resize_is_said_in_events(client: Client, nodes: list[str]) -> None:
     pods = client.core_v1.pods("default")
     made = pod("web", nodes[0])

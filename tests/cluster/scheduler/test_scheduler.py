@@ -106,7 +106,7 @@ async def test_a_pod_without_a_place_says_why_and_is_placed_once_there_is_one(
     # Its first look may be at a node whose taint is just being taken away.
     why = (
         "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: "
-        "1 No preemption victims found for incoming pod."
+        "1 Preemption is not helpful for scheduling."
     )
     waiting = await client.core_v1.pods("default").wait_for(
         "big", lambda it: is_unschedulable(it) and scheduled(it).get("message") == why, timeout_s=60

@@ -24,6 +24,7 @@ from proreus.cluster.kubelet.addresses import NodeAddresses
 from proreus.cluster.kubelet.admission import NODE_AFFINITY, NodeAllocations
 from proreus.cluster.kubelet.resize import (
     ResizeRefusal,
+    given_resources,
     resize_message,
     resources_of,
     with_resources,
@@ -95,8 +96,7 @@ class Pods:
         for pod in pods:
             is_ours = pod.spec.nodeName in self._nodes and not is_finished(pod)
             if is_ours and (pod.get("status") or {}).get("podIP"):
-                self._allocations.take(pod)
-                self._begin(pod)
+                self._resume(pod)
 
     async def reconcile(self, request: Request) -> Result | None:
         pod = request.object
@@ -165,8 +165,7 @@ class Pods:
             return None
         name = plain_field(pod, "spec")["nodeName"]
         if is_deleting(pod) or plain_field(pod, "status").get("startTime"):
-            self._allocations.take(pod)
-            return self._begin(pod)
+            return self._resume(pod)
         rejection = self._allocations.admit(pod, self._listers.nodes.find(name))
         if rejection is not None and rejection.reason == NODE_AFFINITY:
             # Its labels may be newer than what we have seen.
@@ -179,6 +178,18 @@ class Pods:
             pod.name, patch, type="strategic"
         )
         return None
+
+    def _resume(self, pod: KubeObject) -> _Known:
+        """With the resources that it was given before, which may not be what it asks for."""
+        given = given_resources(pod)
+        if given == resources_of(pod):
+            self._allocations.take(pod)
+            return self._begin(pod)
+        has = with_resources(pod, given)
+        self._allocations.take(has)
+        known = self._begin(has)
+        self._take(known, pod)
+        return known
 
     def _begin(self, pod: KubeObject) -> _Known:
         at = self._addresses(pod)

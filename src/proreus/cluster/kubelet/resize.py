@@ -36,6 +36,22 @@ def resources_of(pod: KubeObject) -> dict[str, Json]:
     }
 
 
+def given_resources(pod: KubeObject) -> dict[str, Json]:
+    """By container, what a pod that runs was given, as its status says: a kubelet that was started
+    again must not take a resize for done that it had refused."""
+    wanted = resources_of(pod)
+    if (plain_field(pod, "metadata").get("generation") or 0) < 2:
+        return wanted  # never resized
+    status = plain_field(pod, "status")
+    given = {
+        one["name"]: one["resources"]
+        for field in ("initContainerStatuses", "containerStatuses")
+        for one in status.get(field) or ()
+        if one.get("resources") is not None
+    }
+    return {name: given.get(name, asked) for name, asked in wanted.items()}
+
+
 def resize_message(pod: KubeObject, said: str, error: str = "") -> str:
     """Of an event about a resize: what the pod asks for, and in which generation."""
     spec = plain_field(pod, "spec")

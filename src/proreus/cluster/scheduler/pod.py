@@ -65,9 +65,11 @@ class PodView(msgspec.Struct, frozen=True, gc=False):
     volumes: PodVolumes | None = None  # of its claims, while it is being placed
 
     @classmethod
-    def read(cls, pod: KubeObject) -> PodView:
+    def read(cls, pod: KubeObject, *, is_changed: bool = False) -> PodView:
+        """``is_changed``: its spec is not the one it began with, so it may be being resized."""
         spec = plain_field(pod, "spec")
-        requests = resources.requests_of(spec)
+        status = plain_field(pod, "status") if is_changed else None
+        requests = resources.requests_of(spec, status)
         return cls(
             key=pod.key,
             uid=pod.uid,
@@ -113,12 +115,17 @@ def _kept(pod: KubeObject, spec: Json) -> JsonObject:
     return {**kept, "volumes": spec.get("volumes")} if may_have_claims(pod) else kept
 
 
+def _sidecars(spec: Json) -> list[Json]:
+    init = spec.get("initContainers") or ()
+    return [container for container in init if container.get("restartPolicy") == "Always"]
+
+
 def _host_ports(spec: Json) -> tuple[HostPort, ...]:
     return tuple(
         HostPort(
             port.get("hostIP") or _ANY_ADDRESS, port.get("protocol") or _PROTOCOL, port["hostPort"]
         )
-        for container in spec.get("containers") or ()
+        for container in (*(spec.get("containers") or ()), *_sidecars(spec))
         for port in container.get("ports") or ()
         if port.get("hostPort")
     )

@@ -16,6 +16,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 class _Metadata(msgspec.Struct, gc=False):
+    generation: int | None = None
     deletionTimestamp: str | None = None
 
 
@@ -37,12 +38,33 @@ class _Spec(msgspec.Struct, gc=False):
     schedulingGates: list[msgspec.Raw] | None = None
 
 
+class _Container(msgspec.Struct, gc=False):
+    resources: msgspec.Raw = msgspec.Raw(b"")
+    allocatedResources: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Condition(msgspec.Struct, gc=False):
+    type: str = ""
+    reason: str = ""
+
+
+class _Sizes(msgspec.Struct, gc=False):
+    initContainerStatuses: list[_Container] | None = None
+    containerStatuses: list[_Container] | None = None
+    conditions: list[_Condition] | None = None
+
+
+class _SizesOfPod(msgspec.Struct, gc=False):
+    status: _Sizes = msgspec.field(default_factory=_Sizes)
+
+
 _decode = msgspec.json.Decoder(_Content).decode
+_decode_sizes = msgspec.json.Decoder(_SizesOfPod).decode
 _decode_spec = msgspec.json.Decoder(_Spec).decode
 
 
 class PodOutline:
-    __slots__ = ("_spec", "is_deleting", "is_finished", "nominated_node")
+    __slots__ = ("_sizes", "_spec", "is_changed", "is_deleting", "is_finished", "nominated_node")
 
     def __init__(self, pod: KubeObject) -> None:
         content = _decode(pod.raw)
@@ -50,6 +72,9 @@ class PodOutline:
         self.is_deleting = bool(content.metadata.deletionTimestamp)
         self.is_finished = content.status.phase in FINISHED
         self.nominated_node = content.status.nominatedNodeName or ""
+        # Most pods never change; of one that did, its status says what it has, not its spec alone.
+        self.is_changed = (content.metadata.generation or 0) > 1 and not self.is_deleting
+        self._sizes = _sizes(pod) if self.is_changed else ()
 
     def spec(self) -> _Spec:
         return _decode_spec(self._spec)
@@ -78,7 +103,18 @@ class PodOutline:
             isinstance(other, PodOutline)
             and self.is_deleting == other.is_deleting
             and self.is_finished == other.is_finished
+            and self._sizes == other._sizes
             and memoryview(self._spec) == memoryview(other._spec)
         )
 
     __hash__ = None  # type: ignore[assignment]  # compared only
+
+
+def _sizes(pod: KubeObject) -> tuple[object, ...]:
+    """What its containers have been given, and what became of a resize."""
+    status = _decode_sizes(pod.raw).status
+    containers = (*(status.initContainerStatuses or ()), *(status.containerStatuses or ()))
+    return (
+        *((bytes(one.resources), bytes(one.allocatedResources)) for one in containers),
+        *(one.reason for one in status.conditions or () if one.type == "PodResizePending"),
+    )

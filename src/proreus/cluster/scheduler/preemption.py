@@ -55,7 +55,8 @@ def preempt(
     helpless: dict[str, Refusal] = {}
     found: list[Preemption] = []
     for node in nodes:
-        if is_unresolvable(refusals.get(node.name, _NOT_HELPFUL)):
+        refusal = refusals.get(node.name, _NOT_HELPFUL)
+        if is_unresolvable(refusal, pod, node):
             helpless[node.name] = _NOT_HELPFUL
         elif not any(other.priority < pod.priority for other in node.pods.values()):
             helpless[node.name] = _NO_VICTIMS

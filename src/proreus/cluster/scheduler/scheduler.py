@@ -183,7 +183,7 @@ class Scheduler:
                 and self._state.confirm(new.uid, old.resource_version, node)
             )
             if not is_as_decided:
-                self._state.put_pod(PodView.read(new))
+                self._state.put_pod(PodView.read(new, is_changed=outline.is_changed))
             self._cluster_changed()  # another pod's affinity may match it
         elif outline.wants_scheduling(self._name):
             if old is None and outline.nominated_node:

@@ -78,8 +78,7 @@ def test_every_reason_is_counted_in_the_message() -> None:
     )
 
     assert refused == Unschedulable(
-        "0/3 nodes are available: 1 node(s) had untolerated taint {dedicated: db}, "
-        "2 Insufficient cpu."
+        "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu."
     )
 
 
@@ -128,6 +127,17 @@ def test_two_pods_do_not_share_a_host_port() -> None:
     wanted = pod(ports=[{"containerPort": 8080, "hostPort": 80, "hostIP": "127.0.0.1"}])
 
     assert decide(wanted, taken, node("b")) == Placed("b")
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("Always", "b"), (None, "a")])
+def test_of_init_containers_only_a_sidecar_holds_its_host_port(
+    policy: str | None, expected: str
+) -> None:
+    taken = node("a", cpu="8")
+    port = [{"containerPort": 80, "hostPort": 80}]
+    taken.add(pod("other", initContainers=[{"name": "i", "ports": port, "restartPolicy": policy}]))
+
+    assert decide(pod(cpu="1", ports=port), taken, node("b", cpu="2")) == Placed(expected)
 
 
 def test_a_full_node_takes_no_more_pods() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
+import pytest
+
 from proreus.api.object import KubeObject
 from proreus.cluster.scheduler.cycle import Cycle, Placed, Unschedulable
 from proreus.cluster.scheduler.node import NodeState
@@ -14,12 +17,13 @@ ZONE = "topology.kubernetes.io/zone"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def node(name: str, zone: str, *pods: PodView) -> NodeState:
+def node(name: str, zone: str, *pods: PodView, **spec: Any) -> NodeState:
     state = NodeState(name)
     content = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {ZONE: zone} if zone else {}},
+        "metadata": {"name": name, "labels": {ZONE: zone, "zoned": zone} if zone else {}},
+        "spec": spec,
         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
     }
     state.update(KubeObject.from_dict(content))
@@ -141,6 +145,51 @@ def test_a_pod_that_is_there_has_preferences_about_the_one_that_comes() -> None:
     picky = pod("picky", "db", affinity=preferring("podAntiAffinity", "web"))
 
     assert chosen(pod("p"), node("a", "z1", picky), node("b", "z2")) == "b"
+
+
+def going(name: str) -> PodView:
+    return msgspec.structs.replace(pod(name), is_deleting=True)
+
+
+def test_pods_on_their_way_out_do_not_count_for_the_spread() -> None:
+    full, one = node("a", "z1", going("x"), going("y")), node("b", "z2", pod("z"))
+
+    assert decide(pod("new", topologySpreadConstraints=spread()), full, one) == Placed("a")
+
+
+@pytest.mark.parametrize(("policy", "fits"), [("Honor", True), (None, True), ("Ignore", False)])
+def test_nodes_that_a_pod_does_not_want_count_for_its_spread_only_if_it_says_so(
+    policy: str | None, fits: bool
+) -> None:
+    """The other zone is empty, but the pod may not go there."""
+    wanted = pod(
+        "new",
+        nodeSelector={"zoned": "z1"},
+        topologySpreadConstraints=spread(nodeAffinityPolicy=policy),
+    )
+
+    found = decide(wanted, node("a", "z1", pod("x")), node("b", "z2"))
+
+    assert isinstance(found, Placed) == fits
+
+
+@pytest.mark.parametrize(("policy", "fits"), [("Honor", True), (None, False), ("Ignore", False)])
+def test_nodes_with_taints_count_for_a_spread_unless_it_says_otherwise(
+    policy: str | None, fits: bool
+) -> None:
+    tainted = node("b", "z2", taints=[{"key": "k", "effect": "NoSchedule"}])
+    wanted = pod("new", topologySpreadConstraints=spread(nodeTaintsPolicy=policy))
+
+    assert isinstance(decide(wanted, node("a", "z1", pod("x")), tainted), Placed) == fits
+
+
+def test_a_node_counts_for_a_spread_only_if_it_has_the_keys_of_all() -> None:
+    """The other zone has no node with a rack."""
+    racked, bare = node("a", "z1", pod("x")), node("b", "z2")
+    racked.labels = {**racked.labels, "rack": "r1"}
+    both = [*spread(), {**spread(skew=5)[0], "topologyKey": "rack"}]
+
+    assert decide(pod("new", topologySpreadConstraints=both), racked, bare) == Placed("a")
 
 
 def test_a_wish_to_be_spread_is_a_preference() -> None:

@@ -52,3 +52,22 @@ def test_a_binding_together_with_another_change_is_not_only_a_binding() -> None:
     assert outline(nodeName="n1", priority=1, schedulerName="s").is_only_bound(pending, "n1")
     assert outline(priority=1, schedulerName="s", nodeName="n1").is_only_bound(pending, "n1")
     assert not outline(priority=2, nodeName="n1", schedulerName="s").is_only_bound(pending, "n1")
+
+
+def resized(generation: int, cpu: str, *reasons: str, deleted: str = "") -> PodOutline:
+    metadata = {"name": "p", "generation": generation, "deletionTimestamp": deleted or None}
+    status = {
+        "phase": "Running",
+        "containerStatuses": [{"name": "c", "allocatedResources": {"cpu": cpu}}],
+        "conditions": [{"type": "PodResizePending", "reason": reason} for reason in reasons],
+    }
+    return PodOutline(KubeObject.from_dict({"metadata": metadata, "status": status}))
+
+
+def test_what_a_pod_that_changed_was_given_matters_to_a_scheduler() -> None:
+    assert resized(2, "1") == resized(3, "1")
+    assert resized(2, "1") != resized(2, "2")
+    assert resized(2, "1") != resized(2, "1", "Infeasible")
+    assert resized(1, "1") == resized(1, "2")  # it never changed, so this is its start
+    gone = "2026-01-01T00:00:00Z"
+    assert resized(2, "1", deleted=gone) == resized(2, "2", deleted=gone)

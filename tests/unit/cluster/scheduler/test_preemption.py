@@ -81,9 +81,17 @@ def test_a_node_that_refuses_for_good_is_left_alone() -> None:
     wanted = pod("new", 10, cpu="2")
 
     assert Cycle(random.Random(1)).decide(wanted, [tainted, small]) == Unschedulable(
-        "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {gpu: yes}."
+        "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
     )
     assert room(wanted, tainted, small) == NoPreemption(
+        "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
+    )
+
+
+def test_nobody_makes_room_on_a_node_that_is_too_small_when_it_is_empty() -> None:
+    small, large = node("a", pod("x"), cpu="1"), node("b", pod("y", 10, cpu="3"), cpu="3")
+
+    assert room(pod("new", 10, cpu="2"), small, large) == NoPreemption(
         "preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, "
         "1 Preemption is not helpful for scheduling."
     )

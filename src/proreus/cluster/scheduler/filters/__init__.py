@@ -28,7 +28,7 @@ NodeFilter = Callable[[NodeState], Refusal | None]  # None: it fits
 _UNRESOLVABLE = (
     "node(s) didn't match the requested node name",
     "node(s) were unschedulable",
-    "node(s) had untolerated taint",
+    "node(s) had untolerated taint(s)",
     "node(s) didn't match Pod's node affinity/selector",
     "node(s) didn't match pod affinity rules",
     "node(s) didn't match pod topology spread constraints (missing required label)",
@@ -87,6 +87,8 @@ def _first_refusal(filters: Sequence[NodeFilter]) -> NodeFilter:
     return refuse
 
 
-def is_unresolvable(refusal: Refusal) -> bool:
+def is_unresolvable(refusal: Refusal, pod: PodView, node: NodeState) -> bool:
     """Whether the node stays refused whichever of its pods leave."""
-    return isinstance(refusal, str) and refusal.startswith(_UNRESOLVABLE)
+    if isinstance(refusal, tuple):  # of resources
+        return resources_fit.is_too_small(node, pod)
+    return refusal.startswith(_UNRESOLVABLE)

@@ -25,6 +25,11 @@ def node_filter(pod: PodView) -> Callable[[NodeState], str | tuple[str, ...] | N
     return refuse
 
 
+def is_too_small(node: NodeState, pod: PodView) -> bool:
+    """Whether the pod would not fit on the node if it were empty."""
+    return any(units > node.allocatable.get(name, 0) for name, units in pod.requests.items())
+
+
 def _lacks(node: NodeState, wanted: list[tuple[str, int]]) -> Iterator[str]:
     """Everything the node has too little of: each is a reason of its own."""
     if node.allocatable.get(resources.PODS, 0) <= len(node.pods):

@@ -9,6 +9,7 @@ from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
 _HARD = ("NoSchedule", "NoExecute")
+_REASON = "node(s) had untolerated taint(s)"
 
 
 def node_filter(pod: PodView) -> Callable[[NodeState], str | None] | None:
@@ -17,11 +18,13 @@ def node_filter(pod: PodView) -> Callable[[NodeState], str | None] | None:
     def refuse(node: NodeState) -> str | None:
         if not node.taints:
             return None
-        for taint in untolerated(node.taints, tolerations, _HARD):
-            return f"node(s) had untolerated taint {{{taint.get('key')}: {taint.get('value', '')}}}"
-        return None
+        return _REASON if is_kept_away(node, tolerations) else None
 
     return refuse
+
+
+def is_kept_away(node: NodeState, tolerations: Sequence[Json]) -> bool:
+    return any(True for _ in untolerated(node.taints, tolerations, _HARD))
 
 
 def untolerated(

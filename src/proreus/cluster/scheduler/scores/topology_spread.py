@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from proreus.cluster.scheduler.filters.topology_spread import matcher
+from proreus.cluster.scheduler.filters.topology_spread import count_on, includer, matcher
 from proreus.cluster.scheduler.node import NodeState
 from proreus.cluster.scheduler.pod import PodView
 
@@ -27,10 +27,11 @@ def score(
     raw = [0.0] * len(nodes)
     for constraint in soft:
         key, matches = constraint.get("topologyKey") or "", matcher(pod, constraint)
+        includes = includer(pod, constraint)
         counts: Counter[str] = Counter()
         for node in every:
-            if key in node.labels:
-                counts[node.labels[key]] += sum(map(matches, node.pods.values()))
+            if key in node.labels and includes(node):
+                counts[node.labels[key]] += count_on(node, matches)
         # Many small domains differ by little each; the weight makes up for it.
         weight, skew = math.log(len(counts) + 2), (constraint.get("maxSkew") or 1) - 1
         worst = max(counts.values(), default=0)
