@@ -71,6 +71,7 @@ async def test_a_node_s_kubelet(stage: Stage, http: httpx.AsyncClient) -> None:
         ("metrics", 'kubelet_node_name{node="node-1"} 1'),
         ("metrics/resource", "node_cpu_usage_seconds_total 0"),
         ("healthz/ping", "ok"),
+        ("runningpods/", '"kind":"PodList"'),
     ],
 )
 async def test_what_a_kubelet_says_of_its_node(
@@ -80,6 +81,15 @@ async def test_what_a_kubelet_says_of_its_node(
 
     assert answer.status_code == 200
     assert said in answer.text.replace(": ", ":")
+
+
+@pytest.mark.parametrize("page", ["logs", "logs/", "logs/kubelet.log"])
+async def test_what_the_machine_of_a_node_writes_down_is_not_shown(
+    stage: Stage, http: httpx.AsyncClient, page: str
+) -> None:
+    answer = await http.get(f"/api/v1/nodes/node-1/proxy/{page}")
+
+    assert (answer.status_code, answer.text) == (405, "logs endpoint is disabled.\n")
 
 
 async def test_a_node_that_is_not_there_or_down(stage: Stage, http: httpx.AsyncClient) -> None:

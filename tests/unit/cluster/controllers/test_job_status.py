@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proreus.api.object import KubeObject
 from proreus.cluster.controllers.job.controller import pod_of
 from proreus.cluster.controllers.job.decisions import Start
-from proreus.cluster.controllers.job.outcome import JobOutcome
+from proreus.cluster.controllers.job.outcome import JobOutcome, has_too_many_successes
 from proreus.cluster.controllers.job.pod_counts import FINALIZER, count_pods
 from proreus.cluster.controllers.job.state import JobState, observe
 from proreus.cluster.controllers.job.status import StatusUpdate, status_update
@@ -43,6 +44,25 @@ def test_an_end_is_first_noted_then_let_go_then_counted() -> None:
     assert counted.status["uncountedTerminatedPods"] == {}
     assert (counted.status["succeeded"], counted.status["failed"]) == (1, 1)
     assert counted.release == ()
+
+
+def test_pods_that_were_told_to_stop_are_on_their_way_out() -> None:
+    state = observe(job(completions=3), [pod("a"), pod("b"), pod("c", going=True)], NOW)
+
+    found = status_update(state, active=1, ready=0, stopped=1)
+
+    assert (found.status["active"], found.status["terminating"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("completions", "succeeded", "expected"), [(2, 3, True), (2, 2, False), (None, 3, False)]
+)
+def test_more_successes_than_were_asked_for_are_too_many(
+    completions: int | None, succeeded: int, expected: bool
+) -> None:
+    wish = job({"succeeded": succeeded}, completions=completions)
+
+    assert has_too_many_successes(wish) == expected
 
 
 def test_a_pod_that_is_gone_after_it_was_noted_is_counted() -> None:

@@ -16,7 +16,12 @@ from proreus.cluster.controllers.batches import Failure, concurrently, slow_star
 from proreus.cluster.controllers.context import ControllerContext
 from proreus.cluster.controllers.job.decisions import Plan, Start, plan
 from proreus.cluster.controllers.job.indexes import FAILURES, IGNORED, INDEX
-from proreus.cluster.controllers.job.outcome import JobOutcome, is_job_finished, ttl_s
+from proreus.cluster.controllers.job.outcome import (
+    JobOutcome,
+    has_too_many_successes,
+    is_job_finished,
+    ttl_s,
+)
 from proreus.cluster.controllers.job.pod_counts import FINALIZER, is_tracked
 from proreus.cluster.controllers.job.state import JobState, observe
 from proreus.cluster.controllers.job.status import is_suspended, status_update
@@ -57,7 +62,12 @@ class Jobs(PodOwnerReconciler):
         stopped = {pod.uid for pod in todo.stop}
         kept = [pod for pod in state.counted.active if pod.uid not in stopped]
         ready = sum(map(is_ready, kept))
-        found = status_update(state, active=len(kept) + started, ready=ready)
+        found = status_update(
+            state,
+            active=len(kept) + started,
+            ready=ready,
+            stopped=len(state.counted.active) - len(kept),
+        )
         written = await self.write_status(job, found.status)
         self._record(job, written, state.outcome)
         failures += await self._remove_tracking_finalizers(found.release)
@@ -104,6 +114,9 @@ class Jobs(PodOwnerReconciler):
         if outcome is None or not is_job_finished(after):
             return
         if outcome.is_success:
+            if has_too_many_successes(after):
+                text = "Too many succeeded pods running after completion count reached"
+                self.warn(before, "TooManySucceededPods", text)
             self.record(before, "Completed", "Job completed")
         else:
             self.warn(before, outcome.reason, outcome.message)

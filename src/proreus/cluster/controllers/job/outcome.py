@@ -42,6 +42,12 @@ def is_complete(job: KubeObject) -> bool:
     return conditions.is_true(job, "Complete")
 
 
+def has_too_many_successes(job: KubeObject) -> bool:
+    """Pods succeeded beyond those that were asked for, as the number was lowered meanwhile."""
+    completions = job.spec.completions
+    return completions is not None and (job.status.succeeded or 0) > completions
+
+
 def decide_outcome(
     job: KubeObject, pods: Sequence[KubeObject], counted: PodCounts, now: float
 ) -> JobOutcome | None:

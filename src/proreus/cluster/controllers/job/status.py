@@ -30,8 +30,9 @@ class StatusUpdate:
     release: tuple[KubeObject, ...]
 
 
-def status_update(state: JobState, *, active: int, ready: int) -> StatusUpdate:
-    """``active``, ``ready``: how many remain of the pods after what was started and stopped."""
+def status_update(state: JobState, *, active: int, ready: int, stopped: int = 0) -> StatusUpdate:
+    """``active``, ``ready``: how many remain of the pods after what was started and stopped;
+    ``stopped``: how many of those are on their way out now."""
     job, counted = state.job, state.counted
     ended = _ended(state)
     ledger = _ledger(state, ended)
@@ -42,7 +43,7 @@ def status_update(state: JobState, *, active: int, ready: int) -> StatusUpdate:
     status = {field: value for field, value in {"active": active, **ledger}.items() if value}
     if has_limit_per_index(job):
         status["failedIndexes"] = format_indexes(counted.failed_indexes)
-    status["ready"], status["terminating"] = ready, len(counted.terminating)
+    status["ready"], status["terminating"] = ready, len(counted.terminating) + stopped
     status["uncountedTerminatedPods"] = uncounted
     return StatusUpdate({**status, **_times_and_conditions(state)}, ended)
 

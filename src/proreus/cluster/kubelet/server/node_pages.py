@@ -1,4 +1,4 @@
-"""What a kubelet says of its node: ``configz``, ``stats/summary``, ``metrics``. Pure.
+"""What a kubelet says of its node and of what runs there, a function for each page. Pure.
 
 Of simulated pods usage is said, and is zero: nothing is used. Of processes it is not measured, and
 is left out, as it is optional everywhere.
@@ -65,6 +65,28 @@ def configuration(node: NodeFacts) -> JsonObject:
         "nodeLeaseDurationSeconds": int(node.lease_s),
     }
     return {"kubeletconfig": {**_CONFIGURATION, **kept}}
+
+
+def running_pods(node: NodeFacts) -> JsonObject:
+    """What a runtime knows of pods: names, and the containers that run."""
+    items = [
+        {
+            "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
+            "spec": {"containers": running},
+            "status": {},
+        }
+        for pod in node.pods
+        if (running := [_running_container(one) for _, one in _containers(pod) if _is_up(one)])
+    ]
+    return {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
+
+
+def _running_container(status: Json) -> JsonObject:
+    return {"name": status["name"], "image": status.get("image") or "", "resources": {}}
+
+
+def _is_up(status: Json) -> bool:
+    return "running" in (status.get("state") or {})
 
 
 def summary(node: NodeFacts, now: float) -> JsonObject:

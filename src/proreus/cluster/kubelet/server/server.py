@@ -89,8 +89,18 @@ class KubeletServer:
         match parts:
             case ["pods"]:
                 return self._pods(request)
-            case ["configz"] | ["stats", "summary"] | ["metrics"] | ["metrics", "resource"]:
+            case (
+                ["configz"]
+                | ["runningpods"]
+                | ["stats", "summary"]
+                | ["metrics"]
+                | ["metrics", "resource"]
+            ):
                 return self._page(request, "/".join(parts))
+            case ["logs", *_]:
+                # As a kubelet answers whose ``enableSystemLogHandler`` is false: what its machine
+                # writes down is not the cluster's.
+                raise RequestRefused(405, "logs endpoint is disabled.\n")
             case ["containerLogs", namespace, name, container]:
                 pod = self._pod(namespace, name)
                 answer = LogAnswer(self._streams(pod), self.clock, pod, container)
@@ -120,6 +130,8 @@ class KubeletServer:
             case "configz":
                 made = node_pages.configuration(replace(found, address=self.host, port=self.port))
                 return Response(200, (_JSON,), json.encode(made))
+            case "runningpods":
+                return Response(200, (_JSON,), json.encode(node_pages.running_pods(found)))
             case "stats/summary":
                 said = node_pages.summary(found, self.clock.now())
                 return Response(200, (_JSON,), json.encode(said))

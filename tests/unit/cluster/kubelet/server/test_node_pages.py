@@ -13,6 +13,7 @@ from proreus.cluster.kubelet.server.node_pages import (
     metrics,
     node_asked,
     resource_metrics,
+    running_pods,
     summary,
 )
 
@@ -57,6 +58,19 @@ def test_the_configuration_says_how_many_pods_fit() -> None:
     said = configuration(a_node())["kubeletconfig"]
 
     assert (said["maxPods"], said["port"], said["nodeLeaseDurationSeconds"]) == (7, 10250, 40)
+
+
+def test_running_pods_are_those_with_containers_that_run_whatever_their_phase() -> None:
+    starting, ended = a_pod("starting", phase="Pending"), a_pod("ended", terminated={})
+
+    said = running_pods(a_node(a_pod("web"), starting, ended))
+
+    assert [one["metadata"]["name"] for one in said["items"]] == ["web", "starting"]
+    assert said["items"][0] == {
+        "metadata": {"name": "web", "namespace": "default", "uid": "u-web"},
+        "spec": {"containers": [{"name": "main", "image": "", "resources": {}}]},
+        "status": {},
+    }
 
 
 def test_the_summary_has_the_pods_that_run_and_simulated_ones_use_nothing() -> None:
