@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from proreus.api.object import KubeObject
@@ -59,6 +60,24 @@ async def test_endpoints_are_mirrored_changed_and_removed(stage: Stage) -> None:
 
     await api.delete("own")
     await wait_mirrored(stage)
+
+
+async def test_annotations_of_endpoints_come_and_go_with_them(stage: Stage) -> None:
+    await service(stage)
+    api = stage.client.core_v1.endpoints("default")
+    slices = stage.client.discovery_v1.endpointslices("default")
+
+    def are(**wanted: str) -> Callable[[KubeObject | None], bool]:
+        return lambda one: one is not None and dict(one.annotations) == wanted
+
+    await api.create(endpoints("10.1.2.3", annotations={"owner": "a"}))
+    (made,) = await wait_mirrored(stage, ("IPv4", 80, ["10.1.2.3"]))
+    assert are(owner="a")(made)
+    await api.patch("own", {"metadata": {"annotations": {"owner": "b", "more": "c"}}})
+    await slices.wait_for(made.name, are(owner="b", more="c"), timeout_s=60)
+    applied = "kubectl.kubernetes.io/last-applied-configuration"
+    await api.patch("own", {"metadata": {"annotations": {"owner": None, applied: "{}"}}})
+    await slices.wait_for(made.name, are(more="c"), timeout_s=60)
 
 
 async def test_each_set_of_ports_and_family_has_a_slice(stage: Stage) -> None:

@@ -84,7 +84,7 @@ async def test_what_a_kubelet_says_of_its_node(
 
 
 @pytest.mark.parametrize("page", ["logs", "logs/", "logs/kubelet.log"])
-async def test_what_the_machine_of_a_node_writes_down_is_not_shown(
+async def test_a_node_does_not_serve_logs_of_its_machine(
     stage: Stage, http: httpx.AsyncClient, page: str
 ) -> None:
     answer = await http.get(f"/api/v1/nodes/node-1/proxy/{page}")

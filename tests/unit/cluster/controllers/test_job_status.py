@@ -46,7 +46,7 @@ def test_an_end_is_first_noted_then_let_go_then_counted() -> None:
     assert counted.release == ()
 
 
-def test_pods_that_were_told_to_stop_are_on_their_way_out() -> None:
+def test_pods_that_a_job_deletes_count_as_terminating() -> None:
     state = observe(job(completions=3), [pod("a"), pod("b"), pod("c", going=True)], NOW)
 
     found = status_update(state, active=1, ready=0, stopped=1)

@@ -7,8 +7,9 @@ pods, named after the Service, and the older Endpoints object with the same addr
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from proreus.api.json_types import JsonObject
@@ -33,11 +34,17 @@ MANAGER = "endpointslice-controller.k8s.io"
 _WRITER = "endpoint-controller"
 _HEADLESS = "service.kubernetes.io/headless"
 _ENDPOINTS_MAX = 1000
+_ZONE = "topology.kubernetes.io/zone"
+_SAME_NODE = "PreferSameNode"
+_NEAR = ("PreferClose", "PreferSameZone", _SAME_NODE)
+_NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 def endpoint_slice_controller(context: ControllerContext) -> Controller:
     services = EndpointSlices(context)
-    watches = [Watch(services.pods, services.keys_of_pod)]
+    # Nodes bring no work: their zones must only be known when it begins, and they keep them.
+    nodes = Watch(services.nodes, lambda node: [], when=lambda notification: False)
+    watches = [Watch(services.pods, services.keys_of_pod), nodes]
     return services.controller("endpointslice", owns=[services.slices.informer], watches=watches)
 
 
@@ -49,13 +56,14 @@ def is_listed(pod: KubeObject) -> bool:
     return bool((pod.get("status") or {}).get("podIP")) and not is_finished(pod)
 
 
-def endpoint(pod: KubeObject, *, publish_unready: bool) -> JsonObject:
-    serving = is_ready(pod) or publish_unready
+def endpoint(pod: KubeObject, *, publish_unready: bool, zone: str = "") -> JsonObject:
+    """``zone``: of its node."""
+    serving = is_ready(pod)
     found: JsonObject = {
         "addresses": [pod.status.podIP],
         "conditions": {
-            "ready": serving and not is_deleting(pod),
-            "serving": is_ready(pod),
+            "ready": publish_unready or (serving and not is_deleting(pod)),
+            "serving": serving,
             "terminating": is_deleting(pod),
         },
         "targetRef": {
@@ -64,7 +72,22 @@ def endpoint(pod: KubeObject, *, publish_unready: bool) -> JsonObject:
     }  # fmt: skip
     if pod.spec.nodeName:
         found["nodeName"] = pod.spec.nodeName
+    if zone:
+        found["zone"] = zone
     return found
+
+
+def hints(service: KubeObject, made: JsonObject) -> JsonObject | None:
+    """For whom the endpoint is meant first, by the Service's ``trafficDistribution``."""
+    near = service.spec.trafficDistribution
+    if near not in _NEAR or not made["conditions"]["ready"]:
+        return None
+    found: JsonObject = {}
+    if zone := made.get("zone"):
+        found["forZones"] = [{"name": zone}]
+    if near == _SAME_NODE and (node := made.get("nodeName")):
+        found["forNodes"] = [{"name": node}]
+    return found or None
 
 
 def ports(service: KubeObject, pod: KubeObject | None) -> list[JsonObject]:
@@ -93,9 +116,12 @@ def _target(port: Any, pod: KubeObject | None) -> int | None:
     return None
 
 
-def slices_of(service: KubeObject, pods: Sequence[KubeObject]) -> list[JsonObject]:
+def slices_of(
+    service: KubeObject, pods: Sequence[KubeObject], zones: Mapping[str, str] = _NOWHERE
+) -> list[JsonObject]:
     """What the slices should hold: pods by the ports they have, a hundred at a time. A Service
-    without pods has one empty slice, so that clients see that it was processed."""
+    without pods has one empty slice, so that clients see that it was processed. ``zones``: of
+    nodes, by name."""
     publish = bool(service.spec.publishNotReadyAddresses)
     by_ports: list[tuple[list[JsonObject], list[JsonObject]]] = []
     for pod in sorted((pod for pod in pods if is_listed(pod)), key=lambda pod: pod.name):
@@ -104,7 +130,10 @@ def slices_of(service: KubeObject, pods: Sequence[KubeObject]) -> list[JsonObjec
         if group is None:
             group = []
             by_ports.append((own, group))
-        made = endpoint(pod, publish_unready=publish)
+        zone = zones.get(pod.spec.nodeName or "", "")
+        made = endpoint(pod, publish_unready=publish, zone=zone)
+        if (meant := hints(service, made)) is not None:
+            made["hints"] = meant
         if pod.spec.hostname and pod.spec.subdomain == service.name:
             made["hostname"] = pod.spec.hostname  # it has a name of its own in this Service
         group.append(made)
@@ -147,9 +176,10 @@ def endpoints_of(service: KubeObject, slices: Sequence[JsonObject]) -> JsonObjec
     for one in slices:
         subset: JsonObject = {}
         for made in one["endpoints"][:room]:
-            if made["conditions"]["terminating"]:
+            is_open = made["conditions"]["ready"]
+            if made["conditions"]["terminating"] and not is_open:
                 continue
-            kind = "addresses" if made["conditions"]["ready"] else "notReadyAddresses"
+            kind = "addresses" if is_open else "notReadyAddresses"
             address = {"ip": made["addresses"][0], "targetRef": made["targetRef"]}
             address |= {field: made[field] for field in ("hostname", "nodeName") if field in made}
             subset.setdefault(kind, []).append(address)
@@ -179,6 +209,7 @@ class EndpointSlices(ObjectReconciler):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, "services")
         self.pods = context.owned_informer("pods")
+        self.nodes: SharedInformer = context.informers.informer("nodes")
         self.endpoints: SharedInformer = context.informers.informer("endpoints")
         # In Kubernetes Endpoints are written by a controller of their own.
         self._endpoints_api = context.client_of(_WRITER).core_v1.endpoints
@@ -197,10 +228,16 @@ class EndpointSlices(ObjectReconciler):
             return None
         there = self.pods.lister.list(namespace=service.namespace)
         pods = [pod for pod in there if selector.matches(pod.labels)]
-        wanted = slices_of(service, pods)
+        wanted = slices_of(service, pods, self._zones(pods))
         await self.slices.write(service, wanted)
         await self._write_endpoints(service, endpoints_of(service, wanted))
         return None
+
+    def _zones(self, pods: Sequence[KubeObject]) -> dict[str, str]:
+        """Of the nodes that the pods are on."""
+        names = {pod.spec.nodeName for pod in pods if pod.spec.nodeName}
+        nodes = [self.nodes.indexer.get(name) for name in names]
+        return {node.name: node.labels[_ZONE] for node in nodes if node and node.labels.get(_ZONE)}
 
     async def _write_endpoints(self, service: KubeObject, wanted: JsonObject) -> None:
         api = self._endpoints_api(service.namespace)

@@ -19,10 +19,19 @@ MANAGED_LABEL = "endpointslice.kubernetes.io/managed-by"
 
 
 def same(present: KubeObject, wanted: JsonObject, *fields: str) -> bool:
+    """Annotations count if they are among what is wanted."""
     labels = wanted["metadata"].get("labels") or {}
-    return dict(present.labels) == labels and all(
-        (present.get(field) or []) == (wanted.get(field) or []) for field in fields
+    annotations = wanted["metadata"].get("annotations")
+    return (
+        dict(present.labels) == labels
+        and (annotations is None or dict(present.annotations) == annotations)
+        and all((present.get(field) or []) == (wanted.get(field) or []) for field in fields)
     )
+
+
+def _own_metadata(wanted: JsonObject) -> JsonObject:
+    kept = ("labels", "annotations")
+    return {field: wanted["metadata"][field] for field in kept if field in wanted["metadata"]}
 
 
 class Slices:
@@ -42,10 +51,7 @@ class Slices:
             if present is None:
                 await api.create(content)
             elif not same(present, content, "endpoints", "ports"):
-                metadata = {
-                    **present.to_dict()["metadata"],
-                    "labels": content["metadata"]["labels"],
-                }
+                metadata = {**present.to_dict()["metadata"], **_own_metadata(content)}
                 await api.replace({**content, "metadata": metadata})
         for one in free:
             with contextlib.suppress(NotFound):
