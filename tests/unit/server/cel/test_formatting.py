@@ -54,6 +54,7 @@ def test_values_are_written_as_kubernetes_writes_them(text: str, written: str) -
         ("'%s'.format([dyn(quantity('1'))])", "timestamps, was given kubernetes.Quantity"),
         ("'%s'.format([[dyn(quantity('1'))]])", "no formatting function for kubernetes.Quantity"),
         ("('%s' + '%s').format(['a'])", "index 1 out of range"),
+        ("'%s'.format(self)", "no such overload: format(string, map)"),
     ],
 )  # fmt: skip
 def test_values_that_a_clause_does_not_take_are_an_error(text: str, why: str) -> None:

@@ -89,6 +89,8 @@ def unformattable(verb: str, kind: str) -> str:
 
 
 def format_text(text: str, values: list[Any]) -> str:
+    if not isinstance(values, list):
+        raise TypeError  # no overload takes it
     rest = iter(values)
     found: list[str] = []
     for clause in clauses(text, len(values)):
