@@ -118,7 +118,8 @@ class StartParts:
         ranges = ServiceRanges(self._repair.note_range_lost)
         ranges.follow(collections.named("networking.k8s.io", "v1", "servicecidrs").cache)
         self._addresses = ServiceAddresses(collections, stores, clock, ranges)
-        self._addresses.metrics.register(registry)
+        registry.register(self._addresses.metrics)
+        registry.register(self._addresses.port_metrics)
         self._repair.follow()
         servers = (
             OnlyServer(where.address)

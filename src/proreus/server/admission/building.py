@@ -10,10 +10,11 @@ from proreus.server.admission.configuration_file import read_admission_configura
 from proreus.server.admission.expressions import ExpressionRunner
 from proreus.server.admission.options import AdmissionOptions
 from proreus.server.admission.plugin_metrics import PluginMetrics
+from proreus.server.admission.pod_security.metrics import PodSecurityMetrics
 from proreus.server.admission.policies.plugin import AdmissionPolicies, PolicyInputs
 from proreus.server.admission.policies.rights import PolicyParamRights
 from proreus.server.admission.policies.status import PolicyStatus
-from proreus.server.admission.standard import standard_admission
+from proreus.server.admission.standard import UsersAdmission, standard_admission
 from proreus.server.admission.versions import ObjectVersions
 from proreus.server.admission.webhooks.plugin import AdmissionWebhooks
 from proreus.server.authz.modes import AccessControl
@@ -81,7 +82,13 @@ def build_admission(options: AdmissionOptions, inputs: AdmissionInputs) -> Built
     )
     params = PolicyParamRights(inputs.access.authorization, inputs.catalog, collections)
     admission = standard_admission(
-        collections, clock, inputs.access, policies, webhooks, options, configuration, params
+        collections,
+        clock,
+        inputs.access,
+        UsersAdmission(policies, webhooks, params),
+        options,
+        configuration,
+        PodSecurityMetrics(inputs.registry),
     )
     webhooks.on_change(admission.choose_anew)
     policies.on_change(admission.choose_anew)

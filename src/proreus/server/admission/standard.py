@@ -40,6 +40,7 @@ from proreus.server.admission.plugins.signing_requests import REQUESTS, SigningR
 from proreus.server.admission.plugins.storage_in_use import PROTECTED, protect_storage
 from proreus.server.admission.plugins.taint_nodes_by_condition import taint_new_node
 from proreus.server.admission.pod_certificate_signing import PodCertificateSigning
+from proreus.server.admission.pod_security.metrics import PodSecurityMetrics
 from proreus.server.admission.policies.plugin import AdmissionPolicies
 from proreus.server.admission.policies.rights import PolicyParamRights
 from proreus.server.admission.policies.source import GROUP as POLICY_GROUP
@@ -109,18 +110,27 @@ class Plugin:
         return PluginHalf(self.name, half.admit, half.scopes, self.operations, half.is_idle)
 
 
+@dataclass(frozen=True, slots=True)
+class UsersAdmission:
+    """What users configure by objects, and the rights that these need."""
+
+    policies: AdmissionPolicies
+    webhooks: AdmissionWebhooks
+    params: PolicyParamRights
+
+
 def standard_admission(
     collections: Collections,
     clock: Clock,
     access: AccessControl,
-    policies: AdmissionPolicies,
-    webhooks: AdmissionWebhooks,
+    users: UsersAdmission,
     options: AdmissionOptions,
     configuration: AdmissionConfiguration,
-    params: PolicyParamRights,
+    security: PodSecurityMetrics,
 ) -> Admission:
     enabled = options.enabled(with_node_authorizer=access.restricts_nodes)
-    every = list(_plugins(collections, clock, access, policies, webhooks, configuration))
+    of_pods = _of_pods_and_nodes(collections, clock, access, configuration, security)
+    every = [*of_pods, *_of_the_rest(collections, access, users)]
     assert tuple(plugin.name for plugin in every) == PLUGINS, "all of them, in their order"
     plugins = [plugin for plugin in every if plugin.name in enabled]
     now = clock.monotonic
@@ -138,23 +148,16 @@ def standard_admission(
             RBAC_GROUP: access.after_mutation,
         },
         creation=access.creation,
-        before_validation={POLICY_GROUP: (params.admit,)} if access.creation else {},
+        before_validation={POLICY_GROUP: (users.params.admit,)} if access.creation else {},
         validating=AdmissionStep("validate", validating, now),
     )
 
 
-def _plugins(
-    collections: Collections,
-    clock: Clock,
-    access: AccessControl,
-    policies: AdmissionPolicies,
-    webhooks: AdmissionWebhooks,
-    configuration: AdmissionConfiguration,
+def _of_the_rest(
+    collections: Collections, access: AccessControl, users: UsersAdmission
 ) -> Iterator[Plugin]:
-    """In the order of ``PLUGINS``."""
-    yield from _of_pods_and_nodes(collections, clock, access, configuration)
     yield from _of_other_kinds(collections, access)
-    yield from _of_what_is_configured(policies, webhooks)
+    yield from _of_what_is_configured(users.policies, users.webhooks)
     quota = ResourceQuota(collections.named("", "v1", "resourcequotas"))
     yield Plugin("ResourceQuota", _WRITES, None, Half(quota.admit, _CHARGED))
 
@@ -164,6 +167,7 @@ def _of_pods_and_nodes(
     clock: Clock,
     access: AccessControl,
     configuration: AdmissionConfiguration,
+    metrics: PodSecurityMetrics,
 ) -> Iterator[Plugin]:
     named = collections.named
     namespaces = named("", "v1", "namespaces")
@@ -179,7 +183,8 @@ def _of_pods_and_nodes(
     of_nodes = Half(access.node_restriction, (WriteScope(_CHANGES),))
     yield Plugin("NodeRestriction", _CHANGES, of_nodes)
     yield Plugin("TaintNodesByCondition", _CREATES, Half(taint_new_node, _NEW_NODE))
-    security = PodSecurity(namespaces, named("", "v1", "pods"), clock, configuration.pod_security)
+    pods, levels = named("", "v1", "pods"), configuration.pod_security
+    security = PodSecurity(namespaces, pods, clock, levels, metrics)
     yield Plugin("PodSecurity", _WRITES, None, Half(security.check, _SECURED))
     priority = Priority(named("scheduling.k8s.io", "v1", "priorityclasses"))
     default_class = Half(priority.check_default, _WRITTEN_PRIORITY_CLASS)

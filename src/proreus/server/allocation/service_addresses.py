@@ -24,7 +24,7 @@ from proreus.api.wire import json
 from proreus.lazy_dataclass import dataclass
 from proreus.server.allocation.claim_records import NETWORKING, AddressRecords, PortRecords
 from proreus.server.allocation.claims import Claims, Taken
-from proreus.server.allocation.metrics import DYNAMIC, STATIC, AddressMetrics
+from proreus.server.allocation.metrics import DYNAMIC, STATIC, AddressMetrics, PortMetrics
 from proreus.server.allocation.node_ports import NODE_PORTS, NodePorts
 from proreus.server.allocation.service_ranges import ServiceRanges
 from proreus.server.registry.admission import Attributes, GiveBack
@@ -77,6 +77,7 @@ class ServiceAddresses:
         self._ports = Claims(ports, PortRecords(), services, clock, _has_port, "nodePort")
         self._ranges = ranges
         self.metrics = AddressMetrics(ranges, addresses.cache)
+        self.port_metrics = PortMetrics(services.cache, len(NODE_PORTS))
         services.allocate, services.release = self.allocate, self.release
 
     async def allocate(self, attributes: Attributes) -> GiveBack:
@@ -112,14 +113,25 @@ class ServiceAddresses:
         errors = await self._give_address(allocation, spec, before or {})
         if not errors:
             ports = NodePorts(
-                lambda port: allocation.take(self._ports, port),
-                lambda: allocation.take_any(self._ports, _free_ports()),
+                lambda port: self._take_port(allocation, port),
+                lambda: self._take_any_port(allocation),
                 set(),
             )
             error = await ports.give(spec, before)
+            self.port_metrics.failed[STATIC] += error is not None
             errors = [error] if error else []
         if errors:
             raise Invalid.of(attributes.resource.group_kind, attributes.name, errors)
+
+    async def _take_port(self, allocation: _Allocation, port: str) -> None:
+        """Raises Taken."""
+        await allocation.take(self._ports, port)
+        self.port_metrics.given[STATIC] += not allocation.is_dry_run
+
+    async def _take_any_port(self, allocation: _Allocation) -> str:
+        port = await allocation.take_any(self._ports, _free_ports())
+        self.port_metrics.given[DYNAMIC] += not allocation.is_dry_run
+        return port
 
     async def _give_address(
         self, allocation: _Allocation, spec: JsonObject, before: JsonObject

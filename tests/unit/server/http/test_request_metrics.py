@@ -171,3 +171,52 @@ async def test_cluster_addresses_are_counted_by_their_range_and_by_who_chose_the
         while count("allocated_ips") != 3:  # with that of ``kubernetes``; their cache follows
             assert (await ask("GET", "services")).status == 200
     assert count("available_ips") == 2**16 - 2 - 3
+
+
+async def test_node_ports_are_counted_by_who_chose_them(ask: Asking) -> None:
+    def count(what: str, **labels: str) -> float:
+        return sample(ask, f"kube_apiserver_nodeport_allocator_{what}", **labels)
+
+    def scopes(what: str) -> tuple[float, float]:
+        return count(what, scope="static"), count(what, scope="dynamic")
+
+    for path, name, port, status in (
+        ("services", "a", {}, 201),
+        ("services", "b", {"nodePort": 30077}, 201),
+        ("services", "c", {"nodePort": 30077}, 422),
+        ("services?dryRun=All", "d", {}, 201),
+    ):
+        spec = {"type": "NodePort", "ports": [{"port": 80, **port}]}
+        made = await ask("POST", path, {"metadata": {"name": name}, "spec": spec})
+        assert made.status == status
+
+    assert scopes("allocation_total") == (1, 1)
+    assert scopes("allocation_errors_total") == (1, 0)
+    async with asyncio.timeout(60):
+        while count("allocated_ports") != 2:  # their cache follows
+            assert (await ask("GET", "services")).status == 200
+    assert count("available_ports") == 2768 - 2
+
+
+async def test_evaluations_of_pod_security_are_counted_by_what_they_decided(ask: Asking) -> None:
+    def evaluated(**labels: str) -> float:
+        whole = {"request_operation": "create", "resource": "pod", "subresource": "", **labels}
+        return sample(ask, "pod_security_evaluations_total", **whole)
+
+    levels = {"enforce": "baseline", "warn": "restricted", "warn-version": "v1.99"}
+    labels = {f"pod-security.kubernetes.io/{key}": value for key, value in levels.items()}
+    await ask("POST", "/api/v1/namespaces", {"metadata": {"name": "safe", "labels": labels}})
+    container = {"name": "c", "image": "i"}
+    for namespace, more, status in (
+        ("default", {}, 201), ("safe", {}, 201), ("safe", {"hostNetwork": True}, 403),
+    ):  # fmt: skip
+        pod = {"metadata": {"generateName": "p"}, "spec": {"containers": [container], **more}}
+        made = await ask("POST", f"/api/v1/namespaces/{namespace}/pods", pod)
+        assert made.status == status
+
+    enforced = {"mode": "enforce", "policy_version": "latest"}
+    assert evaluated(decision="allow", policy_level="privileged", **enforced) == 1
+    assert evaluated(decision="allow", policy_level="baseline", **enforced) == 1
+    assert evaluated(decision="deny", policy_level="baseline", **enforced) == 1
+    warned = {"mode": "warn", "policy_version": "future", "policy_level": "restricted"}
+    assert evaluated(decision="deny", **warned) == 1

@@ -19,6 +19,7 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.plugins import lookup
 from proreus.server.admission.pod_security.configuration import PodSecurityConfiguration
 from proreus.server.admission.pod_security.evaluation import details, reasons, violations
+from proreus.server.admission.pod_security.metrics import PodSecurityMetrics
 from proreus.server.admission.pod_security.policy import (
     PREFIX,
     PRIVILEGED,
@@ -60,6 +61,7 @@ class PodSecurity:
     pods: Collection
     clock: Clock
     configuration: PodSecurityConfiguration
+    metrics: PodSecurityMetrics
 
     def check(self, attributes: Attributes) -> Awaitable[None] | None:
         if attributes.operation not in (CREATE, UPDATE) or attributes.obj is None:
@@ -78,7 +80,7 @@ class PodSecurity:
 
     def _check_in_namespace(self, attributes: Attributes) -> Awaitable[None] | None:
         if why := self.configuration.exemption(attributes.namespace, attributes.user.name):
-            _note(attributes, "exempt", why)
+            self._exempt(attributes, why)
             return None
         found = self.namespaces.cache.peek(attributes.namespace)
         if found is None:
@@ -90,6 +92,7 @@ class PodSecurity:
         """What the cache does not know yet, storage may."""
         found = await lookup.find(self.namespaces, attributes.namespace)
         if found is None:
+            self.metrics.failed(attributes, is_fatal=True)
             raise InternalError.of(f"failed to lookup namespace {attributes.namespace}")
         labels = found["metadata"].get("labels") or {}
         self._check_object(attributes, read_policy(labels, self.configuration.unlabelled))
@@ -99,6 +102,8 @@ class PodSecurity:
         policy, obj = read.policy, attributes.obj
         is_pod = attributes.resource.plural == "pods"
         if not read.errors and (policy.allows_everything if is_pod else policy.warns_of_nothing):
+            if is_pod:
+                self.metrics.evaluated(attributes, policy.enforce, "enforce", is_allowed=True)
             return
         pod: Json | None = obj
         if not is_pod:
@@ -114,19 +119,22 @@ class PodSecurity:
     ) -> None:
         spec = pod.get("spec") or {}
         if spec.get("runtimeClassName") in self.configuration.runtime_classes:
-            _note(attributes, "exempt", "runtimeClass")
+            self._exempt(attributes, "runtimeClass")
             return
         policy, seen = read.policy, Pod(pod.get("metadata") or {}, spec)
         if read.errors:
             _note(attributes, "error", f"Failed to parse policy: {_together(read)}")
+            self.metrics.failed(attributes, is_fatal=False)
         known: dict[LevelVersion, list[Violation]] = {}
         if enforces:
             _note(attributes, "enforce-policy", str(policy.enforce))
-            known[policy.enforce] = violations(policy.enforce, seen)
+            found = known[policy.enforce] = violations(policy.enforce, seen)
+            self.metrics.evaluated(attributes, policy.enforce, "enforce", is_allowed=not found)
         if policy.audit not in known:
             known[policy.audit] = violations(policy.audit, seen)
         if broken := known[policy.audit]:
             _note(attributes, "audit-violations", f"would {_said(policy.audit, broken)}")
+            self.metrics.evaluated(attributes, policy.audit, "audit", is_allowed=False)
         if enforces and (broken := known[policy.enforce]):
             text = _said(policy.enforce, broken)
             raise attributes.forbidden(text.replace("violate", "violates", 1))
@@ -134,6 +142,7 @@ class PodSecurity:
             known[policy.warn] = violations(policy.warn, seen)
         if broken := known[policy.warn]:
             attributes.warn(f"would {_said(policy.warn, broken)}")
+            self.metrics.evaluated(attributes, policy.warn, "warn", is_allowed=False)
 
     def _check_namespace(self, attributes: Attributes) -> Awaitable[None] | None:
         new = read_policy(_labels(attributes.obj), self.configuration.unlabelled)
@@ -148,9 +157,13 @@ class PodSecurity:
         if wanted.version == before.version and not is_stricter(wanted.level, before.level):
             return None
         if self.configuration.exemption(attributes.name, ""):
-            _note(attributes, "exempt", "namespace")
+            self._exempt(attributes, "namespace")
             return None
         return self._warn_of_pods(attributes, wanted)
+
+    def _exempt(self, attributes: Attributes, why: str) -> None:
+        _note(attributes, "exempt", why)
+        self.metrics.exempt(attributes)
 
     async def _warn_of_pods(self, attributes: Attributes, wanted: LevelVersion) -> None:
         pods = prioritised(self.pods.cache.peek_all(attributes.name) or ())
