@@ -122,12 +122,12 @@ async def open_auditor(
 
     Raises AuditInvalid.
     """
+    metrics = AuditMetrics(registry)
     if options.policy_file is None:
         if options.log_path is not None or options.webhook_config_file is not None:
             _log.warning("no audit policy file is given: nothing is recorded")
         yield None
         return
-    metrics = AuditMetrics(registry)
     policy_file = _load(options.policy_file, metrics, clock)
     backends = tuple(_backends(options, metrics, clock, lane))
     if not backends:

@@ -25,8 +25,11 @@ class AuditMetrics(Collector):
             "Audit events generated and sent to the back ends.",
             value=self.events,
         )
-        yield _by_label("apiserver_audit_level", "Requests by policy level.", "level", self.levels)
-        yield _by_label("apiserver_audit_error", "Audit events lost.", "plugin", self.errors)
+        if self.levels:
+            text = "Requests by policy level."
+            yield _by_label("apiserver_audit_level", text, "level", self.levels)
+        if self.errors:
+            yield _by_label("apiserver_audit_error", "Audit events lost.", "plugin", self.errors)
         yield CounterMetricFamily(
             "apiserver_audit_requests_rejected",
             "Requests rejected because of an audit back end.",

@@ -17,7 +17,7 @@ from proreus.server.authn.client_authorities import ClientAuthorities
 from proreus.server.authn.extension_servers import trust_data
 from proreus.server.authn.front_proxy import FrontProxy
 from proreus.server.authn.issuers import Issuers, anonymous_of, configured_issuers
-from proreus.server.authn.metrics import AuthenticationMetrics
+from proreus.server.authn.metrics import AuthenticationMetrics, TokenUses
 from proreus.server.authn.options import AuthenticationInvalid, AuthenticationOptions
 from proreus.server.authn.service_account_keys import ServiceAccountKeys
 from proreus.server.authn.service_accounts import ServiceAccountTokens
@@ -154,7 +154,8 @@ def _service_accounts(
         wanted.key_files,
         lane=inputs.offload.configuration,
     )
-    return ServiceAccountTokens(BoundObjects(bindable, inputs.clock), inputs.clock, keys, wanted)
+    objects, uses = BoundObjects(bindable, inputs.clock), TokenUses(inputs.registry)
+    return ServiceAccountTokens(objects, inputs.clock, keys, wanted, uses)
 
 
 def _token_checks(

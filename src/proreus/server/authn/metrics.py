@@ -162,3 +162,27 @@ def _username_label(name: str) -> str:
     if name in _NAMED:
         return name
     return "email_id" if "@" in name else "other"
+
+
+class TokenUses(Collector):
+    """Tokens of service accounts that were accepted. Those that a kubelet asked for say from when
+    on they should have been replaced; tokens kept in secrets are not accepted here."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.stale = self.valid = 0
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        for name, text, count in (
+            ("stale_tokens", "Cumulative stale projected service account tokens used", self.stale),
+            ("valid_tokens", "Cumulative valid projected service account tokens used", self.valid),
+            ("legacy_tokens", "Cumulative legacy service account tokens used", 0),
+            ("legacy_auto_token_uses", "Cumulative auto-generated legacy tokens used", 0),
+            ("legacy_manual_token_uses", "Cumulative manually created legacy tokens used", 0),
+            (
+                "invalid_legacy_auto_token_uses",
+                "Cumulative invalid auto-generated legacy tokens used",
+                0,
+            ),
+        ):
+            yield CounterMetricFamily(f"serviceaccount_{name}", text, value=count)

@@ -18,6 +18,7 @@ from proreus.api.wire import json
 from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.bound_objects import BoundObjects, BoundReference, references
 from proreus.server.authn.jwt.compact import decoded, encoded, parse_compact
+from proreus.server.authn.metrics import TokenUses
 from proreus.server.authn.options import ServiceAccountOptions
 from proreus.server.authn.remembered_tokens import SUCCESS_TTL_S, RememberedTokens
 from proreus.server.authn.service_account_keys import ServiceAccountKeys
@@ -61,6 +62,7 @@ class ServiceAccountTokens:
     clock: Clock
     keys: ServiceAccountKeys
     options: ServiceAccountOptions
+    uses: TokenUses
     _verified: RememberedTokens[_VerifiedToken] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,7 +125,15 @@ class ServiceAccountTokens:
             wrong = f"token audiences {_quoted(own)} is invalid for"
             return Rejected(f"{wrong} the target audiences {_quoted(audiences)}")
         why = self._time_fault(verified.claims) or await self.objects.fault(verified.bound)
-        return Rejected(why) if why else Accepted(verified.user, shared)
+        if why:
+            return Rejected(why)
+        warn_after = verified.claims[_CLAIM].get("warnafter")
+        if isinstance(warn_after, int):
+            if self.clock.now() > warn_after:
+                self.uses.stale += 1
+            else:
+                self.uses.valid += 1
+        return Accepted(verified.user, shared)
 
     def _time_fault(self, claims: Mapping[str, Any]) -> str:
         now, begins, ends = self.clock.now(), claims.get("nbf"), claims.get("exp")

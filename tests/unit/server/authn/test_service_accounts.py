@@ -6,6 +6,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
@@ -197,9 +198,15 @@ async def test_a_kubelets_token_lasts_a_year_and_says_when_it_should_have_been_r
     assert parse_time(kubelets["status"]["expirationTimestamp"]) == now + 3607
     assert kubelets["spec"]["expirationSeconds"] == 3607
     assert all(claims(other)["exp"] <= now + 3607 for other in others)
-    await clock.advance(4000)
     token = kubelets["status"]["token"]
     assert await who(server, token) == "system:serviceaccount:default:bob"
+    assert await who(server, others[0]["status"]["token"]) == "system:serviceaccount:default:bob"
+    await clock.advance(4000)
+    assert await who(server, token) == "system:serviceaccount:default:bob"
+    async with httpx.AsyncClient(headers={"Authorization": f"Bearer {server.token}"}) as admin:
+        scraped = (await admin.get(f"{server.url}/metrics")).text
+    assert "serviceaccount_valid_tokens_total 1\n" in scraped
+    assert "serviceaccount_stale_tokens_total 1\n" in scraped
 
 
 async def test_a_server_may_limit_how_long_tokens_last() -> None:
