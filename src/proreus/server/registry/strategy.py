@@ -14,7 +14,7 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.resource import PartialUpdate, Resource
 from proreus.server.resource.restore import restore, restore_content, restore_metadata
-from proreus.server.resource.rules import Default, PrepareUpdate, ValidateUpdate
+from proreus.server.resource.rules import DateUpdate, Default, PrepareUpdate, ValidateUpdate
 
 _OF_STATUS = frozenset({"kind", "apiVersion", "metadata", "status"})
 UpdateWarnings = Callable[[JsonObject, JsonObject], list[str]]
@@ -28,6 +28,10 @@ def _nothing(_: str) -> bool:
     return False
 
 
+def _no_dates(_: JsonObject, __: JsonObject, ___: float) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateStrategy:
     """``restores``: whether ``reset`` puts back a part of the object whole."""
@@ -35,6 +39,7 @@ class UpdateStrategy:
     default: Default
     reset: PrepareUpdate
     restores: Callable[[str], bool] = _nothing
+    date: DateUpdate = _no_dates
     prepare: PrepareUpdate
     validate: ValidateUpdate
     warnings: UpdateWarnings = _no_warnings
@@ -57,6 +62,7 @@ def _main(resource: Resource) -> UpdateStrategy:
     generation = resource.lifecycle.generation
     counts = generation is not None and generation.grows
     on_annotations = generation is not None and generation.on_annotations
+    on_labels = generation is not None and generation.on_labels
 
     def reset(new: JsonObject, old: JsonObject) -> None:
         if has_status:
@@ -66,7 +72,8 @@ def _main(resource: Resource) -> UpdateStrategy:
         rules.prepare_update(new, old)
         if counts and (
             metadata.spec_changed(new, old)
-            or (on_annotations and _annotations(new) != _annotations(old))
+            or (on_annotations and _map_of(new, "annotations") != _map_of(old, "annotations"))
+            or (on_labels and _map_of(new, "labels") != _map_of(old, "labels"))
         ):
             new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
@@ -78,6 +85,7 @@ def _main(resource: Resource) -> UpdateStrategy:
         default=rules.default,
         reset=reset,
         restores=lambda part: has_status and part == "status",
+        date=rules.date_update,
         prepare=prepare,
         validate=rules.check_update,
         warnings=warnings,
@@ -99,6 +107,7 @@ def _status(resource: Resource) -> UpdateStrategy:
         default=resource.rules.default_status or resource.rules.default,
         reset=reset,
         restores=lambda part: part not in _OF_STATUS,
+        date=resource.rules.date_status,
         prepare=resource.rules.prepare_status,
         validate=resource.rules.validate_status,
         warnings=lambda new, _: resource.rules.warnings_on_status(new),
@@ -127,5 +136,5 @@ def _ends(resource: Resource) -> Callable[[JsonObject, JsonObject], bool]:
     return lambda new, old: metadata.goes_with_last_finalizer(new, old) and not is_held(new)
 
 
-def _annotations(obj: JsonObject) -> object:
-    return obj["metadata"].get("annotations") or {}
+def _map_of(obj: JsonObject, key: str) -> object:
+    return obj["metadata"].get(key) or {}

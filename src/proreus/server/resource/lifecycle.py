@@ -16,6 +16,7 @@ class Generation:
     starts: bool = True  # CSI drivers have none before their first change
     grows: bool = True  # priority classes stay at 1
     on_annotations: bool = False  # deployments
+    on_labels: bool = False  # endpoint slices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from proreus.server.resource.selectable import dig
 Default = Callable[[JsonObject], None]
 PrepareCreate = Callable[[JsonObject], None]
 PrepareUpdate = Callable[[JsonObject, JsonObject], None]  # new, old
+DateUpdate = Callable[[JsonObject, JsonObject, float], None]  # new, old, the present time
 Validated = list[FieldError] | NeedsThread[list[FieldError]]
 Validate = Callable[[JsonObject], Validated]
 ValidateUpdate = Callable[[JsonObject, JsonObject], Validated]  # new, old
@@ -60,6 +61,8 @@ class Rules:
     prepare_create: PrepareCreate = _nothing
     prepare_update: PrepareUpdate = _nothing
     prepare_status: PrepareUpdate = _nothing  # what a status write must not change
+    date_update: DateUpdate = _nothing  # times that the server sets, before it is prepared
+    date_status: DateUpdate = _nothing
     kept_by_status: tuple[tuple[str, ...], ...] = ()  # paths of that, which its writers do not own
     validate: Validate = _no_errors
     validate_update: ValidateUpdate | None = None  # None: only what a create must satisfy

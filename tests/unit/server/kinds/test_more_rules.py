@@ -198,8 +198,6 @@ def test_what_may_not_be_meant_is_warned_of(
           "must consist of lower case alphanumeric characters, '-' or '.', and must start and end "
           "with an alphanumeric character (e.g. 'example.com', regex used for validation is "
           r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"]),
-        ({"deprecatedTopology": {f"k{n}": "v" for n in range(17)}},
-         ["endpoints[0].deprecatedTopology: Too many: 17: must have at most 16 items"]),
     ],
 )  # fmt: skip
 def test_where_an_endpoint_is_wanted_is_bounded(

@@ -12,6 +12,7 @@ from tests.unit.server.registry.server_under_test import MERGE, Asking
 
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 
 
 async def generations(ask: Asking, path: str, body: Any, change: Any) -> list[int | None]:
@@ -319,3 +320,82 @@ async def test_kinds_that_kubernetes_validates_plainly_take_plain_finalizers(
     made = await ask("POST", path, {"metadata": {"name": "a", "finalizers": ["x"]}, **body})
 
     assert made.status == status
+
+
+@pytest.mark.parametrize(
+    ("change", "counted"),
+    [
+        ({"metadata": {"labels": {"a": "b"}}}, 2),
+        ({"metadata": {"annotations": {"a": "b"}}}, 1),
+        ({"ports": [{"port": 2}]}, 2),
+    ],
+)
+async def test_endpoint_slices_count_changes_of_their_labels_too(
+    ask: Asking, change: Any, counted: int
+) -> None:
+    body = {"metadata": {"name": "a"}, "addressType": "IPv4", "ports": [{"port": 1}]}
+
+    assert await generations(ask, SLICES, body, change) == [1, counted]
+
+
+async def test_endpoints_have_no_topology_of_the_version_before(ask: Asking) -> None:
+    endpoint = {"addresses": ["10.1.2.3"], "deprecatedTopology": {"a": "b"}}
+    body = {"metadata": {"name": "a"}, "addressType": "IPv4", "endpoints": [endpoint]}
+
+    made = await ask("POST", SLICES, body)
+    other = {**endpoint, "addresses": ["10.1.2.4"]}
+    changed = await ask("PATCH", f"{SLICES}/a", {"endpoints": [other]}, kind=MERGE)
+
+    for answer, address in ((made, "10.1.2.3"), (changed, "10.1.2.4")):
+        assert answer.body["endpoints"] == [{"addresses": [address], "conditions": {}}]
+
+
+async def test_service_accounts_name_secrets_of_their_own_namespace_alone(ask: Asking) -> None:
+    reference = {"kind": "Secret", "namespace": "other", "uid": "u"}
+    body = {"metadata": {"name": "a"}, "secrets": [{**reference, "name": "s"}]}
+
+    made = await ask("POST", "serviceaccounts", body)
+    change = {"secrets": [{**reference, "name": "t"}, {"name": "s"}]}
+    changed = await ask("PATCH", "serviceaccounts/a", change, kind=MERGE)
+
+    assert made.body["secrets"] == [{"name": "s"}]
+    assert changed.body["secrets"] == [{"name": "t"}, {"name": "s"}]
+
+
+async def test_a_volume_says_since_when_it_is_in_its_phase(ask: Asking) -> None:
+    long_ago, path = "2001-01-01T00:00:00Z", "/api/v1/persistentvolumes"
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "1"},
+        "hostPath": {"path": "/a"},
+    }
+    await ask("POST", path, {"metadata": {"name": "a"}, "spec": spec})
+
+    async def since(**status: Any) -> Any:
+        answer = await ask("PATCH", f"{path}/a/status", {"status": status}, kind=MERGE)
+        return answer.body["status"]["lastPhaseTransitionTime"]
+
+    assert await since(phase="Available", lastPhaseTransitionTime=long_ago) == long_ago
+    assert await since(phase="Available", lastPhaseTransitionTime=None) == long_ago
+    assert await since(phase="Bound") != long_ago
+    assert await since(phase="Released", lastPhaseTransitionTime=None) != long_ago
+
+
+async def test_a_taint_that_an_update_leaves_undated_begins_with_it(ask: Asking) -> None:
+    path, taint = "/apis/resource.k8s.io/v1/resourceslices", {"key": "a", "effect": "NoSchedule"}
+    long_ago = "2001-01-01T00:00:00Z"
+
+    def body(**added: str) -> Any:
+        devices = [{"name": "d", "taints": [{**taint, **added}]}]
+        pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": "d.example.com", "nodeName": "n", "pool": pool, "devices": devices}
+        return {"metadata": {"name": "a"}, "spec": spec}
+
+    await ask("POST", path, body(timeAdded=long_ago))
+    kept = await ask("PUT", f"{path}/a", body(timeAdded=long_ago))
+    anew = await ask("PUT", f"{path}/a", body())
+
+    added = [answer.body["spec"]["devices"][0]["taints"][0]["timeAdded"] for answer in (kept, anew)]
+    assert added[0] == long_ago
+    assert added[1] > long_ago
+    assert [answer.body["metadata"]["generation"] for answer in (kept, anew)] == [1, 2]

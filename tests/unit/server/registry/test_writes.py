@@ -34,6 +34,16 @@ async def test_what_the_server_owns_cannot_be_chosen(ask: Asking) -> None:
     assert not mine.items() & made.body["metadata"].items()
 
 
+@pytest.mark.parametrize(("given", "shown"), [("1", "1"), ("0", None), ("abc", None)])
+async def test_a_dry_run_of_a_create_shows_the_resource_version_it_was_given(
+    ask: Asking, given: str, shown: str | None
+) -> None:
+    made = await ask("POST", "configmaps?dryRun=All", config_map(resourceVersion=given))
+
+    assert made.status == 201
+    assert made.body["metadata"].get("resourceVersion") == shown
+
+
 async def test_generated_names_differ(ask: Asking) -> None:
     body = {"metadata": {"generateName": "x-"}}
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from proreus.api import field_error
+import re
+
+from proreus.api import field_error, go_text
 from proreus.api.field_error import FieldError
 from proreus.api.json_types import Json, JsonObject
+from proreus.api.status import BadRequest
 from proreus.server.kinds.parts import label_selectors, workloads
 from proreus.server.kinds.parts.cells import age, name_of, number, pairs, selector
 from proreus.server.kinds.parts.findings import Findings
@@ -15,7 +18,9 @@ from proreus.server.resource import Generation, Lifecycle, Names, Resource, Rule
 from proreus.server.resource.printer import Cells, Printer
 
 _GENERATION = "deprecated.daemonset.template.generation"
-_DIGITS_MAX = 18  # a longer counter was not written by a server
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_INT64_MAX = 2**63 - 1
+_DIGITS_MAX = 19  # of such a number; Python does not read one of thousands
 
 
 def _default(obj: JsonObject) -> None:
@@ -28,7 +33,11 @@ def _default(obj: JsonObject) -> None:
     spec.setdefault("revisionHistoryLimit", 10)
     default_pod_template(spec.setdefault("template", {}))
     # Whoever writes the whole object writes this, and so owns it; the count itself comes later.
-    obj["metadata"].setdefault("annotations", {}).setdefault(_GENERATION, "0")
+    annotations = obj["metadata"].setdefault("annotations", {})
+    text = annotations.setdefault(_GENERATION, "0")
+    if text != "0" and (why := _fault_of_number(text)):
+        kind = 'DaemonSet in version "v1" cannot be handled as a DaemonSet'
+        raise BadRequest(f"{kind}: strconv.ParseInt: parsing {go_text.quoted(text)}: {why}")
 
 
 def _prepare_create(obj: JsonObject) -> None:
@@ -38,8 +47,17 @@ def _prepare_create(obj: JsonObject) -> None:
 
 def _counted(obj: JsonObject) -> int:
     text = (obj["metadata"].get("annotations") or {}).get(_GENERATION) or ""
-    is_number = text.isascii() and text.isdecimal() and len(text) < _DIGITS_MAX
-    return int(text) if is_number else 0
+    return 0 if _fault_of_number(text) else int(text)
+
+
+def _fault_of_number(text: str) -> str:
+    """Why the annotation is no number of 64 bits: to Kubernetes it is a field of the spec."""
+    if not _INTEGER.fullmatch(text):
+        return "invalid syntax"
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > _DIGITS_MAX or int(digits or "0") > _INT64_MAX + text.startswith("-"):
+        return "value out of range"
+    return ""
 
 
 def _prepare_update(new: JsonObject, old: JsonObject) -> None:

@@ -32,6 +32,17 @@ def _prepare(obj: JsonObject) -> None:
     obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": created}
 
 
+def _date_status(new: JsonObject, old: JsonObject, now: float) -> None:
+    """When the phase turned what it is, unless the client says."""
+    status, before = new.setdefault("status", {}), old.get("status") or {}
+    given, was = status.get("lastPhaseTransitionTime"), before.get("lastPhaseTransitionTime")
+    if (status.get("phase") or "") == (before.get("phase") or ""):
+        if given is None and was is not None:
+            status["lastPhaseTransitionTime"] = was
+    elif given in (None, was):
+        status["lastPhaseTransitionTime"] = format_time(now)
+
+
 def _validate(obj: JsonObject) -> list[FieldError]:
     found = Findings()
     check_volume_spec(found, "spec", obj["spec"], obj["metadata"].get("name") or "")
@@ -111,6 +122,7 @@ RESOURCES = (
         rules=Rules(
             default=_default,
             prepare_create=_prepare,
+            date_status=_date_status,
             validate=_validate,
             validate_update=_validate_update,
             warnings=persistent_volume_warnings,

@@ -19,6 +19,13 @@ def _warnings(obj: JsonObject) -> list[str]:
     return [f"metadata.annotations[{_ENFORCED}]: {_DEPRECATED}"] if _ENFORCED in annotations else []
 
 
+def _name_secrets_alone(obj: JsonObject) -> None:
+    """Secrets are those of the account's namespace, whatever else a reference says."""
+    for reference in obj.get("secrets") or ():
+        for key in [key for key in reference if key != "name"]:
+            del reference[key]
+
+
 RESOURCES = (
     Resource(
         names=Names.of("", "v1", "ServiceAccount", "serviceaccounts", "sa"),
@@ -31,7 +38,11 @@ RESOURCES = (
             ),
         ),
         lifecycle=Lifecycle(returns_deleted=True),
-        rules=Rules(warnings_on_create=_warnings),
+        rules=Rules(
+            prepare_create=_name_secrets_alone,
+            prepare_update=lambda new, _: _name_secrets_alone(new),
+            warnings_on_create=_warnings,
+        ),
         printer=NAME_AND_AGE,
     ),
 )

@@ -17,7 +17,6 @@ _TYPES = ("FQDN", "IPv4", "IPv6")
 _ADDRESSES_MAX = 100
 _ENDPOINTS_MAX = 1000
 _PORTS_MAX = 20000
-_TOPOLOGY_MAX = 16
 _HINTS_MAX = 8
 
 
@@ -25,6 +24,17 @@ def _default(obj: JsonObject) -> None:
     for port in obj.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
+
+
+def _drop_topology(obj: JsonObject) -> None:
+    """Of the version before this one; what is stored may still have it."""
+    for endpoint in obj.get("endpoints") or ():
+        endpoint.pop("deprecatedTopology", None)
+
+
+def _prepare_update(new: JsonObject, old: JsonObject) -> None:
+    if new.get("endpoints") != old.get("endpoints"):
+        _drop_topology(new)
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
@@ -72,18 +82,10 @@ def _check_endpoint(found: Findings, at: str, endpoint: Json, kind: str) -> None
             case "FQDN":
                 _check_domain(found, where, address)
     found.name(f"{at}.nodeName", endpoint.get("nodeName"))
-    _check_topology(found, f"{at}.deprecatedTopology", endpoint.get("deprecatedTopology") or {})
     if (hostname := endpoint.get("hostname")) is not None:
         found.name(f"{at}.hostname", hostname, names.dns_label)
     if (hints := endpoint.get("hints")) is not None:
         _check_hints(found, f"{at}.hints", hints)
-
-
-def _check_topology(found: Findings, at: str, topology: Json) -> None:
-    """Labels of the node, which were told here once."""
-    if len(topology) > _TOPOLOGY_MAX:
-        found.append(field_error.too_many(at, len(topology), _TOPOLOGY_MAX))
-    found.labels(at, topology)
 
 
 def _check_hints(found: Findings, at: str, hints: Json) -> None:
@@ -154,9 +156,11 @@ RESOURCES = (
     Resource(
         names=Names.of("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
         namespaced=True,
-        lifecycle=Lifecycle(generation=Generation()),
+        lifecycle=Lifecycle(generation=Generation(on_labels=True)),
         rules=Rules(
             default=_default,
+            prepare_create=_drop_topology,
+            prepare_update=_prepare_update,
             validate=_validate,
             validate_update=_validate_update,
             warnings=_warnings,

@@ -31,6 +31,12 @@ def _prepare(obj: JsonObject) -> None:
         taint.setdefault("timeAdded", created)
 
 
+def _date_update(new: JsonObject, _: JsonObject, now: float) -> None:
+    """It is a default: who leaves it out begins the taint anew."""
+    for taint in _taints(new):
+        taint.setdefault("timeAdded", format_time(now))
+
+
 def _taints(obj: JsonObject) -> Iterator[JsonObject]:
     for device in (obj.get("spec") or {}).get("devices") or ():
         yield from device.get("taints") or ()
@@ -153,6 +159,7 @@ RESOURCES = (
         selectable=_FIELDS,
         rules=Rules(
             prepare_create=_prepare,
+            date_update=_date_update,
             validate=_validate,
             validate_update=_validate_update,
             warnings=_warnings,

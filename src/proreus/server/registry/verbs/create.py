@@ -29,7 +29,7 @@ from proreus.server.registry.tracking import track
 from proreus.server.registry.write import Write
 from proreus.server.resource.rules import Rules, run_validation
 from proreus.server.resource.versions import run_with_conversions
-from proreus.server.storage.interface import VALUE_BYTES_MAX, KeyExists
+from proreus.server.storage.interface import VALUE_BYTES_MAX, KeyExists, StoredValue
 from proreus.server.storage.resource_store import Outcome
 
 _NAME_ATTEMPTS = 8
@@ -141,8 +141,9 @@ async def _store(write: Write, prepared: JsonObject) -> Outcome:
     collection = write.collection
     resource = collection.resource
     name = prepared["metadata"]["name"]
-    if not write.dry_run:
-        refuse_revision(prepared)
+    given = _given_revision(prepared)
+    if given and not write.dry_run:
+        raise PlainError("resourceVersion should not be set on objects to be created")
     key = collection.key(write.namespace, name)
     value = await fitted(write, prepared)
     with translate_errors(resource.group_resource, name, "create"):
@@ -152,6 +153,8 @@ async def _store(write: Write, prepared: JsonObject) -> Outcome:
             )
         except KeyExists as error:
             raise _exists(write, name, error.current.value) from error
+    if given:  # a dry run never comes to storage, which looks at it
+        stored = StoredValue(stored.key, stored.value, given)
     return Outcome(stored, None)
 
 
@@ -173,14 +176,12 @@ def set_namespace(write: Write, obj: JsonObject) -> None:
         metadata.ensure(obj).pop("namespace", None)
 
 
-def refuse_revision(obj: JsonObject) -> None:
-    """A new object cannot be stored with a revision; "0" and what is no number count as none."""
-    version = obj["metadata"].pop("resourceVersion", "")
+def _given_revision(obj: JsonObject) -> int:
+    """What a new object says its revision is; "0" and what is no number count as none."""
     try:
-        if parse_resource_version(version or ""):
-            raise PlainError("resourceVersion should not be set on objects to be created")
+        return parse_resource_version(obj["metadata"].pop("resourceVersion", "") or "") or 0
     except RevisionError:
-        return
+        return 0
 
 
 def duplicate_owners(uids: list[str], *, is_patch: bool) -> str:

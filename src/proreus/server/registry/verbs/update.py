@@ -242,6 +242,7 @@ class Update:
 
     def _metadata_violations(self, stored: JsonObject, live: JsonObject) -> list[FieldError]:
         """Of the object as it will be, its generation included."""
+        self.strategy.date(stored, live, self.write.now)
         self.strategy.prepare(stored, live)
         resource, non_owners = self.write.collection.resource, self.write.collection.non_owners
         found = metadata_rules.update_violations(

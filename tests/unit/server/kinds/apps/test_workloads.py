@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from proreus.api.status import BadRequest
 from proreus.server.kinds.batch.job.policies import count_indexes
 from tests.unit.server.kinds.creating import (
     CONTAINER,
@@ -133,7 +134,7 @@ def test_labels_and_selectors_are_printed_in_one_order_whatever_the_clients_was(
 
 
 @pytest.mark.parametrize(
-    ("brought", "kept"), [("7", "7"), ("0", "1"), ("-3", "1"), ("007", "7"), ("1" * 30, "1")]
+    ("brought", "kept"), [("7", "7"), ("0", "1"), ("-3", "1"), ("007", "7"), ("+5", "5")]
 )
 def test_a_new_daemon_set_counts_on_from_the_number_it_brings(brought: str, kept: str) -> None:
     key = "deprecated.daemonset.template.generation"
@@ -416,3 +417,29 @@ def test_whoever_makes_a_daemon_set_owns_its_count_of_templates() -> None:
 
     assert obj["metadata"]["annotations"] == {key: "0"}
     assert created("apps/v1", "DaemonSet", spec=spec)["metadata"]["annotations"] == {key: "1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("x", "invalid syntax"),
+        ("", "invalid syntax"),
+        ("1.5", "invalid syntax"),
+        ("9223372036854775808", "value out of range"),
+        ("-9223372036854775809", "value out of range"),
+        ("9" * 5000, "value out of range"),
+    ],
+)
+def test_the_count_of_template_changes_that_a_daemon_set_brings_along_is_a_number(
+    text: str, fault: str
+) -> None:
+    spec = {"selector": SELECTOR, "template": TEMPLATE}
+    annotations = {"deprecated.daemonset.template.generation": text}
+
+    with pytest.raises(BadRequest) as refused:
+        created("apps/v1", "DaemonSet", metadata={"annotations": annotations}, spec=spec)
+
+    assert str(refused.value) == (
+        'DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: parsing '
+        f'"{text}": {fault}'
+    )
