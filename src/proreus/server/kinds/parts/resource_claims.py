@@ -24,7 +24,7 @@ _NO_REQUEST = (
     "must be the name of a request in the claim or the name of a request and a subrequest "
     "separated by '/'"
 )
-_Requests = Mapping[str, frozenset[str]]  # the names of each request's alternatives
+Requests = Mapping[str, frozenset[str]]  # the names of each request's alternatives
 
 
 def default_claim_spec(spec: JsonObject) -> None:
@@ -46,30 +46,33 @@ def _parts(request: JsonObject) -> Iterator[JsonObject]:
 
 def check_claim_spec(found: Findings, at: str, spec: Json) -> None:
     """What Kubernetes' types declare comes last."""
-    devices, at = spec.get("devices") or {}, f"{at}.devices"
-    known = {
-        request.get("name") or "": frozenset(
-            one.get("name") or "" for one in request.get("firstAvailable") or ()
-        )
-        for request in devices.get("requests") or ()
-    }
+    devices, at, known = spec.get("devices") or {}, f"{at}.devices", requests_of(spec)
     declared = Findings()
-    requests = _few(declared, f"{at}.requests", devices.get("requests"), _REQUESTS_MAX)
+    requests = few(declared, f"{at}.requests", devices.get("requests"), _REQUESTS_MAX)
     for where, request in items(requests, f"{at}.requests"):
         _check_request(found, declared, where, request)
     _check_names(declared, f"{at}.requests", requests)
-    constraints = _few(declared, f"{at}.constraints", devices.get("constraints"), _CONSTRAINTS_MAX)
+    constraints = few(declared, f"{at}.constraints", devices.get("constraints"), _CONSTRAINTS_MAX)
     for where, constraint in items(constraints, f"{at}.constraints"):
-        _check_references(found, declared, f"{where}.requests", constraint.get("requests"), known)
+        check_references(found, declared, f"{where}.requests", constraint.get("requests"), known)
         _check_attribute(found, declared, where, constraint)
-    configs = _few(declared, f"{at}.config", devices.get("config"), _CONFIGS_MAX)
+    configs = few(declared, f"{at}.config", devices.get("config"), _CONFIGS_MAX)
     for where, config in items(configs, f"{at}.config"):
-        _check_references(found, declared, f"{where}.requests", config.get("requests"), known)
+        check_references(found, declared, f"{where}.requests", config.get("requests"), known)
         check_device_config(found, declared, where, config)
     found += declared
 
 
-def _few(declared: Findings, at: str, values: list[Any] | None, limit: int) -> list[Any]:
+def requests_of(spec: Json) -> Requests:
+    return {
+        request.get("name") or "": frozenset(
+            one.get("name") or "" for one in request.get("firstAvailable") or ()
+        )
+        for request in (spec.get("devices") or {}).get("requests") or ()
+    }
+
+
+def few(declared: Findings, at: str, values: list[Any] | None, limit: int) -> list[Any]:
     """None of them if they are too many."""
     declared.at_most(at, values, limit)
     return values if values and len(values) <= limit else []
@@ -95,7 +98,7 @@ def _check_request(found: Findings, declared: Findings, at: str, request: Json) 
         _check_devices(found, declared, f"{at}.exactly", exactly)
     else:
         at = f"{at}.firstAvailable"
-        alternatives = _few(declared, at, several, _ALTERNATIVES_MAX)
+        alternatives = few(declared, at, several, _ALTERNATIVES_MAX)
         for place, one in items(alternatives, at):
             found.name(f"{place}.name", one.get("name") or "", names.dns_label)
             declared.required_name(f"{place}.deviceClassName", one.get("deviceClassName"))
@@ -120,20 +123,24 @@ def _check_devices(found: Findings, declared: Findings, at: str, request: Json) 
         check_toleration(found, declared, where, toleration)
 
 
-def _check_references(
-    found: Findings, declared: Findings, at: str, references: list[str] | None, known: _Requests
+def check_references(
+    found: Findings, declared: Findings, at: str, references: list[str] | None, known: Requests
 ) -> None:
-    for where, reference, is_repeated in repeats(_few(declared, at, references, _REQUESTS_MAX), at):
-        request, slash, alternative = reference.partition("/")
-        if "/" in alternative:
-            found.invalid(where, reference, _NO_REQUEST)
-        else:
-            for segment in reference.split("/"):
-                found.name(where, segment, names.dns_label)
-            if request not in known or (slash and alternative not in known[request]):
-                found.invalid(where, reference, _NO_REQUEST)
+    for where, reference, is_repeated in repeats(few(declared, at, references, _REQUESTS_MAX), at):
+        check_reference(found, where, reference, known)
         if is_repeated:
             declared.duplicate(where, reference)
+
+
+def check_reference(found: Findings, at: str, reference: str, known: Requests) -> None:
+    request, slash, alternative = reference.partition("/")
+    if "/" in alternative:
+        found.invalid(at, reference, _NO_REQUEST)
+        return
+    for segment in reference.split("/"):
+        found.name(at, segment, names.dns_label)
+    if request not in known or (slash and alternative not in known[request]):
+        found.invalid(at, reference, _NO_REQUEST)
 
 
 def _check_attribute(found: Findings, declared: Findings, at: str, constraint: Json) -> None:

@@ -129,12 +129,15 @@ def _check_source(found: Findings, at: str, spec: Json, name: str) -> None:
     if not given:
         found.require(at, None, "must specify a volume type")
         return
-    _check_first_source(found, at, spec, given[0], name)
+    _check_one_source(found, at, spec, given[0], name)
     for key in given[1:]:
-        found.forbid(f"{at}.{'cephFS' if key == 'cephfs' else key}", TOO_MANY)
+        if key == "flexVolume":  # Kubernetes never counts it as one too many
+            _check_one_source(found, at, spec, key, name)
+        else:
+            found.forbid(f"{at}.{'cephFS' if key == 'cephfs' else key}", TOO_MANY)
 
 
-def _check_first_source(found: Findings, at: str, spec: Json, kind: str, name: str) -> None:
+def _check_one_source(found: Findings, at: str, spec: Json, kind: str, name: str) -> None:
     source = spec[kind]
     match kind:
         case "local":

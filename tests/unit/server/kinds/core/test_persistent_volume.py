@@ -25,6 +25,15 @@ def test_of_two_sources_of_a_volume_the_first_one_kubernetes_looks_for_is_valida
     ]
 
 
+def test_a_flex_volume_is_validated_beside_other_sources() -> None:
+    spec = {**HOST_PATH_VOLUME, "flexVolume": {}, "nfs": {"server": "s", "path": "/x"}}
+
+    assert errors("v1", "PersistentVolume", spec=spec) == [
+        "spec.nfs: Forbidden: may not specify more than 1 volume type",
+        "spec.flexVolume.driver: Required value",
+    ]
+
+
 def test_a_local_volume_stays_below_its_root_and_says_where_it_is() -> None:
     assert errors("v1", "PersistentVolume", spec={**VOLUME, "local": {"path": "../x"}}) == [
         "spec.local.path: Invalid value: \"../x\": must not contain '..'",

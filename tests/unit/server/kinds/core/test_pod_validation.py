@@ -46,6 +46,7 @@ MOUNT = {"name": "e", "mountPath": "/a"}
         ({"env": [{"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['a']"}}}]},
          []),
         ({"envFrom": [{"configMapRef": {}}]}, ["envFrom[0].configMapRef.name: Required value"]),
+        ({"envFrom": [{"configMapRef": {"name": "a-"}}, {"secretRef": {"name": "b--"}}]}, []),
         ({"resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}},
          ['resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1']),
         ({"resources": {"requests": {"example.com/x": 1}}},

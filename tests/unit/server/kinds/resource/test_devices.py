@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.kinds.creating import created, errors, rules_of, updated
+from tests.unit.server.kinds.creating import created, errors, rules_of, status_errors, updated
 from tests.unit.server.kinds.printing import cells
 
 RESOURCE = "resource.k8s.io/v1"
@@ -303,3 +303,77 @@ def test_taints_that_a_device_had_are_not_checked_again() -> None:
 
     assert updated(old, {"spec": {"pool": {**POOL, "generation": 2}}})[1] == []
     assert updated(old, {"spec": {"devices": [{"name": "a", "taints": added}]}})[1] != []
+
+
+USER = {"resource": "pods", "name": "p", "uid": "u"}
+RESULT = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "a"}
+ALLOCATION = {"devices": {"results": [RESULT]}}
+REPORT = {"driver": "d.example.com", "pool": "p", "device": "a"}
+
+
+def claim(status: Any = None) -> dict[str, Any]:
+    request = {"name": "r", "exactly": {"deviceClassName": "c"}}
+    made = created(RESOURCE, "ResourceClaim", spec={"devices": {"requests": [request]}})
+    return {**made, "status": status or {}}
+
+
+@pytest.mark.parametrize(
+    ("status", "problems"),
+    [
+        ({"allocation": ALLOCATION, "reservedFor": [USER], "devices": [REPORT]}, []),
+        ({"reservedFor": [USER]},
+         ["status.reservedFor: Forbidden: may not be specified when `allocated` is not set"]),
+        ({"allocation": ALLOCATION, "reservedFor": [{}]},
+         ["status.reservedFor[0].resource: Required value",
+          "status.reservedFor[0].name: Required value",
+          "status.reservedFor[0].uid: Required value"]),
+        ({"allocation": ALLOCATION, "reservedFor": [USER, USER]},
+         ['status.reservedFor[1]: Duplicate value: {"resource":"pods","name":"p","uid":"u"}']),
+        ({"devices": [REPORT]},
+         ["status.devices[0]: Invalid value: d.example.com/p/a: must be an allocated device in the "
+          "claim"]),
+        ({"allocation": {"devices": {"results": [{**RESULT, "request": "x"}]}}},
+         ['status.allocation.devices.results[0].request: Invalid value: "x": must be the name of a '
+          "request in the claim or the name of a request and a subrequest separated by '/'"]),
+        ({"allocation": {"devices": {"results": [{**RESULT, "driver": "", "pool": ""}]}}},
+         ["status.allocation.devices.results[0].driver: Required value",
+          "status.allocation.devices.results[0].pool: Required value"]),
+        ({"allocation": {"devices": {"config": [{"source": "Odd"}]}}},
+         ["status.allocation.devices.config[0].opaque: Required value",
+          'status.allocation.devices.config[0].source: Unsupported value: "Odd": supported values: '
+          '"FromClaim", "FromClass"']),
+        ({"allocation": {"nodeSelector": {"nodeSelectorTerms": []}}},
+         ["status.allocation.nodeSelector.nodeSelectorTerms: Required value: must have at least "
+          "one node selector term"]),
+    ],
+)  # fmt: skip
+def test_the_status_of_a_claim(status: dict[str, Any], problems: list[str]) -> None:
+    assert status_errors(claim(), status) == problems
+
+
+def test_an_allocation_is_made_and_taken_away_and_never_changed() -> None:
+    other = {"devices": {"results": [{**RESULT, "device": "b"}]}}
+
+    assert status_errors(claim({"allocation": ALLOCATION}), {"allocation": None}) == []
+    assert status_errors(claim({"allocation": ALLOCATION}), {"allocation": other}) == [
+        "status.allocation: Invalid value: null: field cannot be modified once set"
+    ]
+
+
+def test_a_claim_that_is_being_deleted_gets_no_more_users() -> None:
+    old = claim({"allocation": ALLOCATION, "reservedFor": [USER]})
+    old["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    assert status_errors(old, {"reservedFor": [USER, {**USER, "uid": "v"}]}) == [
+        "status.reservedFor: Forbidden: new entries may not be added while `deallocationRequested` "
+        "or `deletionTimestamp` are set"
+    ]
+
+
+def test_what_drivers_tell_of_devices_goes_with_their_allocation() -> None:
+    old = claim({"allocation": ALLOCATION, "devices": [REPORT]})
+    new = {**old, "status": {"devices": [REPORT, {**REPORT, "device": "b"}]}}
+
+    rules_of(old).prepare_status(new, old)
+
+    assert new["status"] == {"devices": [{**REPORT, "device": "b"}]}

@@ -152,13 +152,19 @@ def _check_divisor(found: Findings, at: str, name: str, divisor: str) -> None:
     found.invalid(f"{at}.divisor", name, why)
 
 
+def _name_or_prefix(name: str) -> list[str]:
+    """Kubernetes judges these names as those that are generated from: a dash may end them."""
+    is_prefix = len(name) > 1 and name.endswith("-")
+    return names.dns_subdomain(f"{name[:-2]}a" if is_prefix else name)
+
+
 def check_env_from(found: Findings, at: str, sources: list[Json] | None) -> None:
     for where, source in items(sources, at):
         if prefix := source.get("prefix"):
             found.name(f"{where}.prefix", prefix, names.environment_variable)
         given = [key for key in ("configMapRef", "secretRef") if source.get(key) is not None]
         for key in given:
-            found.required_name(f"{where}.{key}.name", source[key].get("name"))
+            found.required_name(f"{where}.{key}.name", source[key].get("name"), _name_or_prefix)
         if not given:
             found.invalid(at, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(given) > 1:
