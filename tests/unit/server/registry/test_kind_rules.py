@@ -399,3 +399,37 @@ async def test_a_taint_that_an_update_leaves_undated_begins_with_it(ask: Asking)
     assert added[0] == long_ago
     assert added[1] > long_ago
     assert [answer.body["metadata"]["generation"] for answer in (kept, anew)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_dated_anew"),
+    [
+        ({"effect": "NoSchedule"}, True),
+        ({"effect": "NoSchedule", "timeAdded": "2002-01-01T00:00:00Z"}, False),
+        ({"value": "b"}, False),
+        ({"timeAdded": None}, True),
+    ],
+)
+async def test_the_time_of_a_rule_that_taints_devices_is_that_of_its_effect(
+    ask: Asking, change: dict[str, Any], is_dated_anew: bool
+) -> None:
+    path, long_ago = "/apis/resource.k8s.io/v1/devicetaintrules", "2001-01-01T00:00:00Z"
+    taint = {"key": "a", "effect": "NoExecute", "timeAdded": long_ago}
+    await ask("POST", path, {"metadata": {"name": "a"}, "spec": {"taint": taint}})
+
+    changed = await ask("PATCH", f"{path}/a", {"spec": {"taint": change}}, kind=MERGE)
+
+    added = changed.body["spec"]["taint"]["timeAdded"]
+    assert (added != change.get("timeAdded", long_ago)) == is_dated_anew
+    assert changed.body["metadata"]["generation"] == 2
+
+
+async def test_a_rule_that_taints_devices_is_not_overwritten_unseen(ask: Asking) -> None:
+    path, taint = "/apis/resource.k8s.io/v1/devicetaintrules", {"key": "a", "effect": "NoExecute"}
+    body = {"metadata": {"name": "a"}, "spec": {"taint": taint}}
+    await ask("POST", path, body)
+
+    unseen = await ask("PUT", f"{path}/a", body)
+
+    assert unseen.status == 422
+    assert "metadata.resourceVersion" in unseen.body["message"]

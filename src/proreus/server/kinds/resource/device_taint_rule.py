@@ -7,11 +7,14 @@ from proreus.api.json_types import Json, JsonObject
 from proreus.api.values import names
 from proreus.api.values.timestamp import format_time
 from proreus.server.kinds.parts.cells import age, name_of, since
+from proreus.server.kinds.parts.conditions import check_conditions
 from proreus.server.kinds.parts.devices import check_taint
 from proreus.server.kinds.parts.findings import Findings
 from proreus.server.kinds.parts.pod_template.volumes import check_driver
 from proreus.server.kinds.parts.resource_claims import check_pool_name
 from proreus.server.resource import Cells, Generation, Lifecycle, Names, Printer, Resource, Rules
+
+_CONDITIONS_MAX = 8
 
 
 def _prepare(obj: JsonObject) -> None:
@@ -20,10 +23,13 @@ def _prepare(obj: JsonObject) -> None:
     obj["spec"].setdefault("taint", {}).setdefault("timeAdded", created)
 
 
-def _prepare_update(new: JsonObject, old: JsonObject) -> None:
-    before = (old["spec"].get("taint") or {}).get("timeAdded")
-    if before and (taint := new["spec"].get("taint")):
-        taint.setdefault("timeAdded", before)
+def _date_update(new: JsonObject, old: JsonObject, now: float) -> None:
+    """The time is that of the effect: another one begins now, unless the client dates it anew."""
+    taint, before = new["spec"].setdefault("taint", {}), old["spec"].get("taint") or {}
+    taint.setdefault("timeAdded", format_time(now))
+    is_other = (taint.get("effect") or "") != (before.get("effect") or "")
+    if is_other and taint["timeAdded"] == before.get("timeAdded"):
+        taint["timeAdded"] = format_time(now)
 
 
 def _validate(obj: JsonObject) -> list[FieldError]:
@@ -37,6 +43,13 @@ def _validate(obj: JsonObject) -> list[FieldError]:
     declared = Findings()
     check_taint(found, declared, "spec.taint", spec.get("taint") or {})
     return [*found, *declared]
+
+
+def _validate_status(new: JsonObject, _: JsonObject) -> list[FieldError]:
+    found, conditions = Findings(), (new.get("status") or {}).get("conditions")
+    found.at_most("status.conditions", conditions, _CONDITIONS_MAX)
+    check_conditions(found, "status.conditions", conditions)
+    return found
 
 
 def _fill(obj: Json, now: float) -> Cells:
@@ -56,9 +69,17 @@ RESOURCES = (
         namespaced=False,
         has_status=True,
         lifecycle=Lifecycle(
-            generation=Generation(), status_keeps_metadata=True, returns_deleted=True
+            generation=Generation(),
+            unconditional_update=False,
+            status_keeps_metadata=True,
+            returns_deleted=True,
         ),
-        rules=Rules(prepare_create=_prepare, prepare_update=_prepare_update, validate=_validate),
+        rules=Rules(
+            prepare_create=_prepare,
+            date_update=_date_update,
+            validate=_validate,
+            validate_status=_validate_status,
+        ),
         printer=Printer.of(_fill, "Name", "Key", "Value", "Effect", "TimeAdded", "Age"),
     ),
 )

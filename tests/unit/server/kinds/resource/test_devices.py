@@ -119,6 +119,23 @@ def test_a_taint_says_when_it_was_added() -> None:
     ]  # fmt: skip
 
 
+def test_conditions_of_a_rule_that_taints_devices_are_validated() -> None:
+    spec = {"taint": {"key": "k", "effect": "NoExecute"}}
+    rule = {**created(RESOURCE, "DeviceTaintRule", spec=spec), "status": {}}
+    good = {"type": "T", "status": "True", "reason": "R", "message": "",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"}  # fmt: skip
+
+    assert status_errors(rule, {"conditions": [good]}) == []
+    assert status_errors(rule, {"conditions": [{**good, "status": "Odd"}]}) == [
+        'status.conditions[0].status: Unsupported value: "Odd": supported values: "False", "True", '
+        '"Unknown"'
+    ]
+    many = [{**good, "type": f"T{n}"} for n in range(9)]
+    assert status_errors(rule, {"conditions": many}) == [
+        "status.conditions: Too many: 9: must have at most 8 items"
+    ]
+
+
 def test_a_taint_of_a_new_slice_says_when_it_was_added() -> None:
     old, taint = "2020-01-01T00:00:00Z", {"key": "k", "effect": "NoExecute"}
     devices = [{"name": "a", "taints": [taint, {**taint, "timeAdded": old}]}, {"name": "b"}]
