@@ -23,6 +23,7 @@ _PROGRAMS = frozenset(
         "cat",
         "touch",
         "rm",
+        "tail",
     }
 )
 _COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {

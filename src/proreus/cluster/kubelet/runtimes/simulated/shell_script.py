@@ -3,6 +3,7 @@
     sleep N…   exit [N]   true   false   :   echo [-n] …   test …   [ … ]
     expr …     [[ … ]]    env    printenv [NAME…]   id [-u|-g|-G]
     cat FILE…  touch FILE…  rm [-rf] FILE…          of files that it has written itself
+    ! COMMAND  tail -f /dev/null
     sh -c "…"  with  ;  newlines  &&  ||  quotes  $NAME  ${NAME}  $?  $((…))  $(…)  NAME=value
                >&2  > FILE  >> FILE
                if …; then …; elif …; then …; else …; fi
@@ -218,6 +219,11 @@ class _Run:
                 self.code = 0
             case "false":
                 self.code = 1
+            case "!" if arguments and arguments[0] != "!":
+                self.command(arguments, is_error)
+                self.code = int(not self.code)
+            case "tail" if arguments in (["-f", _NOWHERE], ["-F", _NOWHERE]):
+                self._sleep(["infinity"])
             case "exit":
                 self._exit(arguments)
             case "sleep":

@@ -174,6 +174,9 @@ class _Parser:
             case "[" | "]" as single if self._stands_alone(single * 2):
                 self.at += 2
                 return [Text(single * 2)]
+            case "!" if self._stands_alone("!="):
+                self.at += 2
+                return [Text("!=")]
         found = _PLAIN.match(self.text, self.at)
         if found is None:
             raise UnsupportedSyntax
