@@ -80,6 +80,7 @@ class Stage:
 
     async def wrote(self, name: str, line: str) -> None:
         """Until the pod's log has this line: a container is ready before its program has begun."""
+        await self.until(name, lambda pod: bool(pod.status.containerStatuses and _began(pod)))
         pods = self.client.core_v1.pods("default")
         async with asyncio.timeout(60), pods.follow_logs(name) as lines:
             async for one in lines:
@@ -123,6 +124,11 @@ def shell(script: str, **content: Any) -> dict[str, Any]:
 def state(pod: KubeObject, container: str = "c1") -> Any:
     statuses = [*(pod.status.initContainerStatuses or ()), *(pod.status.containerStatuses or ())]
     return next(status for status in statuses if status.name == container)
+
+
+def _began(pod: KubeObject) -> bool:
+    """A container that still waits has no log to follow."""
+    return state(pod).state.waiting is None
 
 
 @pytest_asyncio.fixture
