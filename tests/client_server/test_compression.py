@@ -24,6 +24,7 @@ WATCH_LIST = (
 )
 GZIP = {"Accept-Encoding": "gzip"}
 COUNT = 40
+MEMBER_END_BYTES = 2 + 8  # an empty last block, checksum and size
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -96,6 +97,18 @@ async def test_a_watch_that_begins_with_a_list_is_compressed_burst_by_burst(
     assert sent < len(lines) / 5
     assert json.loads(live)["object"]["metadata"]["name"] == "later"
     assert members.count == whole + 1  # the event's own: it is there without those behind it
+
+
+@pytest.mark.parametrize("count", [1, 3_000, 20_000])
+async def test_a_burst_can_be_read_whole_before_its_member_ends(count: int) -> None:
+    """Go's reader keeps what comes together with an end until the next member begins."""
+    frames = b'{"type":"BOOKMARK"}\n' * count
+
+    reader = zlib.decompressobj(31)
+    found = reader.decompress(gzip_member(frames)[:-MEMBER_END_BYTES])
+
+    assert found == frames
+    assert not reader.eof
 
 
 PLAIN_WATCHES: Mapping[str, tuple[str, Mapping[str, str]]] = {

@@ -1,7 +1,9 @@
 """A watch that begins with a list, compressed for clients that accept it (server.md §5.2).
 
-Each burst is a gzip member of its own, so that a reader can show it at once, and so that it is made
-once for all watchers that get it: nothing is kept per watcher. Cost: about 10 µs for each KiB.
+Each burst is a gzip member of its own, so that it is made once for all watchers that get it:
+nothing is kept per watcher. Its data is flushed before the member ends: Go's reader, client-go's,
+holds what came with the end of a member back until the next one begins, and a watch whose state
+and bookmark are there would wait for the next event. Cost: about 10 µs for each KiB.
 """
 
 from __future__ import annotations
@@ -45,4 +47,4 @@ class GzipSink(ChunkSink):
 def gzip_member(frames: bytes) -> bytes:
     level = _LEVEL if len(frames) <= _COMPRESSED_BYTES_MAX else _STORED
     packer = zlib.compressobj(level, zlib.DEFLATED, _FORMAT)
-    return packer.compress(frames) + packer.flush()
+    return packer.compress(frames) + packer.flush(zlib.Z_SYNC_FLUSH) + packer.flush()
