@@ -106,6 +106,13 @@ def invalid(field: str, value: object, detail: str = "") -> FieldError:
     return FieldError(field, Reason.INVALID, message)
 
 
+def invalid_json(field: str, value: object, detail: str) -> FieldError:
+    """Of a text that is behind a pointer in Kubernetes, which prints it as JSON."""
+    return FieldError(
+        field, Reason.INVALID, f"Invalid value: {go_text.json_text(value)}{_tail(detail)}"
+    )
+
+
 def type_invalid(field: str, value: object, detail: str = "") -> FieldError:
     message = f"Invalid value: {quote(value)}{_tail(detail)}"
     return FieldError(field, Reason.TYPE_INVALID, message)
@@ -156,7 +163,7 @@ def quote(value: object) -> str:
         return go_text.quoted(value)
     if isinstance(value, float) or (isinstance(value, int) and abs(value) >= 1 << 63):
         return go_text.number(float(value))
-    return json.dumps(_in_order(value), ensure_ascii=False, separators=(",", ":"))
+    return go_text.json_text(_in_order(value))
 
 
 def sorted_keys(value: object) -> object:

@@ -33,3 +33,14 @@ def test_text_is_quoted_as_go_quotes_it(text: str, quoted: str) -> None:
 )  # fmt: skip
 def test_numbers_are_written_as_go_writes_them(value: float, text: str) -> None:
     assert go_text.number(value) == text
+
+
+def test_values_in_messages_are_written_as_go_writes_json() -> None:
+    value = {"a": [5.0, -0.0, 1e20, 1e21, 1.5e-7, 0.00001, 12], "b": "<&> 1.0", "c": '"\\1e5'}
+
+    written = field_error.invalid("spec", value).message
+
+    assert written == (
+        'Invalid value: {"a":[5,-0,100000000000000000000,1e+21,1.5e-7,0.00001,12],'
+        '"b":"\\u003c\\u0026\\u003e 1.0","c":"\\"\\\\1e5"}'
+    )

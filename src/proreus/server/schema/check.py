@@ -112,7 +112,7 @@ def _unknown(node: TypeNode, value: Any, path: str) -> Iterator[str]:
         case Shape.MAP, dict():
             inner = element_of(node)
             for key, item in value.items():
-                yield from _unknown(inner, item, f"{path}[{key}]")
+                yield from _unknown(inner, item, f"{path}.{key}")
         case Shape.LIST, list():
             inner = element_of(node)
             for index, item in enumerate(value):

@@ -163,6 +163,10 @@ DeviceToleration.operator: v1.DeviceTolerationOperator
 DeviceConstraint.matchAttribute: v1.FullyQualifiedName
 ValidationRule.reason: v1.FieldValueErrorReason
 JSONSchemaProps.$schema: v1.JSONSchemaURL
+JSONSchemaProps.enum: []v1.JSON
+JSONSchemaProps.dependencies: v1.JSONSchemaDependencies
+JSONSchemaProps.definitions: v1.JSONSchemaDefinitions
+JSONSchemaProps.x-kubernetes-validations: v1.ValidationRules
 CustomResourceDefinitionCondition.type: v1.CustomResourceDefinitionConditionType
 APIServiceCondition.type: v1.APIServiceConditionType
 UserInfo.extra SubjectAccessReviewSpec.extra: map[string]v1.ExtraValue

@@ -207,6 +207,33 @@ def test_what_a_schema_in_a_schema_does_not_know_is_dropped_without_a_word() -> 
     assert found.unknown_fields == ["spec.versions[0].schema.openAPIV3Schema.not.o"]
 
 
+def test_keys_of_maps_are_named_as_fields_are_where_something_below_them_is_unknown() -> None:
+    schema = {"properties": {"spec": {"properties": {"a": {"odd": 1}}}}}
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}}
+
+    found = check(_node("CustomResourceDefinition"), {"spec": {"versions": [version]}})
+
+    at = "spec.versions[0].schema.openAPIV3Schema.properties"
+    assert found.unknown_fields == [f"{at}.spec.properties.a.odd"]
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        ("enum", "[]v1.JSON"),
+        ("dependencies", "v1.JSONSchemaDependencies"),
+        ("definitions", "v1.JSONSchemaDefinitions"),
+        ("x-kubernetes-validations", "v1.ValidationRules"),
+    ],
+)
+def test_lists_and_maps_of_schemas_have_types_with_names(field: str, name: str) -> None:
+    version = {"name": "v1", "schema": {"openAPIV3Schema": {field: "x"}}}
+
+    found = fault("CustomResourceDefinition", {"spec": {"versions": [version]}})
+
+    assert found.endswith(f"of type {name}")
+
+
 def test_types_with_names_of_their_own_belong_to_fields_there_are() -> None:
     known = Definitions.load()
     fields = {

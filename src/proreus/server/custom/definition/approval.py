@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.api.values.urls import url_fault
 from proreus.lazy_dataclass import dataclass
 
 ANNOTATION = "api-approved.kubernetes.io"
@@ -68,8 +69,7 @@ def approval_violations(new: Mapping[str, Any], old: Mapping[str, Any] | None) -
 
 
 def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
+    if url_fault(text):
         return False
+    parts = urlsplit(text)
     return bool(parts.scheme and parts.netloc)

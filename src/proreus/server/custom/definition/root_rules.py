@@ -7,6 +7,7 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.server.custom.definition.internal_form import printed_schema
 
 # In the order in which Kubernetes looks at them, by the names it reports.
 _ALLOWED = {
@@ -52,7 +53,7 @@ def root_violations(schema: Mapping[str, Any], at: str) -> list[FieldError]:
         f"only [{' '.join(_ALLOWED.values())}] fields are allowed at the root of the schema if "
         "the status subresource is enabled"
     )
-    return [field_error.invalid(at, dict(schema), text)]
+    return [field_error.invalid(at, printed_schema(schema), text)]
 
 
 def _is_set(value: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.lazy_dataclass import dataclass
+from proreus.server.custom.definition.internal_form import printed_items
 from proreus.server.custom.definition.structural_rules import (
     structure_violations,
     unsupported_keyword,
@@ -190,9 +191,9 @@ def _atomic_items(items: Schema, at: str) -> Iterator[FieldError]:
     text = "must be atomic as item of a list with x-kubernetes-list-type=set"
     given = items.get("x-kubernetes-list-type")
     if items.get("type") == "array" and given not in (None, "atomic"):
-        yield field_error.invalid(f"{at}.x-kubernetes-list-type", given, text)
+        yield field_error.invalid_json(f"{at}.x-kubernetes-list-type", given, text)
     if items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        yield field_error.invalid(f"{at}.x-kubernetes-map-type", given, text)
+        yield field_error.invalid_json(f"{at}.x-kubernetes-map-type", given, text)
 
 
 def _map_keys(items: Any, keys: list[str], at: str) -> Iterator[FieldError]:
@@ -204,7 +205,7 @@ def _map_keys(items: Any, keys: list[str], at: str) -> Iterator[FieldError]:
         yield field_error.required(f"{at}.items", text)
     elif not isinstance(items, dict):
         text = "must only have a single schema if x-kubernetes-list-type is map"
-        yield field_error.invalid(f"{at}.items", items, text)
+        yield field_error.invalid(f"{at}.items", printed_items(items), text)
     elif (kind := items.get("type") or "") != "object":
         text = "must be object if parent array's x-kubernetes-list-type is map"
         yield field_error.invalid(f"{at}.items.type", kind, text)

@@ -154,7 +154,7 @@ def _junctor(
     fields = schema.get("properties") or {}
     for key, child in fields.items():
         _junctor(child, f"{at}.properties[{key}]", found)
-    if schema.get("additionalProperties") is not None:
+    if schema.get("additionalProperties") not in (None, False):
         place = f"{at}.additionalProperties"
         found.append(field_error.forbidden(place, "must be undefined to be structural"))
     for word, must in _NOT_IN_JUNCTORS.items():

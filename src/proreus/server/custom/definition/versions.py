@@ -6,13 +6,15 @@ What is the same in all versions is reported where it stood before there were se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
 from proreus.api.values import names
+from proreus.lazy_dataclass import dataclass
 from proreus.server.custom.definition.default_rules import default_violations
+from proreus.server.custom.definition.internal_form import printed_versions
 from proreus.server.custom.definition.root_rules import root_violations
 from proreus.server.custom.definition.schema_rules import keyword_violations
 from proreus.server.custom.definition.structural_rules import (
@@ -31,8 +33,8 @@ _SELECTABLE_TYPES = (
 )
 _SHARED_SELECTABLE = "spec.selectableFields"
 # Kubernetes' own words, which say the opposite of what they mean for a single version.
-_UNTYPED = "version.schema.openAPIV3Schema is not included"
-_SHARED_UNTYPED = "validations.schema is included"
+_UNTYPED = "may only be set when `version.schema.openAPIV3Schema` is not included"
+_SHARED_UNTYPED = "may only be set when validations.schema is included"
 _WARNING_MAX = 256
 _SCALE_PATHS = (
     ("specReplicasPath", (".spec",), True),
@@ -41,6 +43,15 @@ _SCALE_PATHS = (
 )
 _NO_PATH = "must be a simple json path starting with ."
 Spec = Mapping[str, Any]
+Version = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """``typed_by``: the version whose schema says what is selected; None if there is none."""
+
+    with_status: bool
+    typed_by: Version | None
 
 
 def versions_violations(spec: Spec) -> tuple[list[FieldError], list[FieldError]]:
@@ -54,30 +65,27 @@ def versions_violations(spec: Spec) -> tuple[list[FieldError], list[FieldError]]
     if spec.get("preserveUnknownFields") and any(map(_has_defaults, given)):
         text = "must be false in order to use defaults in the schema"
         early.append(field_error.invalid("spec.preserveUnknownFields", True, text))
-    late: list[FieldError] = []
+    shared = frozenset(part for part, *_ in _PARTS if _is_same(part, given))
     for index, version in enumerate(given):
         early += _name_violations(version.get("name") or "", f"spec.versions[{index}].name")
         early += _deprecation(version, f"spec.versions[{index}].deprecationWarning")
-        shared, own = _version(version, given, index)
-        early += own
-        late += shared
+        early += _own(version, f"spec.versions[{index}]", given, shared)
     version_names = [version.get("name") for version in given]
     if len(set(version_names)) < len(version_names):
         text = "must contain unique version names"
-        early.append(field_error.invalid("spec.versions", versions, text))
+        early.append(field_error.invalid("spec.versions", printed_versions(given, shared), text))
     if sum(bool(version.get("storage")) for version in given) != 1:
         text = "must have exactly one version marked as storage version"
-        early.append(field_error.invalid("spec.versions", versions, text))
-    if given:
-        early += _name_violations(given[0].get("name") or "", "spec.version")
-    return early, late
+        early.append(field_error.invalid("spec.versions", printed_versions(given, shared), text))
+    if not given:
+        return early, []
+    early += _name_violations(given[0].get("name") or "", "spec.version")
+    return early, _of_all(given, shared)
 
 
 def _missing_schemas(versions: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     return [
-        field_error.required(
-            f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required"
-        )
+        field_error.required(f"spec.versions[{index}].schema.openAPIV3Schema")
         for index, version in enumerate(versions)
         if not isinstance(_raw_schema(version), dict)
     ]
@@ -104,7 +112,7 @@ def _deprecation(version: Mapping[str, Any], at: str) -> list[FieldError]:
     if text is None:
         return []
     if not version.get("deprecated"):
-        return [field_error.invalid(at, text, "can only be set for deprecated versions")]
+        return [field_error.invalid_json(at, text, "can only be set for deprecated versions")]
     wrong: list[str] = []
     if len(text.encode()) > _WARNING_MAX:
         wrong.append(f"must be <= {_WARNING_MAX} characters long")
@@ -117,44 +125,54 @@ def _deprecation(version: Mapping[str, Any], at: str) -> list[FieldError]:
             "must only contain printable UTF-8 characters; non-printable character found at index "
             f"{at_byte}"
         )
-    return [field_error.invalid(at, text, why) for why in wrong]
+    return [field_error.invalid_json(at, text, why) for why in wrong]
 
 
-def _version(
-    version: Mapping[str, Any], versions: Sequence[Mapping[str, Any]], index: int
-) -> tuple[list[FieldError], list[FieldError]]:
-    """Of parts that are the same in all versions, and of this version's own."""
-    shared: list[FieldError] = []
-    own: list[FieldError] = []
-    for part, shared_place, violations_of in _PARTS:
-        is_shared = _is_same(part, version, versions)
-        if is_shared and index > 0:
-            continue
-        found = shared if is_shared else own
-        place = shared_place if is_shared else f"spec.versions[{index}].{part}"
-        # A shared schema is that of status in any version.
-        found += violations_of(
-            version, place, any(map(has_status, versions if is_shared else [version]))
-        )
-    return shared, own
+def _own(
+    version: Mapping[str, Any], at: str, versions: Sequence[Version], shared: Collection[str]
+) -> list[FieldError]:
+    """Of the parts in which this version differs from others."""
+    # Without a schema of its own, what is selected has none either.
+    typed_by = None if "schema" in shared else version
+    with_status = has_status(version) or ("subresources" in shared and has_status(versions[0]))
+    return [
+        error
+        for part, _, violations_of in _PARTS
+        if part not in shared
+        for error in violations_of(version, f"{at}.{part}", _Around(with_status, typed_by))
+    ]
 
 
-def _is_same(part: str, version: Mapping[str, Any], versions: Sequence[Mapping[str, Any]]) -> bool:
-    """Selectable fields are shared only together with the schema that types them."""
-    parts = ("schema", part) if part == "selectableFields" else (part,)
-    return all(other.get(one) == version.get(one) for other in versions for one in parts)
+def _of_all(versions: Sequence[Version], shared: Collection[str]) -> list[FieldError]:
+    """Of the parts that are the same in all versions."""
+    first = versions[0]
+    # A shared schema is that of status in any version.
+    around = _Around(any(map(has_status, versions)), first if "schema" in shared else None)
+    return [
+        error
+        for part, place, violations_of in _PARTS
+        if part in shared
+        for error in violations_of(first, place, around)
+    ]
+
+
+def _is_same(part: str, versions: Sequence[Version]) -> bool:
+    first = versions[0].get(part) if versions else None
+    if isinstance(first, list | None):  # none is as good as an empty list
+        return all((other.get(part) or None) == (first or None) for other in versions)
+    return all(other.get(part) == first for other in versions)
 
 
 def has_status(version: Mapping[str, Any]) -> bool:
     return (version.get("subresources") or {}).get("status") is not None
 
 
-def _schema(version: Mapping[str, Any], at: str, with_status: bool) -> list[FieldError]:
+def _schema(version: Version, at: str, around: _Around) -> list[FieldError]:
     schema = _raw_schema(version)
     if not isinstance(schema, dict):
         return []
     place = f"{at}.openAPIV3Schema"
-    found = root_violations(schema, place) if with_status else []
+    found = root_violations(schema, place) if around.with_status else []
     if schema.get("nullable"):
         text = "nullable cannot be true at the root"
         found.append(field_error.forbidden(f"{place}.nullable", text))
@@ -175,7 +193,7 @@ def _schema(version: Mapping[str, Any], at: str, with_status: bool) -> list[Fiel
     return found
 
 
-def _subresources(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError]:
+def _subresources(version: Version, at: str, _: _Around) -> list[FieldError]:
     scale = (version.get("subresources") or {}).get("scale")
     if scale is None:
         return []
@@ -193,7 +211,7 @@ def _subresources(version: Mapping[str, Any], at: str, _: bool) -> list[FieldErr
     return found
 
 
-def _columns(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError]:
+def _columns(version: Version, at: str, _: _Around) -> list[FieldError]:
     columns = version.get("additionalPrinterColumns") or ()
     return [error for i, column in enumerate(columns) for error in _column(column, f"{at}[{i}]")]
 
@@ -218,14 +236,14 @@ def _column(column: Mapping[str, Any], at: str) -> list[FieldError]:
     return found
 
 
-def _selectable(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError]:
-    fields, raw = version.get("selectableFields") or (), _raw_schema(version)
+def _selectable(version: Version, at: str, around: _Around) -> list[FieldError]:
+    fields, raw = version.get("selectableFields") or (), _raw_schema(around.typed_by or {})
     found: list[FieldError] = []
     if not fields:
         return found
     if not isinstance(raw, dict):
         why = _SHARED_UNTYPED if at == _SHARED_SELECTABLE else _UNTYPED
-        return [field_error.invalid(at, "", f"selectableFields may only be set when {why}")]
+        return [field_error.invalid(at, "", why)]
     root = parsed(raw)
     seen: set[tuple[str, ...]] = set()
     for index, field in enumerate(fields):
@@ -250,7 +268,7 @@ def _selectable(version: Mapping[str, Any], at: str, _: bool) -> list[FieldError
     return found
 
 
-_PARTS: tuple[tuple[str, str, Callable[[Mapping[str, Any], str, bool], list[FieldError]]], ...] = (
+_PARTS: tuple[tuple[str, str, Callable[[Version, str, _Around], list[FieldError]]], ...] = (
     ("schema", "spec.validation", _schema),
     ("subresources", "spec.subresources", _subresources),
     ("additionalPrinterColumns", "spec.additionalPrinterColumns", _columns),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -179,43 +180,96 @@ def test_what_differs_between_versions_is_reported_with_its_version_before_the_n
     ]
 
 
-def test_selectable_fields_are_reported_as_shared_only_if_the_schema_is() -> None:
+SHARED_UNTYPED = (
+    'spec.selectableFields: Invalid value: "": may only be set when validations.schema is included'
+)
+
+
+def test_selectable_fields_that_all_versions_share_need_a_schema_they_share() -> None:
     asked = [{"jsonPath": ".spec.none"}]
     alike, other = definition(selectableFields=asked), definition(selectableFields=asked)
     for made, schema in ((alike, PLAIN), (other, field({"type": "string"}))):
         second = {**made["spec"]["versions"][0], "name": "v2", "storage": False}
         made["spec"]["versions"].append({**second, "schema": {"openAPIV3Schema": schema}})
 
-    places = [
-        [fault.field for fault in at_once(DEFINITION.validate(one))] for one in (alike, other)
+    found = [[*map(str, at_once(DEFINITION.validate(one)))] for one in (alike, other)]
+
+    assert found == [
+        [
+            'spec.selectableFields[0].jsonPath: Invalid value: ".spec.none": is an invalid path: '
+            "does not refer to a valid field"
+        ],
+        [SHARED_UNTYPED],
     ]
 
-    assert places == [
-        ["spec.selectableFields[0].jsonPath"],
-        [f"spec.versions[{index}].selectableFields[0].jsonPath" for index in (0, 1)],
+
+def test_selectable_fields_of_one_version_need_a_schema_of_its_own() -> None:
+    made = definition(field({"type": "string"}), selectableFields=[{"jsonPath": ".spec.a"}])
+    second = {**made["spec"]["versions"][0], "name": "v2", "storage": False}
+    del second["selectableFields"]
+    made["spec"]["versions"].append(second)
+
+    found = at_once(DEFINITION.validate(made))
+
+    assert [str(fault) for fault in found] == [
+        'spec.versions[0].selectableFields: Invalid value: "": may only be set when '
+        "`version.schema.openAPIV3Schema` is not included"
     ]
 
 
-def test_selectable_fields_need_a_schema() -> None:
-    made = definition(schema=PLAIN, selectableFields=[{"jsonPath": ".spec.a"}])
-    alone = {**made["spec"]["versions"][0]}
-    del alone["schema"]
-    for versions, why in (
-        ([alone], 'spec.selectableFields: Invalid value: "": selectableFields may only be set '
-                  "when validations.schema is included"),
-        ([alone, {**made["spec"]["versions"][0], "name": "v2", "storage": False,
-                  "selectableFields": []}],
-         "spec.versions[0].selectableFields: Invalid value: \"\": selectableFields may only be set "
-         "when version.schema.openAPIV3Schema is not included"),
-    ):  # fmt: skip
-        made["spec"]["versions"] = versions
+def test_a_version_without_a_schema_is_refused_with_its_selectable_fields() -> None:
+    made = definition(selectableFields=[{"jsonPath": ".spec.a"}])
+    del made["spec"]["versions"][0]["schema"]
 
-        found = at_once(DEFINITION.validate(made))
+    found = at_once(DEFINITION.validate(made))
 
-        assert [str(fault) for fault in found] == [
-            "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required",
-            why,
-        ]
+    assert [str(fault) for fault in found] == [
+        "spec.versions[0].schema.openAPIV3Schema: Required value",
+        SHARED_UNTYPED,
+    ]
+
+
+def test_versions_are_printed_in_their_internal_form_without_what_they_share() -> None:
+    made = definition(storage=False, deprecated=True)
+    second = {**made["spec"]["versions"][0], "name": "v2", "deprecationWarning": "<old>"}
+    column = {"name": "a", "type": "string", "jsonPath": ".a"}
+    made["spec"]["versions"].append({**second, "additionalPrinterColumns": [column]})
+
+    found = at_once(DEFINITION.validate(made))
+
+    rest = '"Deprecated":true,"DeprecationWarning":'
+    assert found[0].message == (
+        f'Invalid value: [{{"Name":"v1","Served":true,"Storage":false,{rest}null,'
+        '"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,'
+        f'"SelectableFields":null}},{{"Name":"v2","Served":true,"Storage":false,{rest}'
+        '"\\u003cold\\u003e","Schema":null,"Subresources":null,"AdditionalPrinterColumns":'
+        '[{"Name":"a","Type":"string","Format":"","Description":"","Priority":0,'
+        '"JSONPath":".a"}],"SelectableFields":null}]: '
+        "must have exactly one version marked as storage version"
+    )
+
+
+def test_a_root_schema_is_printed_in_its_internal_form() -> None:
+    schema = {**PLAIN, "anyOf": [{"required": ["a"], "maximum": 5.0}], "default": {"b": 1, "a": 2}}
+    made = definition(schema, subresources={"status": {}})
+
+    found = at_once(DEFINITION.validate(made))
+
+    printed = json.loads(found[0].message.removeprefix("Invalid value: ").partition(": only [")[0])
+    assert list(printed)[:5] == ["ID", "Schema", "Ref", "Description", "Type"]
+    assert [*printed["Default"]] == ["a", "b"]
+    assert printed["AnyOf"][0] == {**dict.fromkeys(printed), **{
+        "ID": "", "Schema": "", "Description": "", "Type": "", "Nullable": False, "Format": "",
+        "Title": "", "Maximum": 5, "ExclusiveMaximum": False, "ExclusiveMinimum": False,
+        "Pattern": "", "UniqueItems": False, "Required": ["a"], "XEmbeddedResource": False,
+        "XIntOrString": False,
+    }}  # fmt: skip
+
+
+def test_a_negated_schema_may_refuse_further_properties() -> None:
+    made = definition(field({"type": "object", "not": {"additionalProperties": False}}))
+
+    assert at_once(DEFINITION.validate(made)) == []
 
 
 @pytest.mark.parametrize(
@@ -424,3 +478,17 @@ def test_every_version_that_is_stored_is_among_those_that_were() -> None:
     assert made["status"]["storedVersions"] == ["v1"]
     assert [fault.field for fault in found] == ["spec.versions", "status.storedVersions"]
     assert found[1].message == 'Invalid value: ["v1"]: must have the storage version v2'
+
+
+@pytest.mark.parametrize("text", ["https://x y", " https://a.b", "https://a.b/%zz", "mailto:a@b"])
+def test_only_a_url_is_an_approval(text: str) -> None:
+    made = definition()
+    made["spec"]["group"] = "example.k8s.io"
+    made["metadata"] = {
+        "name": "widgets.example.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": text},
+    }
+
+    found = at_once(DEFINITION.validate(made))
+
+    assert [error.field for error in found] == ["metadata.annotations[api-approved.kubernetes.io]"]
