@@ -287,6 +287,8 @@ def _list(node: TypeNode, *, keeps_empty: bool = True) -> Walk:
     def items(value: Any, seen: Seen) -> Any:
         nonlocal walk
         if value.__class__ is not list:
+            if value is None:
+                return None  # an entry of a map may be null, as in Go
             raise Mismatch(value)
         if not value:
             return [] if keeps_empty else None

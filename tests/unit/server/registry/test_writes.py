@@ -440,3 +440,12 @@ async def test_a_review_of_the_whole_cluster_loses_the_namespace_it_names(
     made = await ask("POST", f"/apis/{path}", {"metadata": {"namespace": "x"}, "spec": body})
 
     assert (made.status, made.body["metadata"]) == (201, {})
+
+
+async def test_a_review_of_a_user_whose_extras_are_null_is_answered(ask: Asking) -> None:
+    about = {"user": "u", "extra": {"scopes": None}, "resourceAttributes": {"verb": "get"}}
+
+    made = await ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": about})
+
+    assert made.status == 201
+    assert made.body["spec"]["extra"] == {"scopes": None}

@@ -51,6 +51,14 @@ def fault(kind: str, value: Any, raw: str = "") -> str:
     return str(caught.value)
 
 
+def test_lists_in_a_map_may_be_null() -> None:
+    extra = {"scopes": None, "groups": ["a"]}
+
+    made = checked("SubjectAccessReview", {"spec": {"user": "eve", "extra": extra}})
+
+    assert made["spec"]["extra"] == extra
+
+
 def test_an_empty_path_to_the_selector_of_a_scale_stays() -> None:
     scale = {"specReplicasPath": ".a", "statusReplicasPath": ".b", "labelSelectorPath": ""}
     version = {"name": "v1", "subresources": {"scale": scale}}

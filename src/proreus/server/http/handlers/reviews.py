@@ -144,7 +144,7 @@ def _action(user: User, spec: Mapping[str, Any]) -> Action:
 
 
 def _asked_user(spec: Mapping[str, Any]) -> User:
-    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
     return User(
         spec.get("user") or "", tuple(spec.get("groups") or ()), spec.get("uid") or "", extra
     )
