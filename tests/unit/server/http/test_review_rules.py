@@ -129,3 +129,18 @@ def test_a_review_has_no_name_and_no_labels() -> None:
         'metadata: Invalid value: {"name":"x","namespace":"ns"}: must be empty except for namespace'
     ]
     assert faults({"namespace": "ns"}, "ns") == []
+
+
+def test_metadata_is_printed_in_the_order_of_its_fields_whatever_order_it_came_in() -> None:
+    owner = {"uid": "1", "name": "o", "kind": "Pod", "apiVersion": "v1"}
+    given = {"ownerReferences": [owner], "labels": {"b": "1", "a": "2"}, "name": "n"}
+
+    found = access_violations(
+        {"resourceAttributes": GET}, is_self=True, namespace="ns", metadata=given
+    )
+
+    assert [str(one) for one in found] == [
+        'metadata: Invalid value: {"name":"n","namespace":"ns","labels":{"a":"2","b":"1"},'
+        '"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"o","uid":"1"}]}: '
+        "must be empty except for namespace"
+    ]

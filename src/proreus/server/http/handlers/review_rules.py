@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proreus.api.field_error import FieldError
+from proreus.api.field_error import FieldError, sorted_keys
 from proreus.api.selectors import FieldSelector, LabelSelector
 from proreus.api.selectors.fields import FieldRequirement
 from proreus.api.values import names
@@ -14,6 +14,13 @@ from proreus.server.kinds.parts.findings import Findings, items
 Spec = Mapping[str, Any]
 _SYNTAX = frozenset("\\,=!")  # of field selectors: no field's name has them
 _RESOURCE = "spec.resourceAttributes"
+# The order in which Kubernetes prints an object's metadata, and an owner in it.
+_METADATA = (
+    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation",
+    "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "labels",
+    "annotations", "ownerReferences", "finalizers", "managedFields",
+)  # fmt: skip
+_OWNER = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 
 
 def access_violations(
@@ -48,9 +55,19 @@ def _check_metadata(found: Findings, metadata: Spec, namespace: str) -> None:
         return
     if namespace:
         why = "must be empty except for namespace"
-        found.invalid("metadata", {**given, "namespace": namespace}, why)
+        found.invalid("metadata", _printed({**given, "namespace": namespace}), why)
     else:
-        found.invalid("metadata", given, "must be empty")
+        found.invalid("metadata", _printed(given), "must be empty")
+
+
+def _printed(metadata: Spec) -> dict[str, Any]:
+    """As Kubernetes prints what it decoded, whatever order it came in."""
+    printed = {name: metadata[name] for name in _METADATA if name in metadata}
+    for name in printed.keys() & {"labels", "annotations"}:
+        printed[name] = sorted_keys(printed[name])
+    if owners := printed.get("ownerReferences"):
+        printed["ownerReferences"] = [{n: one[n] for n in _OWNER if n in one} for one in owners]
+    return printed
 
 
 def _go_form(plain: Spec | None) -> dict[str, str] | None:
