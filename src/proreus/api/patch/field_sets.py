@@ -186,7 +186,17 @@ def element_text(element: str) -> str:
 
 
 def _value_text(value: Any) -> str:
-    return go_text.quoted(value) if isinstance(value, str) else json.encode(value).decode()
+    match value:
+        case str():
+            return go_text.quoted(value)
+        case dict():
+            return "".join(f"{key}={_value_text(item)}" for key, item in value.items())
+        case list():
+            return f"[{','.join(map(_value_text, value))}]"
+        case None:
+            return "null"
+        case _:
+            return go_text.plain(value)
 
 
 def _child_node(node: TypeNode | None, element: str) -> TypeNode | None:

@@ -68,7 +68,8 @@ def _fields(value: Any, plan: WalkPlan) -> Tree | None:
     if plan.is_list and type(value) is list:
         below = plan.inner
         for element, item in in_order(zip(plan.elements(value), value, strict=True)):
-            tree[element] = with_self(_fields(item, below) or EMPTY) if item else EMPTY
+            found = EMPTY if below.is_leaf or not item else _fields(item, below)
+            tree[element] = with_self(found or EMPTY)
         return tree or None
     return EMPTY
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from proreus.api import go_text
 from proreus.api.json_types import JsonObject
-from proreus.api.patch.directives import PATCH, without_directives
+from proreus.api.patch.directives import PATCH, is_directed, without_directives
 from proreus.api.patch.errors import RejectedPatch, UnmappedPatchError
-from proreus.api.typed import TypeNode
+from proreus.api.typed import Shape, TypeNode
 
 Items = list[Any]
 Identity = Callable[[Any], Hashable]
@@ -33,17 +33,18 @@ def merge_lists(original: Items, patch: Items, field: TypeNode, merge_object: Me
     return _ordered(merged, named=patch, server=original, identity=_by_value)
 
 
+def check_is_list(value: Any) -> None:
+    if not isinstance(value, list):
+        raise UnmappedPatchError(f"expected a []interface {{}}, but received a {_type_text(value)}")
+
+
 def merge_in_order(
     given: dict[str, Any], field: TypeNode | None, merge_object: MergeObject
 ) -> Items | None:
     """Merge, then order by ``$setElementOrder``; None if there is no list to order.
 
-    ``given`` has the ``order``, and of ``original`` and ``patch`` those there are.
+    ``given`` has the ``order``, and of ``original`` and ``patch`` those there are: all lists.
     """
-    for value in given.values():
-        if not isinstance(value, list):
-            found = "%!s(<nil>)" if value is None else go_text.type_name(value)
-            raise UnmappedPatchError(f"expected a []interface {{}}, but received a {found}")
     original, patch = given.get("original"), given.get("patch")
     key = field.patch_merge_key if field else ""
     _check_order(patch, given["order"], key)
@@ -79,10 +80,13 @@ def _merge_objects(
 ) -> Items:
     key = field.patch_merge_key
     if not key:
-        raise UnmappedPatchError("cannot merge lists without merge key for struct")
+        is_text = field.element is not None and field.element().shape is Shape.STRING
+        what = "string" if is_text else "struct"
+        raise UnmappedPatchError(f"cannot merge lists without merge key for {what}")
     original, patch = _obey_directives(original, patch, key)
     identity = _by_key(key)
-    server, named = [identity(item) for item in original], [identity(item) for item in patch]
+    named = [identity(item) for item in patch]  # faults of the patch are found first
+    server = [identity(item) for item in original]
     places = _first_places(server)
     element = field.element() if field.element else None
     merged = list(zip(server, original, strict=True))
@@ -147,22 +151,40 @@ def _check_order(patch: Any, order: Items, key: str) -> None:
     """Elements of the patch must stand in ``$setElementOrder``, and in its order."""
     if not patch or not order:
         return
-    identity: Callable[[Any], Any] = _by_key(key) if key else lambda item: (type(item), item)
+    identity: Callable[[Any], Any] = _by_key_of_map(key) if key else lambda item: (type(item), item)
     wanted = patch
     if key:
-        for item in patch:
-            if not isinstance(item, dict):
-                found = go_text.type_name(item)
-                raise UnmappedPatchError(
-                    f"expected a map[string]interface {{}}, but received a {found}"
-                )
-        wanted = [item for item in patch if item.get(PATCH) != "delete"]
-    others = iter(order)
-    if not all(any(identity(item) == identity(other) for other in others) for item in wanted):
+        wanted = [item for item in map(_checked_map, patch) if item.get(PATCH) != "delete"]
+    at = place = 0
+    while at < len(wanted) and place < len(order):
+        if is_directed(wanted[at]):
+            at += 1
+            continue
+        if identity(wanted[at]) == identity(order[place]):
+            at += 1
+        place += 1
+    if at < len(wanted) and place >= len(order):
         raise UnmappedPatchError(
             f"The order in patch list:\n{go_text.plain(patch)}\n doesn't match "
             f"$setElementOrder list:\n{go_text.plain(order)}\n"
         )
+
+
+def _by_key_of_map(key: str) -> Identity:
+    identity = _by_key(key)
+    return lambda item: identity(_checked_map(item))
+
+
+def _checked_map(item: Any) -> Any:
+    if isinstance(item, dict):
+        return item
+    raise UnmappedPatchError(
+        f"expected a map[string]interface {{}}, but received a {_type_text(item)}"
+    )
+
+
+def _type_text(value: Any) -> str:
+    return "%!s(<nil>)" if value is None else go_text.type_name(value)
 
 
 def _ordered(merged: Items, *, named: Items, server: Items, identity: Identity) -> Items:

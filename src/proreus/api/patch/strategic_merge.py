@@ -23,7 +23,7 @@ from proreus.api.patch.directives import (
     without_directives,
 )
 from proreus.api.patch.errors import MalformedPatch, UnmappedPatchError
-from proreus.api.typed import TypeNode
+from proreus.api.typed import Shape, TypeNode
 
 
 def apply_strategic_merge(document: JsonObject, patch: Any, node: TypeNode | None) -> JsonObject:
@@ -119,16 +119,16 @@ def _merge_ordered_lists(merged: JsonObject, patch: JsonObject, node: TypeNode |
     for key in [key for key in patch if key.startswith(SET_ORDER)]:
         order = patch[key]
         done.add(key)
+        strategic_lists.check_is_list(order)
         name = field_of_directive(key, SET_ORDER)
         given = {"order": order}
         given |= {"original": merged[name]} if name in merged else {}
         given |= {"patch": patch[name]} if name in patch else {}
-        field = node.field_of(name) if node else None
-        if field is None and node is not None and node.name:
-            struct = node.name.rpartition(".")[2]
-            raise UnmappedPatchError(
-                f"unable to find api field in struct {struct} for the json field {quoted(name)}"
-            )
+        for value in given.values():
+            strategic_lists.check_is_list(value)
+        field = _field_to_merge(node, name)
+        if field is not None and field.shape is not Shape.LIST:
+            raise UnmappedPatchError("expected slice or array type, but got: struct")
         ordered = strategic_lists.merge_in_order(given, field, _merge_object)
         if ordered is not None:
             merged[name] = ordered
@@ -137,15 +137,36 @@ def _merge_ordered_lists(merged: JsonObject, patch: JsonObject, node: TypeNode |
 
 
 def _delete_from_list(merged: JsonObject, key: str, values: Any, node: TypeNode | None) -> None:
-    # Anything but a list against a list is silently nothing (server.md §12).
+    if isinstance(values, dict) and isinstance(merged.get(key), dict):
+        _merge_value(merged, values, node, key)  # the directive means nothing to objects
+        return
+    # Anything else but a list against a list is silently nothing (server.md §12).
     field = node.field_of(key) if node else None
     if isinstance(values, list) and isinstance(merged.get(key), list) and field is not None:
         merged[key] = strategic_lists.delete_values(merged[key], values, field, _merge_object)
 
 
+def _field_to_merge(node: TypeNode | None, key: str) -> TypeNode | None:
+    """The field of a struct. Kubernetes finds none in maps, nor in types that decode themselves."""
+    if node is None:
+        return None
+    if node.shape is Shape.MAP:
+        raise UnmappedPatchError(
+            "merging an object in json but data type is not struct, instead is: map"
+        )
+    field = node.field_of(key)
+    if field is None and node.name:
+        struct = node.name.rpartition(".")[2]
+        raise UnmappedPatchError(
+            f"unable to find api field in struct {struct} for the json field {quoted(key)}"
+        )
+    return field
+
+
 def _merge_value(merged: JsonObject, value: Any, node: TypeNode | None, key: str) -> None:
     original = merged.get(key)
-    field = node.field_of(key) if node else None
+    are_alike = isinstance(original, dict | list) and type(original) is type(value)
+    field = _field_to_merge(node, key) if are_alike else None
     strategies = field.patch_strategies if field is not None else frozenset()
     if isinstance(original, dict) and isinstance(value, dict):
         merged[key] = value if "replace" in strategies else _merge_object(original, value, field)

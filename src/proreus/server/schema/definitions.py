@@ -23,13 +23,14 @@ from proreus.api.typed import ListType, Shape, TypeNode
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
 OBJECT_META = f"{_META}ObjectMeta"
+_RAW_EXTENSION = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 # Definitions whose shape the document cannot say.
 _SHAPES = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": Shape.QUANTITY,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": Shape.INT_OR_STRING,
     f"{_META}Time": Shape.TIME,
     f"{_META}MicroTime": Shape.MICRO_TIME,
-    "io.k8s.apimachinery.pkg.runtime.RawExtension": Shape.ANY,
+    _RAW_EXTENSION: Shape.ANY,
     f"{_META}FieldsV1": Shape.ANY,
     f"{_META}Patch": Shape.ANY,
     f"{_CRD}JSON": Shape.ANY,
@@ -106,7 +107,9 @@ class Definitions:
     def _build(self, name: str, schema: Mapping[str, Any]) -> TypeNode:
         """``name`` is the definition's name, "" for a part of one."""
         if name in _SHAPES:
-            return TypeNode(_SHAPES[name], name, nullable=True)
+            # Of what is raw nobody owns a part.
+            whole = name == _RAW_EXTENSION
+            return TypeNode(_SHAPES[name], name, nullable=True, atomic_map=whole)
         if name in _UNIONS:
             schemas = f"{_CRD}JSONSchemaProps"
             return TypeNode(Shape.ANY, name, nullable=True, element=lambda: self.named(schemas))
@@ -164,8 +167,8 @@ class Definitions:
             return self._build("", schema)
         node = self.named(reference.removeprefix(_REF))
         changes = _strategic(schema)
-        if schema.get("x-kubernetes-map-type") == "atomic":
-            changes["atomic_map"] = True
+        if own := schema.get("x-kubernetes-map-type"):
+            changes["atomic_map"] = own == "atomic"
         return replace(node, **changes) if changes else node
 
 

@@ -66,12 +66,14 @@ TokenReviewStatus authenticated
 
 # Strings that are pointers: "" is written.
 POINTERS = _table("""
+AllocatedDeviceStatus shareID
 AppArmorProfile localhostProfile
 AzureDiskVolumeSource cachingMode fsType kind readOnly
 CSIDriverSpec fsGroupPolicy
 CSIVolumeSource fsType readOnly
 ClusterTrustBundleProjection name signerName
 Container restartPolicy
+ContainerStatus stopSignal
 CronJobSpec timeZone
 CustomResourceDefinitionVersion deprecationWarning
 CustomResourceSubresourceScale labelSelectorPath
@@ -80,6 +82,7 @@ Device nodeName
 DeviceAttribute string version
 DeviceClassSpec extendedResourceName
 DeviceConstraint distinctAttribute matchAttribute
+DeviceRequestAllocationResult shareID
 DeviceTaintSelector device driver pool
 Endpoint hostname nodeName zone
 EndpointAddress nodeName
@@ -116,11 +119,13 @@ PodDisruptionBudgetSpec unhealthyPodEvictionPolicy
 PodFailurePolicyOnExitCodesRequirement containerName
 PodResourceClaim resourceClaimName resourceClaimTemplateName
 PodResourceClaimStatus resourceClaimName
+PodSchedulingGroup podGroupName
 PodSecurityContext fsGroupChangePolicy seLinuxChangePolicy supplementalGroupsPolicy
 PodSpec hostnameOverride preemptionPolicy runtimeClassName
 PortStatus error
 Preconditions resourceVersion uid
 PriorityClass preemptionPolicy
+ResourceHealth message
 ResourceSliceSpec nodeName
 RuleWithOperations scope
 SeccompProfile localhostProfile
@@ -146,13 +151,16 @@ WindowsSecurityContextOptions gmsaCredentialSpec gmsaCredentialSpecName runAsUse
 # Fields that are written whether given or not, though they are optional.
 ALWAYS = _table("""
 APIService spec status
+AllocatedDeviceStatus conditions
 AllocationResult devices
 AzureFilePersistentVolumeSource secretNamespace
 CSINode status
 CSINodeDriver topologyKeys
+CapacityRequestPolicy default
 CertificateSigningRequest status
 ClusterRole rules
 Container resources
+ContainerImage names
 ContainerStateRunning startedAt
 ContainerStateTerminated finishedAt startedAt
 ContainerStatus lastState state
@@ -166,6 +174,7 @@ DaemonSetSpec updateStrategy
 Deployment spec status
 DeploymentCondition status type
 DeploymentSpec strategy
+DeviceClaim requests
 DeviceClass spec
 DeviceTaintRule status
 Endpoint conditions
@@ -217,6 +226,7 @@ ResourceClaimSpec devices
 ResourceClaimTemplate spec
 ResourceClaimTemplateSpec spec
 ResourceFieldSelector divisor
+ResourcePolicyRule namespaces
 ResourceQuota spec status
 Role rules
 RoleRef apiGroup
@@ -236,7 +246,8 @@ StatefulSetStatus availableReplicas
 StorageVersionMigration spec status
 SubjectAccessReview status
 TokenRequest spec status
-TokenRequestStatus token
+TokenRequestSpec audiences boundObjectRef
+TokenRequestStatus expirationTimestamp token
 TokenReview status
 TokenReviewStatus user
 TypedLocalObjectReference apiGroup
@@ -252,12 +263,14 @@ EMPTY_LISTS = _table("""
 CustomResourceDefinitionSpec versions
 HPAScalingRules policies
 IngressSpec rules
+ObjectMeta managedFields
 PersistentVolumeSpec capacity
 """)
 
 # Pointers that are written as null when not given.
 NULLS = _table("""
 AzureFilePersistentVolumeSource secretNamespace
+CapacityRequestPolicy default
 DaemonSetSpec selector
 DeploymentSpec selector
 HTTPIngressPath pathType
@@ -266,6 +279,7 @@ ReplicaSetSpec selector
 ScaleIOPersistentVolumeSource secretRef
 ScaleIOVolumeSource secretRef
 StatefulSetSpec selector
+TokenRequestSpec boundObjectRef
 TypedLocalObjectReference apiGroup
 TypedObjectReference apiGroup
 ValidatingWebhook sideEffects
@@ -283,8 +297,18 @@ events.v1.Event regarding
 # Required by name, yet left out when empty.
 OPTIONAL_THOUGH_REQUIRED = _table("""
 CapacityRequestPolicyRange min
+ContainerRestartRule action
+ContainerRestartRuleOnExitCodes operator
+CounterSet counters
 CustomResourceDefinitionSpec versions
+DeviceCounterConsumption counters
+FlowSchemaCondition type
 IPAddressSpec parentRef
+ImageVolumeStatus imageRef
+ParentReference name resource
+PodCertificateProjection keyType signerName
+PriorityLevelConfigurationCondition type
 ReplicationControllerSpec selector
-ValidatingAdmissionPolicyBindingSpec policyName
+TokenReviewSpec token
+ValidatingAdmissionPolicyBindingSpec policyName validationActions
 """)

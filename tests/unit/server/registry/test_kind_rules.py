@@ -164,8 +164,9 @@ async def test_a_claim_that_wants_no_device_shows_that_it_wants_none(ask: Asking
     path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
     template = await ask("POST", path, body)
 
-    assert claim.body["spec"] == {"devices": {}}
-    assert template.body["spec"] == {"metadata": {}, "spec": {"devices": {}}}
+    wanted = {"devices": {"requests": None}}
+    assert claim.body["spec"] == wanted
+    assert template.body["spec"] == {"metadata": {}, "spec": wanted}
 
 
 @pytest.mark.parametrize(

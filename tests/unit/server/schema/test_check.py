@@ -34,6 +34,10 @@ KINDS = {
     "HorizontalPodAutoscaler": ("autoscaling", "v2"),
     "SubjectAccessReview": ("authorization.k8s.io", "v1"),
     "CustomResourceDefinition": ("apiextensions.k8s.io", "v1"),
+    "ValidatingAdmissionPolicyBinding": ("admissionregistration.k8s.io", "v1"),
+    "TokenReview": ("authentication.k8s.io", "v1"),
+    "IPAddress": ("networking.k8s.io", "v1"),
+    "ResourceClaim": ("resource.k8s.io", "v1"),
 }
 
 
@@ -95,6 +99,11 @@ def test_an_empty_path_to_the_selector_of_a_scale_stays() -> None:
         ("PersistentVolumeClaim", {"spec": {"storageClassName": ""}},
          {"spec": {"storageClassName": "", "resources": {}}}),
         ("Event", {}, {"firstTimestamp": None, "source": {}, "reportingComponent": ""}),
+        # required fields may be left out when empty, and optional ones written
+        ("ValidatingAdmissionPolicyBinding", {}, {"spec": {}}),
+        ("TokenReview", {}, {"spec": {}}),
+        ("IPAddress", {"spec": {"parentRef": {}}}, {"spec": {"parentRef": {}}}),
+        ("ResourceClaim", {"spec": {"devices": {}}}, {"spec": {"devices": {"requests": None}}}),
     ],
 )  # fmt: skip
 def test_what_is_empty_becomes_what_go_writes(

@@ -61,7 +61,7 @@ class ApplyPatch:
             f"unable to convert unstructured object to {go_kind(gvk)}"
         )
         quote = partial(text_of, value)
-        return Patched(value, quote, self.faults, is_text=False, context=context)
+        return Patched(value, quote, self.faults, context=context)
 
 
 def read_apply(body: bytes, *, is_strict: bool) -> ApplyPatch:

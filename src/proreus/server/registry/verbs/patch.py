@@ -27,7 +27,9 @@ from proreus.api.patch.merge_patch import apply_merge_patch, check_merge_patch
 from proreus.api.patch.ownership import NeedsConversion
 from proreus.api.patch.patch_type import PatchType
 from proreus.api.patch.strategic_merge import apply_strategic_merge
+from proreus.api.patch.strategic_rest import rest_of
 from proreus.api.patch.value_text import value_texts
+from proreus.api.patch.written_order import in_written_order
 from proreus.api.typed import TypeNode
 from proreus.api.wire import json, strict_json
 from proreus.api.wire.amplification import check_json
@@ -43,7 +45,7 @@ from proreus.server.registry.strategy import strategy_for
 from proreus.server.registry.verbs.update import Update, check_name
 from proreus.server.registry.write import Write
 from proreus.server.resource.versions import run_with_conversions
-from proreus.server.schema.check import DecodeError, check
+from proreus.server.schema.check import DecodeError, check, unknown_fields
 
 
 def patching(write: Write, document: PatchDocument) -> Update:
@@ -61,16 +63,20 @@ class Patched(msgspec.Struct, frozen=True):
     """``value`` may share parts with the live object and with the patch: those are never changed.
     ``quote``: what an error about it quotes.
 
-    ``faults``: of the patch itself. ``is_text``: Kubernetes writes and decodes the result; else it
-    takes values over one by one. ``context``: what an error about such a value begins with, which
-    then quotes nothing.
+    ``faults``: of the patch itself. ``written``: the result as Kubernetes writes and decodes it;
+    else it takes values over one by one. ``context``: what an error about such a value begins with,
+    which then quotes nothing.
     """
 
     value: Any
     quote: Callable[[], str]
     faults: tuple[str, ...] = ()
-    is_text: bool = True
+    written: Callable[[], Any] | None = None
     context: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        return self.written is not None
 
 
 class PatchDocument(Protocol):
@@ -142,7 +148,9 @@ class JsonPatch(msgspec.Struct, frozen=True):
         value = apply_json_patch(live, operations, texts)
         faults = [f'json patch unknown field "{path}"' for path in unknown_members(operations)]
         faults += [f'json patch duplicate field "{path}"' for path in self.duplicates]
-        return Patched(value, partial(text_of, value), tuple(faults))
+        raw = {id(operation.get("value")) for operation in operations}
+        written = partial(in_written_order, value, live, raw)
+        return Patched(value, partial(text_of, value), tuple(faults), written)
 
 
 class MergePatch(msgspec.Struct, frozen=True):
@@ -157,15 +165,18 @@ class MergePatch(msgspec.Struct, frozen=True):
         if self.is_strategic:
             node = write.collection.node_of(gvk)
             value = apply_strategic_merge(live, self.document, node)
-            return Patched(value, lambda: go_text.plain(self.document), faults, is_text=False)
+            return Patched(
+                value, lambda: go_text.plain(rest_of(live, self.document or {}, node)), faults
+            )
         if write.field_validation != "Ignore":
             check_merge_patch(self.document)
         value = apply_merge_patch(live, self.document)
-        return Patched(value, partial(text_of, value), faults)
+        written = partial(in_written_order, value, live)
+        return Patched(value, partial(text_of, value), faults, written)
 
 
 def text_of(value: Any) -> str:
-    return json.encode(value).decode()
+    return json.canonical(value).decode()
 
 
 class _Own(NamedTuple):
@@ -176,6 +187,9 @@ class _Own(NamedTuple):
     unchanged: Json
 
 
+_NONE: Any = object()  # nulls are one object, given or missing
+
+
 def _own(value: Any, live: Json | None, write: Write) -> _Own:
     """A copy of the patched value, but for what the endpoint takes from the live object anyway.
 
@@ -183,7 +197,7 @@ def _own(value: Any, live: Json | None, write: Write) -> _Own:
     """
     unchanged = {}
     if live is not None and value.__class__ is dict:
-        unchanged = {key: part for key, part in value.items() if part is live.get(key)}
+        unchanged = {key: part for key, part in value.items() if part is live.get(key, _NONE)}
     is_restored = strategy_for(write.collection.resource, write.subresource).restores
     shared = {key for key in unchanged if is_restored(key)}
     copied = {key: part for key, part in value.items() if key not in shared} if shared else value
@@ -241,11 +255,32 @@ def _decode(
         return value, []
     try:
         checked = check(node, value, is_text=patched.is_text, unchanged=unchanged)
+        unknown = checked.unknown_fields
+        if unknown and not is_custom:
+            unknown = _unknown_in_order(node, patched)
     except DecodeError as error:
         if patched.context and not is_custom:
             raise UnmappedPatchError(f"{patched.context}: {error}") from error
-        raise UndecodablePatch(patched.quote(), str(error)) from error
+        why = str(error) if is_custom else _first_fault(node, patched) or str(error)
+        raise UndecodablePatch(patched.quote(), why) from error
     obj = checked.value
     if not is_custom:
         obj["kind"], obj["apiVersion"] = gvk.kind, gvk.api_version
-    return obj, [f'unknown field "{path}"' for path in checked.unknown_fields]
+    return obj, [f'unknown field "{path}"' for path in unknown]
+
+
+def _unknown_in_order(node: TypeNode, patched: Patched) -> list[str]:
+    if patched.written is None:
+        return sorted(unknown_fields(node, patched.value))
+    return unknown_fields(node, patched.written())
+
+
+def _first_fault(node: TypeNode, patched: Patched) -> str:
+    """Of several values that do not fit, the one that is read first."""
+    if patched.written is None:
+        return ""
+    try:
+        check(node, json.decode(json.encode(patched.written())))
+    except DecodeError as error:
+        return str(error)
+    return ""
