@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from proreus.client import Client, Invalid
+from proreus.client import Client, Forbidden, Invalid
 from proreus.testing.server import running_server
 from tests.custom.asking import PATIENCE_S, WIDGETS, conditions, define, definitions, until, widgets
 from tests.custom.definitions import INTEGER, definition, version, widget
@@ -151,4 +151,37 @@ async def test_a_definition_on_its_way_out_says_so(client: Client) -> None:
         "CustomResource deletion is in progress",
     )
     await widgets(client).patch("held", {"metadata": {"finalizers": None}})
+    await definitions(client).wait_deleted(WIDGETS, timeout_s=PATIENCE_S)
+
+
+async def test_a_definition_without_instances_that_is_held_says_so_and_serves_again(
+    client: Client,
+) -> None:
+    body = definition(version(spec={"size": INTEGER}))
+    body["metadata"]["finalizers"] = ["example.com/hold"]
+    await define(client, body)
+
+    await definitions(client).delete(WIDGETS)
+
+    async def is_done() -> bool:
+        return (await conditions(client, WIDGETS))["Terminating"][0] == "False"
+
+    await until(is_done)
+    found = await definitions(client).get(WIDGETS)
+    assert (await conditions(client, WIDGETS))["Terminating"] == (
+        "False",
+        "InstanceDeletionCompleted",
+        "removed all instances",
+    )
+    assert found.metadata.finalizers == ["example.com/hold"]
+
+    async def is_served() -> bool:
+        try:
+            await widgets(client).create(widget("late"))
+        except Forbidden:
+            return False
+        return True
+
+    await until(is_served)
+    await definitions(client).patch(WIDGETS, {"metadata": {"finalizers": None}})
     await definitions(client).wait_deleted(WIDGETS, timeout_s=PATIENCE_S)

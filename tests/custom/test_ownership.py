@@ -9,7 +9,7 @@ import pytest
 
 from proreus.client import Client, Conflict
 from proreus.testing.server import running_server
-from tests.custom.asking import define, redefine, until, widgets
+from tests.custom.asking import WIDGETS, define, definitions, redefine, until, widgets
 from tests.custom.definitions import INTEGER, TEXT, definition, version, widget
 
 _PORT = {
@@ -107,3 +107,18 @@ async def test_an_update_also_takes_the_whole(client: Client) -> None:
     assert owned(done, "editor") == {}
     managers = [entry["manager"] for entry in done.to_dict()["metadata"]["managedFields"]]
     assert managers == ["editor"]
+
+
+async def test_the_status_of_a_definition_is_the_servers(client: Client) -> None:
+    await define(client, definition(version(spec={"size": INTEGER})))
+
+    found = (await definitions(client).get(WIDGETS)).to_dict()["metadata"]["managedFields"]
+
+    (entry,) = [one for one in found if one["manager"] == "kube-apiserver"]
+    assert (entry["operation"], entry["subresource"]) == ("Update", "status")
+    status = entry["fieldsV1"]["f:status"]
+    assert {*status["f:conditions"]} == {
+        'k:{"type":"Established"}',
+        'k:{"type":"NamesAccepted"}',
+    }
+    assert {*status["f:acceptedNames"]} == {"f:kind", "f:listKind", "f:plural", "f:singular"}

@@ -84,7 +84,8 @@ async def test_a_watch_resumes_when_its_kind_gets_selectable_fields(tmp_path: Pa
         await define(client, definition(V1, V2))
         after = await story(client)
 
-        await redefine(client, definition(V1, {**V2, "selectableFields": [SIZE]}))
+        selecting = [{**one, "selectableFields": [SIZE]} for one in (V1, V2)]
+        await redefine(client, definition(*selecting))
         await define(client, ELSEWHERE)  # the definitions are worked on in order
         resumed = await events_after(client, after, 4)
 

@@ -1,9 +1,8 @@
 """The controller of definitions: accepts names, serves kinds, cleans up after deletion.
 
     watch cache of definitions → Changes (names) → one definition at a time:
-      deleting  → its instances go, then its finalizer
-      otherwise → names decided, kind served, status written, in this order: who sees
-                  Established=True finds the kind served
+      names decided, kind served, status written, in this order: who sees Established=True
+      finds the kind served; of one that is deleted the instances go then, and its finalizer
 
 Level-triggered: it looks at the present state of a definition, not at events, so several servers on
 one store come to the same end; status is written by compare-and-swap.
@@ -38,6 +37,7 @@ from proreus.server.key_queue import KeyQueue, KeyQueues
 from proreus.server.offload import Lane
 from proreus.server.registry.admission import Admission
 from proreus.server.registry.collection import Collection
+from proreus.server.registry.tracking import track
 from proreus.server.registry.user import SYSTEM
 from proreus.server.registry.verbs.delete import Delete
 from proreus.server.registry.write import Write
@@ -48,6 +48,8 @@ from proreus.server.watch_cache.query import AnyState, ListQuery, WatchQuery
 
 _log = structlog.get_logger(__name__)
 _DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_FIELD_MANAGER = "kube-apiserver"  # as programs know it from other clusters
+_IN_PROGRESS = ("InstanceDeletionInProgress", "CustomResource deletion is in progress")
 _LOOK_AGAIN_S = 0.5  # while instances with finalizers hold up a deletion
 
 
@@ -187,21 +189,20 @@ class DefinitionController:
         self._known.put(name, obj)
         if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
             self._kinds.withdraw(name)
-        if _is_deleting(obj):
-            await self._finalize(obj)
-            return
         status = self._status.status(obj, self._known.holders(obj), self._clock.now())
         decided = {**obj, "status": status}
         if conditions.is_true(decided, conditions.ESTABLISHED):
             await self._serve(decided)
         if status != obj.get("status"):
             await self._write(name, obj["metadata"]["uid"], status)
-        else:
+        elif not _is_to_be_emptied(obj):
             self._settled[name] = found.revision
         if not self._status.is_checked(obj):
             self._unchecked.add(name)
         if before is not None and _names(before) != _names(decided):
             self._retry_refused(obj)
+        if _is_to_be_emptied(obj):
+            await self._finalize(decided)
 
     async def _serve(self, obj: JsonObject) -> None:
         if self._kinds.is_current(obj):
@@ -233,10 +234,10 @@ class DefinitionController:
         async def update(current: StoredValue | None) -> bytes:
             assert current is not None, "a missing key is an error before"
             obj = collection.decode(current)
-            if obj["spec"] == seen["spec"]:
-                stored = (obj.get("status") or {}).get("storedVersions")
-                obj["status"] = {**status, "storedVersions": stored}
-            return splice.stored_from_object(obj)
+            if obj["spec"] != seen["spec"]:
+                return splice.stored_from_object(obj)
+            stored = (obj.get("status") or {}).get("storedVersions")
+            return self._with_status(obj, {**status, "storedVersions": stored})
 
         try:
             done = await collection.store.guaranteed_update(
@@ -249,33 +250,33 @@ class DefinitionController:
             return
         self._known.put(name, collection.decode(done.new))
 
+    def _with_status(self, obj: JsonObject, status: JsonObject) -> bytes:
+        """As stored. The conditions are the server's, as field managers go."""
+        name, now = obj["metadata"]["name"], self._clock.now()
+        write = Write.of_server(self._definitions, "", name, now, _FIELD_MANAGER)
+        write.subresource = "status"
+        made = {**obj, "metadata": {**obj["metadata"]}, "status": status}
+        track(write, obj, made)
+        return splice.stored_from_object(made)
+
     async def _finalize(self, obj: JsonObject) -> None:
         name = obj["metadata"]["name"]
-        if FINALIZER not in (obj["metadata"].get("finalizers") or ()):
-            return
+        ended = ("NeverEstablished", "resource was never established")
         if conditions.is_true(obj, conditions.ESTABLISHED):
-            await self._serve(obj)
             condition = conditions.find(obj, conditions.TERMINATING) or {}
-            if condition.get("reason") != "InstanceDeletionInProgress":
-                await self._report_progress(obj)
+            if condition.get("reason") != _IN_PROGRESS[0]:
+                status = {**obj["status"]}
+                conditions.put(status, self._terminating(True, *_IN_PROGRESS))
+                await self._write(name, obj["metadata"]["uid"], status)
             if not await self._delete_instances(name):
                 self._waiting.add(name)
                 return
-        await self._finish(name, obj["metadata"]["uid"])
+            ended = ("InstanceDeletionCompleted", "removed all instances")
+        await self._finish(name, obj["metadata"]["uid"], self._terminating(False, *ended))
 
-    async def _report_progress(self, obj: JsonObject) -> None:
-        status = {**obj["status"]}
-        conditions.put(
-            status,
-            conditions.make(
-                conditions.TERMINATING,
-                True,
-                "InstanceDeletionInProgress",
-                "CustomResource deletion is in progress",
-                self._clock.now(),
-            ),
-        )
-        await self._write(obj["metadata"]["name"], obj["metadata"]["uid"], status)
+    def _terminating(self, holds: bool, reason: str, message: str) -> dict[str, str]:
+        now = self._clock.now()
+        return conditions.make(conditions.TERMINATING, holds, reason, message, now)
 
     async def _delete_instances(self, name: str) -> bool:
         """Whether none is left."""
@@ -300,7 +301,7 @@ class DefinitionController:
                 continue
         return not (await collection.cache.list(ListQuery(limit=1))).objects
 
-    async def _finish(self, name: str, uid: str) -> None:
+    async def _finish(self, name: str, uid: str, ended: dict[str, str]) -> None:
         """Take the finalizer off; without another one the definition goes."""
         store = self._definitions.store
         held = True
@@ -311,7 +312,9 @@ class DefinitionController:
             obj = self._definitions.decode(current)
             without_finalizer(obj)
             held = bool(obj["metadata"].get("finalizers"))
-            return splice.stored_from_object(obj) if held else current.value
+            status = {**(obj.get("status") or {})}
+            conditions.put(status, ended)
+            return self._with_status(obj, status) if held else current.value
 
         wanted = Preconditions(uid=uid)
         try:
@@ -332,6 +335,10 @@ def _decoded(found: CachedObject) -> JsonObject:
 
 def _is_deleting(obj: JsonObject) -> bool:
     return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def _is_to_be_emptied(obj: JsonObject) -> bool:
+    return _is_deleting(obj) and FINALIZER in (obj["metadata"].get("finalizers") or ())
 
 
 def _revision(obj: JsonObject) -> int:

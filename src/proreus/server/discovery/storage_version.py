@@ -9,8 +9,9 @@ from proreus.server.resource import Resource
 
 
 def storage_version_hash(resource: Resource) -> str | None:
-    """None for what is not stored: reviews, bindings, component statuses."""
-    if resource.unstored is not None:
+    """None for what is not stored: reviews, bindings, component statuses. Nor is there one for a
+    custom kind whose stored version is not served."""
+    if resource.unstored is not None or (resource.custom and not resource.custom.is_storage_served):
         return None
     gvk = resource.stored_gvk
     digest = hashlib.sha256(f"{gvk.group}/{gvk.version}/{gvk.kind}".encode()).digest()

@@ -62,7 +62,11 @@ def _resource_list(served: CatalogSnapshot, group_version: GroupVersion) -> Docu
     found = served.of(group_version)
     if not found:
         return None
-    entries = [entry for resource in found for entry in _entries(resource)]
+    # A custom kind's subresources come in the order in which Kubernetes looks for them.
+    by_name = sorted(found, key=lambda resource: resource.plural)
+    entries = [entry for resource in by_name for entry in _entries(resource)]
+    if not any(resource.custom for resource in found):
+        entries.sort(key=lambda entry: str(entry["name"]))
     head = {"kind": "APIResourceList"}
     if group_version.group:
         head["apiVersion"] = "v1"
@@ -70,7 +74,7 @@ def _resource_list(served: CatalogSnapshot, group_version: GroupVersion) -> Docu
         {
             **head,
             "groupVersion": str(group_version),
-            "resources": sorted(entries, key=lambda entry: str(entry["name"])),
+            "resources": entries,
         }
     )
 

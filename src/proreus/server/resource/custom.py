@@ -30,6 +30,7 @@ class CustomVersion:
     """
 
     discovery_verbs: tuple[str, ...] = ()  # what discovery lists, if that is not all there is
+    is_storage_served: bool = True  # discovery names the stored type only then
     scaling: Scaling | None = None  # None: spec.replicas
     refresh_before: int = 0  # what was stored up to this revision is brought up to date when read
     versions: Versions | None = None  # how a webhook converts; None: ``convert`` does

@@ -15,6 +15,7 @@ from proreus.server.discovery.storage_version import storage_version_hash
 from proreus.server.discovery.unaggregated import UnaggregatedDiscovery
 from proreus.server.discovery.version import version_document
 from proreus.server.kinds import builtin_resources
+from proreus.server.kinds.parts.scale import SCALE
 from proreus.server.registry.catalog import Catalog
 from proreus.server.resource import CustomVersion, Names, Resource, Subresource
 
@@ -173,3 +174,24 @@ def test_replacing_a_resource_changes_what_is_discovered() -> None:
     served.add(replace(THING, names=replace(THING.names, short_names=("th",))))
     listed = legacy.resources(GroupVersion("example.com", "v1beta1"))
     assert entry(listed, "things")["shortNames"] == ["th"]
+
+
+def test_subresources_of_a_custom_kind_come_after_it_in_their_own_order() -> None:
+    scaled = replace(THING, subresources=(*THING.subresources, SCALE))
+    other = replace(THING, names=Names.of("example.com", "v1beta1", "Other", "others"))
+
+    found = UnaggregatedDiscovery(Catalog([scaled, other])).resources(
+        GroupVersion("example.com", "v1beta1")
+    )
+
+    assert found is not None
+    assert [one["name"] for one in found.decoded()["resources"]] == [
+        "others", "others/status", "things", "things/status", "things/scale",
+    ]  # fmt: skip
+
+
+def test_a_stored_version_that_is_not_served_has_no_hash() -> None:
+    unserved = replace(THING, custom=CustomVersion(is_storage_served=False))
+
+    assert storage_version_hash(THING) is not None
+    assert storage_version_hash(unserved) is None

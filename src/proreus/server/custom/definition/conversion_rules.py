@@ -49,9 +49,14 @@ def may_keep_bundle(definition: Json) -> bool:
     """Whether a bundle without certificates is taken: it is not in use yet, or it was so before."""
     if not conditions.is_true(definition, conditions.ESTABLISHED):
         return True
-    webhook = (definition["spec"].get("conversion") or {}).get("webhook") or {}
-    bundle = (webhook.get("clientConfig") or {}).get("caBundle")
-    return bool(bundle) and not _has_certificates(bundle)
+    return not has_good_bundle(definition["spec"].get("conversion") or {})
+
+
+def has_good_bundle(given: Json) -> bool:
+    """Whether the certificates for the webhook, if there are any, can be read."""
+    config = (given.get("webhook") or {}).get("clientConfig") or {}
+    bundle = config.get("caBundle")
+    return not bundle or _has_certificates(bundle)
 
 
 def _client_violations(config: Json | None, *, takes_any_bundle: bool) -> list[FieldError]:

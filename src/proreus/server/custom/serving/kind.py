@@ -55,9 +55,15 @@ class CustomKind:
 
 def fingerprint(definition: Mapping[str, Any]) -> bytes:
     accepted = (definition.get("status") or {}).get("acceptedNames")
-    is_deleting = bool(definition["metadata"].get("deletionTimestamp"))
+    is_ending = _is_ending(definition)
     uid = definition["metadata"].get("uid")
-    return json.encode([definition["spec"], accepted, is_deleting, uid])
+    return json.encode([definition["spec"], accepted, is_ending, uid])
+
+
+def _is_ending(definition: Mapping[str, Any]) -> bool:
+    """Whether its instances are being deleted. A definition may outlive them."""
+    found = (definition.get("status") or {}).get("conditions") or ()
+    return any(one.get("type") == "Terminating" and one.get("status") == "True" for one in found)
 
 
 def build(
@@ -131,7 +137,7 @@ def _resource(
     parts = version.get("subresources") or {}
     is_stored = version is storage
     stored_schema = schemas[storage["name"]]
-    is_deleting = bool(definition["metadata"].get("deletionTimestamp"))
+    is_ending = _is_ending(definition)
     rules = CustomRules(
         gvk,
         schemas[version["name"]],
@@ -139,7 +145,7 @@ def _resource(
         parts.get("status") is not None,
         None if is_stored else lambda obj: convert(obj, gvk),
         GroupResource(gvk.group, names["plural"]),
-        is_deleting,
+        is_ending,
         expressions,
         _scale(parts.get("scale"), gvk),
     )
@@ -167,7 +173,8 @@ def _resource(
         printer=column_printer(version.get("additionalPrinterColumns") or (), gvk),
         deprecation_warning=_deprecation(version, spec, gvk),
         custom=CustomVersion(
-            discovery_verbs=_TERMINATING_VERBS if is_deleting else (),
+            discovery_verbs=_TERMINATING_VERBS if is_ending else (),
+            is_storage_served=bool(storage.get("served")),
             scaling=rules.scale,
             refresh_before=revision,
         ),

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from proreus.api.go_text import json_text
+
 pytest.importorskip("cel_expr_python.cel")
 
 from proreus.api import field_error
@@ -57,7 +59,7 @@ def said(schema: Schema, *given: str | dict[str, Any]) -> list[str]:
 def whole(rule: str) -> str:
     """A rule as Kubernetes prints its own form of one."""
     return (
-        f'{{"Rule":"{rule}","Message":"","MessageExpression":"","Reason":null,"FieldPath":"",'
+        f'{{"Rule":{json_text(rule)},"Message":"","MessageExpression":"","Reason":null,"FieldPath":"",'
         '"OptionalOldSelf":null}'
     )
 
@@ -67,7 +69,7 @@ def whole(rule: str) -> str:
     [
         "self.n > 1 && self.s.startsWith('a')",
         "self.with__dash__dash == self.with__dot__dot",
-        "self.with__underscores__two == 'x' && self.__namespace__ == 'y'",
+        "self.with__underscores__two == 'x' && self.__namespace__ == 'y' && self.namespace == 'y'",
         "self.when < timestamp('2024-01-01T00:00:00Z') && self.when.getFullYear() > 2000",
         "self.long < duration('1h')",
         "self.raw == b'abc'",
@@ -88,7 +90,7 @@ def whole(rule: str) -> str:
         "semver('1.2.3').isLessThan(semver('2.0.0')) && isSemver(self.s)",
         "self.?s.orValue('') == '' && self.?n.hasValue()",
         "sets.contains(['a', 'b'], self.list.map(e, e.k))",
-        "[1, 2].sum() == 3 && [1, 2].isSorted() && self.list.map(e, e.k).indexOf('a') == 1",
+        "[1, 2].sum() == 3 && [1, 2].isSorted() && self.list.map(e, size(e.k)).indexOf(1) == 1",
         "self == oldSelf && self.list == oldSelf.list",
     ],
 )
@@ -132,6 +134,20 @@ def _small(schema: Schema) -> Schema:
          "found no matching overload for 'endsWith' applied to 'string.()'"),
         ("['a', 'b'].sum() == 1", 15,
          "found no matching overload for 'sum' applied to 'list(string).()'"),
+        ("['a'].indexOf(1) == 0", 14,
+         "found no matching overload for 'indexOf' applied to 'list(string).(int)'"),
+        ("[1].flatten() == [1]", 12,
+         "found no matching overload for 'flatten' applied to 'list(int).()'"),
+        ("duration(self.n) > self.long", 9,
+         "found no matching overload for 'duration' applied to '(int)'"),
+        ("optional.of(1) + 1 == 2", 16,
+         "found no matching overload for '_+_' applied to '(optional_type(int), int)'"),
+        ("ip(self.s).family == 4", 11, "type 'net.IP' does not support field selection"),
+        ("quantity(self.s).sign() == 1", 22,
+         "found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'"),
+        ("self.n && true", 5, "expected type 'bool' but found 'int'"),
+        ("true || self.n + 1 > 2 || self.s.trim()", 38, "expected type 'bool' but found 'string'"),
+        ("self.list.all(e, e.k)", 19, "expected type 'bool' but found 'string'"),
         ("has(self)", 5, "invalid argument to has() macro"),
         ("self.list.all(1, true)", 15, "argument must be a simple name"),
         ("self.list.map(1, 2) == []", 15, "argument is not an identifier"),
@@ -145,6 +161,35 @@ def test_what_it_does_not_is_refused_with_its_place(rule: str, column: int, mess
         f"{AT}.x-kubernetes-validations[0].rule: Invalid value: {whole(rule)}: compilation failed: "
         f"ERROR: <input>:1:{column}: {message}\n | {rule}\n | {'.' * (column - 1)}^"
     ]
+
+
+def test_each_operand_that_is_no_bool_is_named() -> None:
+    found = said(OBJECT, {"rule": "self.n &&\nself.s || nope", "message": "m"})[0]
+
+    assert found.endswith(
+        "ERROR: <input>:1:5: expected type 'bool' but found 'int'\n | self.n &&\n | ....^\n"
+        "ERROR: <input>:2:5: expected type 'bool' but found 'string'\n | self.s || nope\n | ....^\n"
+        "ERROR: <input>:2:11: undeclared reference to 'nope' (in container '')\n"
+        " | self.s || nope\n | ..........^"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("int('a') == self.n", "type conversion error from 'string' to 'int'"),
+        ("int(dyn('a')) == self.n", "type conversion error from 'string' to 'int'"),
+        ("uint(-1) == 1u", "unsigned integer overflow"),
+        ("string(dyn([1])) == ''", "no such overload: string(list)"),
+        ("bool('x') || 'a'.find('(') == ''", "type conversion error from 'string' to 'bool'"),
+        (
+            "self.n == 1 ? 'a'.find('(') == '' : true",
+            "error parsing regexp: missing closing ): `(`",
+        ),
+    ],
+)
+def test_constants_that_cannot_be_converted_make_no_program(rule: str, why: str) -> None:
+    assert said(OBJECT, rule)[0].endswith(f": program instantiation failed: {why}")
 
 
 @pytest.mark.parametrize(
@@ -249,6 +294,25 @@ def test_costs_without_bounds_are_refused() -> None:
         f"{AT}: Forbidden: x-kubernetes-validations estimated rule & messageExpression cost total "
         f"for entire OpenAPIv3 schema exceeds budget by factor of more than 100x {advice}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "factor"),
+    [
+        ("self.l.all(s, isIP(s))", "1.6x"),
+        ("self.l.all(s, quantity(s).isInteger())", "1.8x"),
+        ("self.l.all(s, ip.isCanonical(s))", "2.4x"),
+        ("self.l.all(s, !format.dns1123Label().validate(s).hasValue())", "27.0x"),
+        ("['a', self.l[0]].join('') == ''", "more than 100x"),
+        ("self.l.all(s, ['a', 'b'].exists(o, o.contains(s)))", "5.2x"),
+    ],
+)
+def test_texts_that_are_parsed_cost_by_their_length(rule: str, factor: str) -> None:
+    schema = listed(maxItems=2_000_000)
+
+    found = [one for one in said(schema, rule) if "estimated rule cost exceeds" in one]
+
+    assert f"factor of {factor} " in found[0]
 
 
 @pytest.mark.parametrize(
