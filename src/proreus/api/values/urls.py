@@ -12,6 +12,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _PORT = re.compile(r"(:[0-9]*)?")
 _USER = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_HOST_ESCAPE = re.compile(r"%(?!25)[0-7][0-9A-Fa-f]")  # of characters, not of bytes
 _NOT_IN_HOSTS = re.compile(r"[\x00-\x20#/?@\\^`{|}\x7f]")
 
 
@@ -22,6 +23,31 @@ def url_fault(text: str) -> str:
         return f"parse {quoted(url)}: {reason}"
     reason = _bad_escape(fragment)
     return f"parse {quoted(text)}: {reason}" if reason else ""
+
+
+def request_fault(text: str) -> str:
+    """Of what a request may name: a URL with a scheme, or a path. Fragments are nothing special."""
+    reason = _fault_of_request(text)
+    return f"parse {quoted(text)}: {reason}" if reason else ""
+
+
+def _fault_of_request(text: str) -> str:
+    if not text:
+        return "empty url"
+    if _CONTROL.search(text):
+        return "net/url: invalid control character in URL"
+    if text == "*":
+        return ""
+    if text.startswith(":"):
+        return "missing protocol scheme"
+    found = _SCHEME.match(text)
+    rest = (text[found.end() :] if found else text).partition("?")[0]
+    if not rest.startswith("/"):
+        return "" if found else "invalid URI for request"
+    if found and rest.startswith("//"):
+        authority, slash, path = rest[2:].partition("/")
+        return _fault_of_authority(authority) or _bad_escape(slash + path)
+    return _bad_escape(rest)
 
 
 def _fault(url: str) -> str:
@@ -62,6 +88,8 @@ def _fault_of_host(host: str) -> str:
         port = ":" + host.rpartition(":")[2]
     if not _PORT.fullmatch(port):
         return f"invalid port {quoted(port)} after host"
+    if not name and (odd := _HOST_ESCAPE.search(host)):
+        return f"invalid URL escape {quoted(odd[0])}"
     if reason := _bad_escape(host) or _fault_of_literal(name):
         return reason
     odd = _NOT_IN_HOSTS.search(host)

@@ -21,6 +21,10 @@ from proreus.server.cel.syntax import Call, Constant
 
 _COMPARISONS = ("_<_", "_<=_", "_>_", "_>=_")
 _TEXTS = ("string", "bytes")
+_PARSED = ("ip", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver",
+           "strings.quote")  # fmt: skip
+_COMPARED_AT_ONCE = ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver")
+_FORMAT_PATTERN = 128  # characters that a format's pattern has at most
 _ADDRESS_BYTES = 16
 _MAKE_LIST = 10
 _SHORT = {  # how long numbers and times get when written
@@ -35,6 +39,10 @@ def call_facts(node: Call, operands: Sequence[Facts]) -> Facts:
         case "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf":
             return _traversed(node, first)
         case "url":
+            return Facts(scaled(size.high, PER_CHARACTER), size)
+        case "ip.isCanonical":
+            return Facts(scaled(size.high, 2 * PER_CHARACTER))
+        case function if function in _PARSED and node.target is None:
             return Facts(scaled(size.high, PER_CHARACTER))
         case "lowerAscii" | "upperAscii" | "substring" | "trim":
             return Facts(scaled(size.high, PER_CHARACTER), size)
@@ -60,7 +68,10 @@ def call_facts(node: Call, operands: Sequence[Facts]) -> Facts:
             return Facts(scaled(size.high, PER_CHARACTER))
         case "check":
             return Facts(AUTHORIZATION)
-        case "validate" | "fieldSelector" | "labelSelector":
+        case "validate":
+            cost = scaled(operands[1].size.high, PER_CHARACTER)
+            return Facts(scaled(cost, _FORMAT_PATTERN * PER_PATTERN_CHARACTER))
+        case "fieldSelector" | "labelSelector":
             return Facts(scaled(operands[1].size.high, PER_CHARACTER))
         case "containsIP" | "containsCIDR":
             return _contained(node, operands)
@@ -74,6 +85,8 @@ def call_facts(node: Call, operands: Sequence[Facts]) -> Facts:
 
 def _operator(node: Call, operands: Sequence[Facts]) -> Facts:
     match node.function:
+        case "_==_" if node.arguments[0].type.name in _COMPARED_AT_ONCE:
+            return Facts(1, ONE)
         case "_==_" | "_!=_":
             return Facts(scaled(min(one.size.high for one in operands), PER_CHARACTER), ONE)
         case function if function in _COMPARISONS:
@@ -90,6 +103,8 @@ def _operator(node: Call, operands: Sequence[Facts]) -> Facts:
             return Facts(1, ONE)
         case "string" | "bytes":
             kind = node.arguments[0].type.name
+            if kind == node.function:
+                return Facts(1)
             is_text = kind in _TEXTS
             size = operands[0].size if is_text else _SHORT.get(kind, UNKNOWN)
             grown = Size(size.low, capped(size.high * 4)) if node.function == "bytes" else size
@@ -127,15 +142,18 @@ def _made_list(node: Call, first: Facts) -> Facts:
             factor = 1.0 if not numbers else float(UNBOUNDED if numbers[0] is None else numbers[0])
         case "distinct" | "sort" | "@sortByAssociatedKeys":
             size, factor = size * size, 2.0
-            if any(f"_{kind}_sort" in name for name in node.overloads for kind in _TEXTS):
+            inner = node.target.type.parameters if node.target is not None else ()
+            is_text = node.function == "distinct" and bool(inner) and inner[0].name in _TEXTS
+            if is_text or any(
+                f"_{kind}_sort" in name for name in node.overloads for kind in _TEXTS
+            ):
                 factor += PER_CHARACTER
     cost = UNBOUNDED if size.high >= UNBOUNDED else math.ceil(size.high * factor)
     return Facts(capped(cost + 1 + _MAKE_LIST), size, element=first.element)
 
 
 def _element_size(facts: Facts) -> Size:
-    if facts.element is not None:
-        return facts.element.size
+    """Kubernetes looks it up in the schema: of elements that were made it knows nothing."""
     if facts.shape is not None and facts.shape.element is not None:
         return Size(0, facts.shape.element.largest)
     return UNKNOWN

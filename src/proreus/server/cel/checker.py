@@ -14,12 +14,22 @@ from importlib.util import find_spec
 from typing import Any
 
 from proreus.server.cel.initializers import Spelling
-from proreus.server.cel.literals import misfits, type_name, unusable_pattern
+from proreus.server.cel.literals import misfits, type_name, unusable_constant
 from proreus.server.cel.message_types import WORD, MessageTypes
 from proreus.server.cel.shapes import ValueShape
 from proreus.server.cel.signatures import Signature, signatures
-from proreus.server.cel.syntax import Call, Identifier, MakeMap, Node, TooDeep, Tree, read, walk
-from proreus.server.cel.wording import reworded, worded
+from proreus.server.cel.syntax import (
+    Call,
+    Identifier,
+    MakeMap,
+    Node,
+    TooDeep,
+    Tree,
+    read,
+    read_parsed,
+    walk,
+)
+from proreus.server.cel.wording import LOGICAL, located, reworded, worded
 
 _CONFIGURATION = """
 name: kubernetes
@@ -122,9 +132,18 @@ class Checker:
         except TooDeep as error:
             raise CheckError("expression is nested too deep") from error
         except RuntimeError as error:
-            said = reworded(str(error), text if made is None else made.text, self._type_of)
+            source = text if made is None else made.text
+            said = reworded(str(error), source, self._type_of, self._operand_offsets)
             raise CheckError(said if made is None else made.restored(said)) from error
         return tree.node
+
+    def _operand_offsets(self, text: str, at: int) -> list[int]:
+        """Where the operands of ``&&`` or ``||`` stand, which itself stands ``at`` some place."""
+        tree = read_parsed(self._environment.compile(text, disable_check=True).serialize())
+        for node in walk(tree.node):
+            if isinstance(node, Call) and node.function in LOGICAL and tree.offset(node) == at:
+                return [tree.offset(operand) for operand in node.operands]
+        return []
 
     def _type_of(self, part: str) -> str:
         """How messages call the type of a part of an expression; raises ValueError."""
@@ -157,8 +176,8 @@ def _refuse_odd(tree: Tree, text: str, *, makes_objects: bool) -> None:
             raise CheckError(f"undeclared reference to '{node.message}' (in container '')")
     found = [(tree.offset(node), why) for node, why in misfits(tree.node, worded)]
     if found:
-        raise CheckError("\n".join(_located(text, *one) for one in sorted(found)))
-    if why := unusable_pattern(tree.node):
+        raise CheckError("\n".join(located(text, *one) for one in sorted(found)))
+    if why := unusable_constant(tree.node):
         raise ProgramError(why)
 
 
@@ -169,7 +188,7 @@ def _in_terms_of(text: str, message: str) -> str:
     def restored(place: re.Match[str]) -> str:
         line = lines[int(place[1]) - 1]
         above = sum(len(one) + 1 for one in lines[: int(place[1]) - 1])
-        return _located(text, above + _column_before(line, int(place[2]) - 1), place[3])
+        return located(text, above + _column_before(line, int(place[2]) - 1), place[3])
 
     return _PLACE.sub(restored, message)
 
@@ -185,14 +204,6 @@ def _column_before(line: str, column: int) -> int:
             return name.start()
         longer += len(_OPTIONAL_CALL) - len(name[0])
     return column - longer
-
-
-def _located(text: str, offset: int, why: str) -> str:
-    """As the checker says where in a text something is wrong."""
-    start = text.rfind("\n", 0, offset) + 1
-    line, column = text.count("\n", 0, offset) + 1, offset - start
-    line_text = text[start:].partition("\n")[0]
-    return f"ERROR: <input>:{line}:{column + 1}: {why}\n | {line_text}\n | {'.' * column}^"
 
 
 @lru_cache(maxsize=1)

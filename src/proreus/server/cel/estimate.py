@@ -157,7 +157,7 @@ def _comprehension(node: syntax.Comprehension, names: Mapping[str, Facts]) -> Fa
     initial = _facts(node.initial, names)
     inside = {**names, node.accumulator: initial}
     if not node.variable.startswith("#"):  # a binding loops over nothing
-        inside |= _variables(node, over)
+        inside |= _variables(node, over, next(iter(names.values())))
     each = _facts(node.condition, inside).cost
     step = _facts(node.step, inside)
     result = _facts(node.result, {**names, node.accumulator: initial})
@@ -170,16 +170,14 @@ def _comprehension(node: syntax.Comprehension, names: Mapping[str, Facts]) -> Fa
             return result.with_cost(cost)
 
 
-def _variables(node: syntax.Comprehension, over: Facts) -> dict[str, Facts]:
+def _variables(node: syntax.Comprehension, over: Facts, root: Facts) -> dict[str, Facts]:
+    """What stands nowhere in the schema is looked up as if it were what the rule is about."""
     is_list = over.shape.kind is ShapeKind.LIST if over.shape else node.range.type.name == "list"
-    key = _at(_KEY, 0) if over.shape is not None else (over.key or Facts(0))
-    if over.element is not None:
-        value = over.element
-    elif over.shape is not None and over.shape.element is not None:
-        value = _at(over.shape.element, 0)
-    else:
-        inner = node.range.type.parameters
-        value = _typed(inner[-1], 0) if inner else Facts(0)
+    value = key = replace(root, cost=0)
+    if over.shape is not None:
+        key, value = _at(_KEY, 0), Facts(0)
+        if over.shape.element is not None:
+            value = _at(over.shape.element, 0)
     if node.second:
         return {node.variable: Facts(0, ONE) if is_list else key, node.second: value}
     return {node.variable: value if is_list else key}

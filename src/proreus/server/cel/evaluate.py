@@ -110,9 +110,10 @@ class _Compiler:
         if operand.name == "optional_type" and operand.parameters:
             operand = operand.parameters[0]
         shape = self._objects.get(operand.name)
-        if shape is not None and field in shape.fields:
-            return shape.fields[field].name
-        return field
+        if shape is None:
+            return field
+        found = shape.fields.get(field) or shape.fields.get(f"__{field}__")  # a reserved word
+        return field if found is None else found.name
 
     def _is_object(self, kind: Type) -> bool:
         if kind.name == "optional_type" and kind.parameters:
@@ -128,7 +129,9 @@ class _Compiler:
                 return steps.escaped_select(operand, field, odd, is_test=node.is_test)
         if self._is_object(node.operand.type):
             operand = steps.without_null(operand, field)
-        return steps.presence(operand, field) if node.is_test else steps.selection(operand, field)
+        if node.is_test:
+            return steps.presence(operand, field)
+        return steps.selection(operand, field, node.field)
 
     def _call(self, node: Call, names: Mapping[str, int]) -> Step:
         if is_optional_old(node):
@@ -183,8 +186,6 @@ class _Compiler:
                     if not item.has_value:
                         continue
                     item = item.value
-                if name in found:
-                    raise EvaluationError(f"Failed with repeated key: {name}")
                 found[name] = item
             return MadeObject(type_name, found) if type_name else found
 

@@ -11,12 +11,26 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from proreus.server.cel.format_calls import misfit_formats
+from proreus.server.cel.functions.overloads import is_convertible, no_overload
 from proreus.server.cel.functions.table import FUNCTIONS
-from proreus.server.cel.syntax import Call, Constant, MakeList, MakeMap, Node, Type, children, walk
-from proreus.server.cel.values import EvaluationError
+from proreus.server.cel.syntax import (
+    Call,
+    Constant,
+    Identifier,
+    MakeList,
+    MakeMap,
+    Node,
+    Type,
+    children,
+)
+from proreus.server.cel.values import EvaluationError, TypeValue
 from proreus.server.regular_expressions import expression_error
 
 _PATTERNS = ("matches", "find", "findAll")
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string",
+                          "timestamp", "type", "uint"})  # fmt: skip
+_KEYS = (bool, int, float, str)
+_VARYING = object()
 Misfit = tuple[Node, str]  # what is wrong, and why
 
 
@@ -24,6 +38,7 @@ def misfits(node: Node, spelled: Callable[[str], str]) -> Iterator[Misfit]:
     """``spelled``: the name of a type in messages."""
     if isinstance(node, Call):
         yield from _constant_argument(node)
+        yield from _odd_elements(node, spelled)
         if node.function == "format":
             yield from misfit_formats(node, spelled)
             return  # its arguments are a list of anything
@@ -37,23 +52,72 @@ def misfits(node: Node, spelled: Callable[[str], str]) -> Iterator[Misfit]:
         yield from misfits(child, spelled)
 
 
-def unusable_pattern(node: Node) -> str:
-    """Why a constant pattern cannot be compiled into the program, "" if all can."""
-    for part in walk(node):
-        if isinstance(part, Call) and part.function in _PATTERNS and len(part.operands) > 1:
-            pattern = part.operands[1]
-            if isinstance(pattern, Constant) and (why := expression_error(str(pattern.value))):
-                return why
+def unusable_constant(node: Node) -> str:
+    """Why a constant cannot become part of a program, "" if all can: patterns are compiled and
+    constants converted (``int('a')``) while the program is built, the innermost first.
+    """
+    try:
+        _built(node)
+    except EvaluationError as error:
+        return str(error)
     return ""
+
+
+def _built(node: Node) -> Any:
+    """The value of what is constant. Raises EvaluationError."""
+    match node:
+        case Constant():
+            return node.value
+        case Identifier(type=Type(name="type")):
+            return TypeValue(node.name)
+    parts = [_built(part) for part in children(node)]
+    is_constant = all(part is not _VARYING for part in parts)
+    match node:
+        case Call() if node.function in _PATTERNS and len(parts) > 1:
+            if isinstance(parts[1], str) and (why := expression_error(parts[1])):
+                raise EvaluationError(why)
+        case Call() if node.function in _CONVERSIONS and len(parts) == 1 and is_constant:
+            return _converted(node.function, parts[0])
+        case MakeList() if is_constant and not node.optional:
+            return parts
+        case MakeMap() if is_constant and not node.message:
+            keys = [key for key in parts[::2] if isinstance(key, _KEYS)]
+            return dict(zip(keys, parts[1::2], strict=False))
+    return _VARYING
+
+
+def _converted(function: str, value: Any) -> Any:
+    takes = is_convertible(function)
+    if takes is not None and not takes(value):
+        raise EvaluationError(no_overload(function, [value]))
+    return FUNCTIONS[function](value)
 
 
 def _constant_argument(call: Call) -> Iterator[Misfit]:
     argument = call.arguments[0] if call.arguments else None
     fits = _FITS.get(call.function)
-    if fits is None or not isinstance(argument, Constant) or not isinstance(argument.value, str):
+    if call.function == "duration" and argument is not None and argument.type.name == "int":
+        yield call, "found no matching overload for 'duration' applied to '(int)'"
+        return
+    if fits is None or not isinstance(argument, Constant):
         return
     if not fits(argument.value):
         yield argument, f"invalid {call.function} argument"
+
+
+def _odd_elements(call: Call, spelled: Callable[[str], str]) -> Iterator[Misfit]:
+    """Functions of lists whose parameters have the type of the elements, or must be lists."""
+    if call.target is None or call.target.type.name != "list":
+        return
+    inner, kinds = call.target.type.parameters[0], [one.type for one in call.arguments]
+    if call.function in ("indexOf", "lastIndexOf"):
+        fits = len(kinds) != 1 or _alike(inner, kinds[0])
+    else:
+        fits = call.function != "flatten" or bool(kinds) or inner.name in ("dyn", "list")
+    if not fits:
+        found = ", ".join(type_name(kind, spelled) for kind in kinds)
+        called = f"{type_name(call.target.type, spelled)}.({found})"
+        yield call, f"found no matching overload for '{call.function}' applied to '{called}'"
 
 
 def _converts(function: str) -> Callable[[str], bool]:
@@ -62,7 +126,7 @@ def _converts(function: str) -> Callable[[str], bool]:
     def fits(text: str) -> bool:
         try:
             convert(text)
-        except EvaluationError:
+        except (EvaluationError, TypeError):
             return False
         return True
 

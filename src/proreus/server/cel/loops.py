@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from typing import Any
 
 from proreus.lazy_dataclass import dataclass
-from proreus.server.cel.functions.operators import NO_OVERLOAD
+from proreus.server.cel.functions.overloads import no_range
 from proreus.server.cel.steps import Failure, Run, Step, truth
 from proreus.server.cel.values import EvaluationError
 
 
-def _over(value: Any) -> list[Any] | dict[Any, Any]:
+def _over(value: Any, *, pairs: bool = False) -> list[Any] | dict[Any, Any]:
     if isinstance(value, list | dict):
         return value
-    raise EvaluationError(NO_OVERLOAD)
+    raise EvaluationError(no_range(value, pairs=pairs))
 
 
 def _pairs(value: Any) -> Iterable[tuple[Any, Any]]:
-    items = _over(value)
+    items = _over(value, pairs=True)
     return items.items() if isinstance(items, dict) else enumerate(items)
 
 

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 from proreus.server.cel.initializers import PATCH, PATCH_TEXTS, PATCH_VALUE, ROOT, Spelling
+from proreus.server.cel.names import spellings
 from proreus.server.cel.shapes import ShapeKind, ValueShape
 from proreus.server.cel.signatures import OPAQUE
 
@@ -117,7 +118,12 @@ class MessageTypes:
         message.options.deprecated_legacy_json_field_conflicts = True  # we have no JSON names
         self.objects[f"{PACKAGE}.{name}"] = shape
         words = self._mentioned
-        seen = [pair for pair in shape.fields.items() if words is None or pair[0] in words]
+        seen = [
+            (name, one)
+            for spelled, one in shape.fields.items()
+            for name in spellings(spelled)
+            if (words is None or name in words) and (name == spelled or name not in shape.fields)
+        ]
         for number, (spelled, one) in enumerate(seen, start=1):
             field = message.field.add(
                 name=spelled, number=number, json_name=f"f{number}",

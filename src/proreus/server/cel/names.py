@@ -25,6 +25,13 @@ def escaped(name: str) -> str | None:
     return _ODD.sub(lambda found: _ESCAPES[found[0]], name)
 
 
+def spellings(spelled: str) -> tuple[str, ...]:
+    """How an escaped name can be written: that of a reserved word as the word, too."""
+    word = spelled[2:-2]
+    is_word = spelled == f"__{word}__" and word in _RESERVED
+    return (spelled, word) if is_word else (spelled,)
+
+
 def unescaped(name: str) -> str:
     """The name behind an escaped one."""
     if name.startswith("__") and name[2:-2] in _RESERVED:

@@ -97,7 +97,7 @@ def _amounts() -> list[Signature]:
     found = [
         Signature("quantity", _QUANTITY, ("string",)),
         Signature("isQuantity", "bool", ("string",)),
-        _member("sign", "int", _QUANTITY),
+        Signature("sign", "int", (_QUANTITY,)),  # no member, unlike the others
         _member("isInteger", "bool", _QUANTITY),
         _member("asInteger", "int", _QUANTITY),
         _member("asApproximateFloat", "double", _QUANTITY),

@@ -133,7 +133,9 @@ def accumulator(slot: int) -> Step:
     return read
 
 
-def selection(operand: Step, field: str) -> Step:
+def selection(operand: Step, field: str, spelled: str) -> Step:
+    """``spelled``: as the expression writes the field's name."""
+
     def select(run: Run) -> Any:
         value = operand(run)
         run.spent += 1
@@ -141,7 +143,7 @@ def selection(operand: Step, field: str) -> Step:
             try:
                 return value[field]
             except KeyError:
-                raise EvaluationError(f"no such key: {field}") from None
+                raise EvaluationError(f"no such key: {spelled}") from None
         if value.__class__ is Optional:
             return find(value, field)
         if value.__class__ is LazyFields:

@@ -138,6 +138,13 @@ def read(serialized: bytes, names: Mapping[str, str] | None = None) -> Tree:
     return Tree(reader.node(checked.bytes(4)), reader.found_at)
 
 
+def read_parsed(serialized: bytes) -> Tree:
+    """The tree in an ``Any`` that holds a ParsedExpr: no types are known."""
+    parsed = _Message(_Message(serialized).bytes(2))
+    reader = _Reader({}, {}, {}, dict(_positions(_Message(parsed.bytes(3)))))
+    return Tree(reader.node(parsed.bytes(2)), reader.found_at)
+
+
 def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in children(node):

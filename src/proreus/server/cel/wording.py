@@ -14,12 +14,19 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.functions.table import FUNCTIONS
 from proreus.server.cel.message_types import PACKAGE
 
+LOGICAL = frozenset({"_&&_", "_||_"})
 _CODE = re.compile(r"^[A-Z_]+: (?=ERROR)|\s*\[INVALID_ARGUMENT\]$")
 _WORDS = (
-    (re.compile(r"undefined field '([^']*)' not found in struct '[^']*'"), r"undefined field '\1'"),
     (re.compile(r"expression of type '(.*)' cannot be the operand of a select operation"),
      r"type '\1' does not support field selection"),
-    (re.compile(r"\bnull_type\b"), "null"),
+    (re.compile(r"(?<!reference to ')\bnull_type\b"), "null"),
+    (re.compile(r"\bT%\d+\b"), "dyn"),
+    (re.compile(r"'\\u003F'"), "'?'"),
+    (re.compile(r"undefined field '[^']*' not found in struct '(net\.\w+)'"),
+     r"type '\1' does not support field selection"),
+    (re.compile(r"undefined field '[^']*' not found in struct '(kubernetes\.\w+)'"),
+     r"unexpected failed resolution of '\1'"),
+    (re.compile(r"undefined field '([^']*)' not found in struct '[^']*'"), r"undefined field '\1'"),
     (re.compile(r"\bgoogle\.protobuf\.Timestamp\b"), "timestamp"),
     (re.compile(r"\bgoogle\.protobuf\.Duration\b"), "duration"),
     (re.compile(r"cannot be the range of a comprehension"), "cannot be range of a comprehension"),
@@ -43,6 +50,10 @@ _QUALIFIED = re.compile(
 _FINDING = re.compile(r"^(?=(?:ERROR|WARNING): <input>:)", re.MULTILINE)
 _PLACE = re.compile(r"ERROR: <input>:(\d+):(\d+): ")
 _OVERLOAD = re.compile(r"found no matching overload for '([\w.]+)' applied to '\((.*)\)'\n")
+_LOGICAL_CALL = re.compile(
+    r"found no matching overload for '_(?:&&|\|\|)_' applied to '\((.*)\)'\n"
+)
+_LOGICAL_KINDS = frozenset({"bool", "dyn", "*error*"})
 _UNDECLARED = re.compile(r"undeclared reference to '(\w+)' \(in container ''\)")
 _TOKEN = re.compile(
     r"""(?:[rRbB]{0,2})(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
@@ -60,15 +71,29 @@ def worded(text: str) -> str:
     return text
 
 
-def reworded(message: str, expression: str, type_of: Callable[[str], str]) -> str:
-    """All that the library found. ``type_of`` a part of the expression; raises ValueError."""
+def reworded(
+    message: str,
+    expression: str,
+    type_of: Callable[[str], str],
+    operand_offsets: Callable[[str, int], list[int]],
+) -> str:
+    """All that the library found. ``type_of`` a part of the expression; raises ValueError.
+
+    ``operand_offsets``: of the logical operator that stands at some place in an expression.
+    """
     first, *found = _FINDING.split(worded(message))
     placed = []
     for one in found:
         at = _PLACE.match(one)
-        if at is None or "*error*" in one:  # a warning, or it follows from another error
+        if at is None:  # a warning
             continue
         offset = _offset(expression, int(at[1]), int(at[2]))
+        if (kinds := _LOGICAL_CALL.search(one)) is not None:
+            places = operand_offsets(expression, offset)
+            placed += _not_logical(expression, places, _parts(kinds[1]))
+            continue
+        if "*error*" in one:  # it follows from another error
+            continue
         placed.append(
             (int(at[1]), int(at[2]), _called(one.rstrip("\n"), expression, offset, type_of))
         )
@@ -100,6 +125,27 @@ def _called(finding: str, expression: str, at: int, type_of: Callable[[str], str
         return finding
     wanted = f"found no matching overload for '{unknown[1]}' applied to '{target}({kinds})'"
     return finding.replace(unknown[0], wanted)
+
+
+def _not_logical(
+    expression: str, places: list[int], kinds: list[str]
+) -> list[tuple[int, int, str]]:
+    found = []
+    for place, kind in zip(places, kinds, strict=True):
+        if kind not in _LOGICAL_KINDS:
+            why = f"expected type 'bool' but found '{kind}'"
+            line = expression.count("\n", 0, place) + 1
+            column = place - expression.rfind("\n", 0, place)
+            found.append((line, column, located(expression, place, why)))
+    return found
+
+
+def located(text: str, offset: int, why: str) -> str:
+    """As the checker says where in a text something is wrong."""
+    start = text.rfind("\n", 0, offset) + 1
+    line, column = text.count("\n", 0, offset) + 1, offset - start
+    line_text = text[start:].partition("\n")[0]
+    return f"ERROR: <input>:{line}:{column + 1}: {why}\n | {line_text}\n | {'.' * column}^"
 
 
 def _parts(kinds: str) -> list[str]:

@@ -11,10 +11,12 @@ from typing import Any
 
 from proreus.api.values import names
 from proreus.api.values.timestamp import parse_time
-from proreus.server.cel.functions.opaque import Amount, Cidr, Ip, NamedFormat, Semver, Url
+from proreus.api.values.urls import request_fault
+from proreus.server.cel.functions.opaque import Amount, Cidr, Ip, NamedFormat, Semver
+from proreus.server.cel.functions.operators import NO_OVERLOAD, comparable
 from proreus.server.cel.functions.operators import TABLE as OPERATORS
-from proreus.server.cel.functions.operators import comparable, whole
 from proreus.server.cel.functions.texts import INDEX_OF, LAST_INDEX_OF
+from proreus.server.cel.functions.urls import Url
 from proreus.server.cel.values import NONE, EvaluationError, Optional, equal
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
@@ -75,10 +77,17 @@ def _ip(value: str | Cidr) -> Ip:
     return Ip(value.interface.ip) if isinstance(value, Cidr) else Ip.parse(value)
 
 
+def _contains_ip(cidr: Cidr, ip: Ip | str) -> bool:
+    try:
+        return cidr.contains(Ip.parse(ip) if isinstance(ip, str) else ip)
+    except EvaluationError:
+        raise EvaluationError(NO_OVERLOAD) from None
+
+
 def _as_integer(amount: Amount) -> int:
-    if amount.value.denominator != 1:
+    if amount.value.denominator != 1 or abs(amount.value) >= 2**63:
         raise EvaluationError("cannot convert value to integer")
-    return whole(int(amount.value))
+    return int(amount.value)
 
 
 def _moved(sign: int) -> Callable[[Amount, Amount | int], Amount]:
@@ -108,8 +117,9 @@ def _validator(check: Callable[[str], Any], message: str) -> Callable[[str], lis
 
 
 def _prefix(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """A name that something is still put behind may end in a dash."""
-    return lambda text: check(text[:-1] + "a" if text.endswith("-") else text)
+    """A name that something is still put behind may end in a dash, which goes unseen with the
+    character before it."""
+    return lambda text: check(text[:-2] + "a" if text[1:].endswith("-") else text)
 
 
 _FORMATS: Mapping[str, Callable[[str], list[str]]] = {
@@ -121,7 +131,7 @@ _FORMATS: Mapping[str, Callable[[str], list[str]]] = {
     "dns1123SubdomainPrefix": _prefix(names.dns_subdomain),
     "dns1035LabelPrefix": _prefix(names.dns_1035_label),
     "labelValue": names.label_value,
-    "uri": _validator(Url.parse, "does not match the URI format"),
+    "uri": lambda text: [fault] if (fault := request_fault(text)) else [],
     "uuid": _validator(_UUID.fullmatch, "does not match the UUID format"),
     "byte": _validator(lambda text: base64.b64decode(text, validate=True), "invalid base64"),
     "date": _validator(lambda text: parse_time(f"{text}T00:00:00Z"), "invalid date"),
@@ -155,11 +165,11 @@ TABLE: Mapping[str, Callable[..., Any]] = {
     "sets.equivalent": lambda a, b: _contains_set(a, b) and _contains_set(b, a),
     "isURL": _parses(Url.parse),
     "url": Url.parse,
-    "getScheme": lambda url: url.parts.scheme,
+    "getScheme": lambda url: url.scheme,
     "getHost": lambda url: url.host,
     "getHostname": lambda url: url.hostname,
     "getPort": lambda url: url.port,
-    "getEscapedPath": lambda url: url.parts.path,
+    "getEscapedPath": lambda url: url.escaped_path,
     "getQuery": lambda url: url.query,
     "isIP": _parses(Ip.parse),
     "ip": _ip,
@@ -175,7 +185,7 @@ TABLE: Mapping[str, Callable[..., Any]] = {
     ),
     "isCIDR": _parses(Cidr.parse),
     "cidr": Cidr.parse,
-    "containsIP": lambda cidr, ip: cidr.contains(Ip.parse(ip) if isinstance(ip, str) else ip),
+    "containsIP": _contains_ip,
     "containsCIDR": lambda cidr, other: cidr.contains(other),
     "masked": lambda cidr: cidr.masked(),
     "prefixLength": lambda cidr: cidr.interface.network.prefixlen,

@@ -1,4 +1,4 @@
-"""Values that only Kubernetes' functions make: addresses, URLs, quantities, versions, formats."""
+"""Values that only Kubernetes' functions make: addresses, quantities, versions, formats."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import ClassVar
-from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from proreus.api.values import names, quantity
 from proreus.lazy_dataclass import dataclass
 from proreus.server.cel.functions.parse_faults import address_fault, range_fault, version_fault
 from proreus.server.cel.values import EvaluationError
 
-_SEMVER = re.compile(
-    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
-    r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?",
-    re.ASCII,
-)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_DIGITS = frozenset("0123456789")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +24,9 @@ class Ip:
 
     @classmethod
     def parse(cls, text: str) -> Ip:
-        found = names.parse_ip(text)
-        if found is None or getattr(found, "ipv4_mapped", None) is not None:
-            raise EvaluationError(address_fault(text))
-        return cls(found)
+        if why := address_fault(text):
+            raise EvaluationError(why)
+        return cls(ipaddress.ip_address(text))
 
     def __str__(self) -> str:
         return str(self.address)
@@ -46,8 +39,8 @@ class Cidr:
 
     @classmethod
     def parse(cls, text: str) -> Cidr:
-        if names.parse_cidr(text) is None:
-            raise EvaluationError(range_fault(text))
+        if why := range_fault(text):
+            raise EvaluationError(why)
         return cls(ipaddress.ip_interface(text))
 
     def contains(self, other: Ip | Cidr | str) -> bool:
@@ -65,46 +58,6 @@ class Cidr:
 
     def __str__(self) -> str:
         return str(self.interface)
-
-
-@dataclass(frozen=True, slots=True)
-class Url:
-    cel_type: ClassVar[str] = "kubernetes.URL"
-    parts: SplitResult
-
-    @classmethod
-    def parse(cls, text: str) -> Url:
-        """Absolute URLs and absolute paths, as Go's ParseRequestURI takes them."""
-        try:
-            parts = urlsplit(text)
-            parts.port  # noqa: B018  # a bad port is found when it is read
-        except ValueError as error:
-            raise EvaluationError(
-                f"URL parse error during conversion from string: {error}"
-            ) from error
-        if not (text.startswith("/") or _SCHEME.match(text)) or " " in parts.netloc:
-            raise EvaluationError(
-                "URL parse error during conversion from string: "
-                f'parse "{text}": invalid URI for request'
-            )
-        return cls(parts)
-
-    @property
-    def host(self) -> str:
-        return self.parts.netloc.rpartition("@")[2]
-
-    @property
-    def hostname(self) -> str:
-        inner = re.fullmatch(r"\[(.*)\](?::\d*)?|([^:]*)(?::\d*)?", self.host)
-        return (inner[1] or inner[2] or "") if inner else self.host
-
-    @property
-    def port(self) -> str:
-        return str(self.parts.port) if self.parts.port is not None else ""
-
-    @property
-    def query(self) -> dict[str, list[str]]:
-        return parse_qs(self.parts.query, keep_blank_values=True)
 
 
 @functools.total_ordering
@@ -137,11 +90,12 @@ class Semver:
 
     @classmethod
     def parse(cls, text: str, is_loose: bool = False) -> Semver:  # CEL's argument
-        found = _SEMVER.fullmatch(_tidied(text) if is_loose else text)
-        if found is None:
-            raise EvaluationError(version_fault(_tidied(text) if is_loose else text))
-        before = tuple(found[4].split(".")) if found[4] else ()
-        return cls((int(found[1]), int(found[2]), int(found[3])), before)
+        text = _tidied(text) if is_loose else text
+        if why := version_fault(text):
+            raise EvaluationError(why)
+        major, minor, rest = text.partition("+")[0].split(".", 2)
+        patch, _, before = rest.partition("-")
+        return cls((int(major), int(minor), int(patch)), tuple(before.split(".") if before else ()))
 
     def __lt__(self, other: Semver) -> bool:
         if self.numbers != other.numbers:
@@ -157,10 +111,14 @@ def _rank(part: str) -> tuple[bool, int, str]:
 
 def _tidied(text: str) -> str:
     """``v1.2`` is ``1.2.0``, leading zeros are dropped."""
-    number, mark, rest = re.fullmatch(r"v?([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]  # it always matches
-    parts = [part.lstrip("0") or "0" for part in number.split(".")]
-    parts += ["0"] * (3 - len(parts))
-    return ".".join(parts) + mark + rest
+    parts = text.removeprefix("v").split(".", 2)
+    for at, part in enumerate(parts):
+        if len(part) > 1:
+            bare = part.lstrip("0")
+            parts[at] = bare if bare[:1] in _DIGITS and bare else f"0{bare}"
+    if len(parts) < 3 and re.search(r"[-+]", parts[-1]):
+        raise EvaluationError("short version cannot contain PreRelease/Build meta data")
+    return ".".join([*parts, *["0"] * (3 - len(parts))])
 
 
 @dataclass(frozen=True, slots=True)

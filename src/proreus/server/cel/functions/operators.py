@@ -23,6 +23,7 @@ from proreus.server.cel.values import (
 )
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
+_EARLIEST, _LATEST = -62135596800, 253402300799  # seconds of the years 1 to 9999
 _NUMBERS = (int, float, Uint)
 _ORDERED = (str, bytes, bool, datetime, timedelta)
 _PLAIN_DIGITS = 6
@@ -98,7 +99,7 @@ def _divide(left: Any, right: Any) -> Any:
     if kind is float:
         if right:
             return left / right
-        return float("nan") if not left else float("inf") * (1 if left > 0 else -1)
+        return math.nan if not left else math.copysign(math.inf, left) * math.copysign(1, right)
     if not right:
         raise EvaluationError("division by zero")
     size = abs(left) // abs(right)
@@ -111,6 +112,8 @@ def _remainder(left: Any, right: Any) -> Any:
         raise _no_overload()
     if not right:
         raise EvaluationError("modulus by zero")
+    if left == _INT_MIN and right == -1:
+        raise EvaluationError("integer overflow")
     size = abs(left) % abs(right)
     return _number(kind, -size if left < 0 else size)
 
@@ -118,7 +121,7 @@ def _remainder(left: Any, right: Any) -> Any:
 def _negate(value: Any) -> Any:
     if value.__class__ is int:
         return whole(-value)
-    if value.__class__ is float:
+    if value.__class__ in (float, timedelta):
         return -value
     raise _no_overload()
 
@@ -156,21 +159,26 @@ def member(value: Any, whole_: Any) -> bool:
 
 def index(value: Any, key: Any) -> Any:
     if isinstance(value, list):
-        if key.__class__ is float and key.is_integer():
-            key = int(key)
-        if key.__class__ not in (int, Uint):
+        if key.__class__ not in _NUMBERS:
             raise EvaluationError(f"unsupported index type '{type_name(key)}' in list")
+        if not _INT_MIN <= key <= _INT_MAX or key != int(key):
+            raise EvaluationError(f"unsupported index value {to_string(key)} in list")
+        key = int(key)
         if not 0 <= key < len(value):
             raise EvaluationError(f"index out of bounds: {key}")
         return value[key]
     if isinstance(value, dict):
         if key.__class__ in (list, dict, KeyedList) or key not in value:
-            raise EvaluationError(f"no such key: {key}")
+            raise EvaluationError(f"no such key: {_key_text(key)}")
         return value[key]
     if isinstance(value, Optional):
         return NONE if not value.has_value else find(value.value, key)
     # Nothing else has keys, and cel-go says no more than that, be it null or a number.
     raise EvaluationError(f"no such key: {key}")
+
+
+def _key_text(key: Any) -> str:
+    return to_string(key) if isinstance(key, bool | float) else str(key)
 
 
 def find(value: Any, key: Any) -> Optional:
@@ -202,6 +210,8 @@ def _to_int(value: Any) -> int:
                 raise EvaluationError("integer overflow")
             case datetime():
                 return int(value.timestamp() // 1)
+            case timedelta():
+                return value // timedelta(microseconds=1) * 1000
             case str() if _is_number(value) and _INT_MIN <= int(value) <= _INT_MAX:
                 return int(value)
             case int() | float():
@@ -212,13 +222,17 @@ def _to_int(value: Any) -> int:
 
 
 def _is_number(text: str) -> bool:
-    return text.strip() == text and "_" not in text
+    return text.isascii() and text.strip() == text and "_" not in text
 
 
 def _to_uint(value: Any) -> Uint:
     if isinstance(value, str):
         if not value.isdecimal() or not value.isascii() or int(value) > UINT_MAX:
             raise _not_converted(value, Uint)
+        return Uint(int(value))
+    if value.__class__ is float:
+        if not 0 <= value < 2**64:
+            raise EvaluationError("unsigned integer overflow")
         return Uint(int(value))
     return _unsigned(_to_int(value) if value.__class__ is not Uint else value)
 
@@ -289,6 +303,8 @@ def _to_timestamp(value: Any) -> datetime:
                 return value
             case str():
                 return timestamp(value)
+            case int() if not _EARLIEST <= value <= _LATEST:
+                raise EvaluationError("timestamp overflow")
             case int():
                 return datetime.fromtimestamp(value, UTC)
     except (ValueError, OverflowError) as error:

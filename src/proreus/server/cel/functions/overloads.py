@@ -7,10 +7,15 @@ refuses them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
+from proreus.server.cel.functions.opaque import Amount, Cidr, Ip
 from proreus.server.cel.functions.operators import NO_OVERLOAD, type_name
+from proreus.server.cel.functions.urls import Url
+from proreus.server.cel.syntax import Uint
+from proreus.server.cel.values import Optional, TypeValue
 
 _TIME, _DURATION = "google.protobuf.Timestamp", "google.protobuf.Duration"
 _NUMBERS = frozenset({"int", "uint", "double"})
@@ -36,12 +41,20 @@ _CONVERTED = {
     "bool": frozenset({"bool", "string"}),
     "bytes": frozenset({"bytes", "string"}),
     "double": _NUMBERS | {"string"},
-    "duration": frozenset({"int", "string", _DURATION}),
+    "duration": frozenset({"string", _DURATION}),
     "int": _SUMMED | {"string"},
     "string": _ORDERED | {"net.IP", "net.CIDR"},
     "timestamp": frozenset({"int", "string", _TIME}),
     "uint": _NUMBERS | {"string"},
 }
+
+_ENGINE_NAMES: Mapping[type, str] = {
+    bool: "types.Bool", int: "types.Int", Uint: "types.Uint", float: "types.Double",
+    str: "types.String", bytes: "types.Bytes", type(None): "types.Null",
+    datetime: "types.Timestamp", timedelta: "types.Duration", TypeValue: "*types.Type",
+    Optional: "*types.Optional", Ip: "cel.IP", Cidr: "cel.CIDR", Url: "cel.URL",
+    Amount: "cel.Quantity",
+}  # fmt: skip
 
 
 def no_overload(function: str, values: Sequence[Any]) -> str:
@@ -52,6 +65,17 @@ def no_overload(function: str, values: Sequence[Any]) -> str:
         is_asked = first in kinds or first in _RECEIVERS
         return NO_OVERLOAD if is_asked else f"{NO_OVERLOAD}: {function}"
     return f"{NO_OVERLOAD}: {function}({', '.join(map(type_name, values))})"
+
+
+def no_range(value: Any, *, pairs: bool) -> str:
+    """Of what a macro goes over that is neither a list nor a map: its name in the engine's code.
+
+    ``pairs``: a macro of two variables asks.
+    """
+    name = _ENGINE_NAMES.get(value.__class__) or f"cel.{value.__class__.__name__}"
+    if pairs:
+        return f"unsupported comprehension range type: {name}"
+    return f"got '{name}', expected iterable type"
 
 
 def is_convertible(function: str) -> Callable[[Any], bool] | None:

@@ -70,25 +70,28 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
 def _expression(text: str, pattern: str) -> Expression:
     if not isinstance(text, str) or not isinstance(pattern, str):
         raise TypeError("only texts are matched")
+    return compiled(pattern)
+
+
+def _matches(text: str, pattern: str) -> bool:
     try:
-        return compiled(pattern)
+        return _expression(text, pattern).is_found(text)
     except InvalidExpression as error:
         raise EvaluationError(str(error)) from error
 
 
-def _matches(text: str, pattern: str) -> bool:
-    return _expression(text, pattern).is_found(text)
-
-
 def _find(text: str, pattern: str) -> str:
-    return _expression(text, pattern).find(text)
+    try:
+        return _expression(text, pattern).find(text)
+    except InvalidExpression as error:
+        raise EvaluationError(f"Illegal regex: {error}") from error
 
 
 def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
     try:
         return _expression(text, pattern).find_all(text, most)
     except InvalidExpression as error:
-        raise EvaluationError(str(error)) from error
+        raise EvaluationError(f"Illegal regex: {error}") from error
 
 
 def _join(parts: list[Any], separator: str = "") -> str:

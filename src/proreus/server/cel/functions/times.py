@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from proreus.api.go_text import quoted
 from proreus.server.cel.values import EvaluationError
 
-_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)")
+_UTC = ("", "UTC", "Local")
+_OFFSET = re.compile(r"(-?)\+?(\d+):(\d+)", re.ASCII)
 
 
-def _zone(name: str) -> tzinfo:
-    if found := _OFFSET.fullmatch(name):
+def _local(value: datetime, zone: str) -> datetime:
+    """The time as clocks show it. Of an offset any number of hours and minutes is one."""
+    if found := _OFFSET.fullmatch(zone):
         offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
-        return timezone(-offset if found[1] == "-" else offset)
+        return value - offset if found[1] else value + offset
+    hours, colon, _ = zone.partition(":")
+    if colon:
+        raise EvaluationError(f"strconv.Atoi: parsing {quoted(hours)}: invalid syntax")
+    if zone in _UTC:
+        return value
     try:
-        return UTC if name == "UTC" else ZoneInfo(name)
+        return value.astimezone(ZoneInfo(zone))
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise EvaluationError(f"unknown time zone {name}") from error
+        raise EvaluationError(f"unknown time zone {zone}") from error
 
 
 def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
     def run(value: Any, zone: str = "UTC") -> int:
         if not isinstance(value, datetime):
             raise TypeError("no time")
-        return read(value.astimezone(_zone(zone)))
+        return read(_local(value.astimezone(UTC), zone))
 
     return run
 

@@ -249,7 +249,7 @@ def test_values_that_hold_themselves_many_times_over_are_paid_for(rule: str) -> 
         "{dyn([1]): 1}.size() == 1",
         "dyn(1).hasValue()",
         "duration('9999999999999' + 'h') > duration('1h')",
-        "int('" + "9" * 5000 + "') > 0",
+        "int('' + '" + "9" * 5000 + "') > 0",
     ],
 )
 def test_nothing_a_rule_does_is_an_error_of_the_server(rule: str) -> None:
