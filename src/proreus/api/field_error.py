@@ -140,8 +140,8 @@ def too_long(field: str, limit: int, unit: str = "bytes") -> FieldError:
     return FieldError(field, Reason.TOO_LONG, f"Too long: may not be more than {limit} {unit}")
 
 
-def too_many(field: str, actual: int, limit: int, unit: str = "items") -> FieldError:
-    message = f"Too many: {actual}: must have at most {limit} {unit}"
+def too_many(field: str, actual: int, limit: int) -> FieldError:
+    message = f"Too many: {actual}: must have at most {limit} {'item' if limit == 1 else 'items'}"
     return FieldError(field, Reason.TOO_MANY, message)
 
 

@@ -45,7 +45,9 @@ def check_applied(applied: Any, kind: GroupVersionKind) -> None:
     if found != kind:
         raise MalformedPatch(f"invalid object type: {go_kind(found)}")
     metadata = body.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+    given = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    # What cannot be read as entries counts as none, and is left to the type.
+    if isinstance(given, list) and all(isinstance(entry, dict) for entry in given):
         raise MalformedPatch("metadata.managedFields must be nil")
 
 

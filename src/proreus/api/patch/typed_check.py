@@ -90,18 +90,15 @@ def _scalar(value: Any, shape: Shape) -> str:
                 return f"expected numeric (int or float), got {go_text.type_name(value)}"
         case Shape.BOOLEAN:
             if not isinstance(value, bool):
-                return f"expected boolean, got {_go_value(value)}"
+                return f"expected boolean, got &{{{go_text.plain(value)}}}"
         case Shape.STRING | Shape.BYTES:
             if not isinstance(value, str):
-                return f"expected string, got {_go_value(value)}"
+                text = go_text.syntax(value)
+                return f"expected string, got &value.valueUnstructured{{Value:{text}}}"
         case _:
             if isinstance(value, dict | list):
-                return f"expected any scalar, got {_go_value(value)}"
+                return f"expected any scalar, got &{{{go_text.plain(value)}}}"
     return ""
-
-
-def _go_value(value: Any) -> str:
-    return f"&value.valueUnstructured{{Value:{go_text.syntax(value)}}}"
 
 
 def _at(path: str, fault: str) -> str:

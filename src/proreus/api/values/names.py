@@ -88,8 +88,15 @@ def dns_subdomain(text: str) -> list[str]:
     """RFC 1123 subdomain: the name of most objects."""
     if len(text) <= 253 and _MATCH_SUBDOMAIN(text):
         return []
+    return _subdomain_violations(text, "characters")
+
+
+def _subdomain_violations(text: str, unit: str) -> list[str]:
+    found = _longer(text, 253, unit)
+    if _MATCH_SUBDOMAIN(text):
+        return found
     message = _subdomain_text("'-' or '.'")
-    return _violations(text, 253, _MATCH_SUBDOMAIN, message, _SUBDOMAIN, "example.com")
+    return [*found, regex_text(message, _SUBDOMAIN, "example.com")]
 
 
 def dns_subdomain_with_underscore(text: str) -> list[str]:
@@ -162,7 +169,8 @@ def _qualified(text: str) -> tuple[str, ...]:
         if not prefix:
             found.append("prefix part must be non-empty")
         else:
-            found += [f"prefix part {error}" for error in dns_subdomain(prefix)]
+            wrong = _subdomain_violations(prefix, "bytes")
+            found += [f"prefix part {error}" for error in wrong]
     if not name:
         found.append("name part must be non-empty")
     elif len(name.encode()) > 63:

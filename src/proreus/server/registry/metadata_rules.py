@@ -53,17 +53,44 @@ def _violations(
 def _update_violations(
     metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> list[FieldError]:
+    found = Faults(_change_violations(metadata, old))
+    _add_content_violations(found, metadata, resource, non_owners)
+    return found
+
+
+def custom_update_violations(
+    metadata: Mapping[str, Any], old: Mapping[str, Any], resource: Resource, non_owners: NonOwners
+) -> tuple[list[FieldError], list[FieldError]]:
+    """Of an object of a custom kind: what all updates are checked for, and then those of its kind.
+
+    Kubernetes checks the first as a new object and as a changed one, and the second as a changed
+    one again, which its names of finalizers are not checked as. Each check reports all it finds.
+    """
+    content = collect_faults(lambda: _content_violations(metadata, non_owners))
+    changes = collect_faults(lambda: _change_violations(metadata, old)) + content
+    prefixes: list[FieldError] = []
+    if prefix := metadata.get("generateName"):
+        prefixes = [
+            field_error.invalid("metadata.generateName", prefix, why)
+            for why in names.path_segment(_as_name(prefix, names.path_segment))
+        ]
+    if finalizers := metadata.get("finalizers"):
+        content = content + collect_faults(lambda: _finalizer_violations(finalizers, resource))
+    return prefixes + content + changes, changes
+
+
+def _change_violations(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
     found = Faults()
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
         added = [name for name in metadata.get("finalizers") or () if name not in before]
         if added:
-            names = ", ".join(field_error.quote(name) for name in sorted(added))
+            listed = ", ".join(field_error.quote(name) for name in sorted(added))
             found.append(
                 field_error.forbidden(
                     "metadata.finalizers",
                     "no new finalizers can be added if the object is being deleted, "
-                    f"found new finalizers []string{{{names}}}",
+                    f"found new finalizers []string{{{listed}}}",
                 )
             )
     generation = metadata.get("generation") or 0
@@ -77,7 +104,6 @@ def _update_violations(
             found.append(
                 field_error.invalid(f"metadata.{name}", metadata.get(name), "field is immutable")
             )
-    _add_content_violations(found, metadata, resource, non_owners)
     return found
 
 
@@ -85,14 +111,20 @@ def _add_content_violations(
     found: Faults, metadata: Mapping[str, Any], resource: Resource, non_owners: NonOwners
 ) -> None:
     """Of what a create and an update must keep to alike. Most objects have but some of these."""
+    found += _content_violations(metadata, non_owners)
+    if finalizers := metadata.get("finalizers"):
+        found += _finalizer_violations(finalizers, resource)
+
+
+def _content_violations(metadata: Mapping[str, Any], non_owners: NonOwners) -> list[FieldError]:
+    found = Faults()
     if labels := metadata.get("labels"):
         found += label_violations(labels, "metadata.labels")
     if annotations := metadata.get("annotations"):
         found += annotation_violations(annotations, "metadata.annotations")
     if owners := metadata.get("ownerReferences"):
         found += owner_violations(owners, non_owners)
-    if finalizers := metadata.get("finalizers"):
-        found += _finalizer_violations(finalizers, resource)
+    return found
 
 
 def label_violations(labels: Mapping[str, str], field: str) -> list[FieldError]:

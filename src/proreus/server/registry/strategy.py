@@ -14,10 +14,15 @@ from proreus.lazy_dataclass import dataclass
 from proreus.server.registry import metadata
 from proreus.server.resource import PartialUpdate, Resource
 from proreus.server.resource.restore import restore, restore_content, restore_metadata
-from proreus.server.resource.rules import DateUpdate, Default, PrepareUpdate, ValidateUpdate
+from proreus.server.resource.rules import (
+    DateUpdate,
+    Default,
+    PrepareUpdate,
+    UpdateWarnings,
+    ValidateUpdate,
+)
 
 _OF_STATUS = frozenset({"kind", "apiVersion", "metadata", "status"})
-UpdateWarnings = Callable[[JsonObject, JsonObject], list[str]]
 
 
 def _no_warnings(_: JsonObject, __: JsonObject) -> list[str]:
@@ -78,6 +83,8 @@ def _main(resource: Resource) -> UpdateStrategy:
             new["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def warnings(new: JsonObject, old: JsonObject) -> list[str]:
+        if rules.warnings_on_update is not None:
+            return rules.warnings_on_update(new, old)
         is_same = new["metadata"].get("generation") == old["metadata"].get("generation")
         return [] if rules.warns_of_changes and is_same else rules.warnings(new)
 

@@ -25,6 +25,7 @@ Validated = list[FieldError] | NeedsThread[list[FieldError]]
 Validate = Callable[[JsonObject], Validated]
 ValidateUpdate = Callable[[JsonObject, JsonObject], Validated]  # new, old
 Warnings = Callable[[JsonObject], list[str]]
+UpdateWarnings = Callable[[JsonObject, JsonObject], list[str]]
 
 
 async def run_validation(
@@ -72,6 +73,7 @@ class Rules:
     warnings_as_given: Warnings = _no_warnings  # of a new object, before it is prepared
     warnings_on_create: Warnings = _no_warnings  # before the others, and on create only
     warnings_on_status: Warnings = _no_warnings  # of a write of the status
+    warnings_on_update: UpdateWarnings | None = None  # in place of ``warnings``
     warns_of_changes: bool = False  # an update warns only if it raises the generation
     keeps_status: bool = False  # a create may bring its status along (nodes)
 

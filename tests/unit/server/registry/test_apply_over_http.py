@@ -261,3 +261,15 @@ async def test_owners_in_a_version_that_the_kind_does_not_have_are_forgotten(
 
     owners = [entry["manager"] for entry in answer.body["metadata"]["managedFields"]]
     assert owners == ["one"]
+
+
+async def test_a_resource_version_that_is_no_number_is_refused_where_nothing_is_yet(
+    ask: Asking,
+) -> None:
+    odd = await apply(ask, "configmaps", config_map({"resourceVersion": "abc"}))
+    old = await apply(ask, "configmaps", config_map({"resourceVersion": "1"}))
+
+    assert (odd.status, odd.body["message"]) == (
+        500, 'strconv.ParseUint: parsing "abc": invalid syntax',
+    )  # fmt: skip
+    assert old.status == 201

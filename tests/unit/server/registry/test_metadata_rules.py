@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from proreus.server.kinds.core import config_map
 from proreus.server.registry import metadata_rules
+from proreus.server.resource import CustomVersion
 
 
 def test_a_generation_that_falls_is_named_before_what_may_not_change() -> None:
@@ -15,3 +18,17 @@ def test_a_generation_that_falls_is_named_before_what_may_not_change() -> None:
     assert [error.field for error in found] == [
         "metadata.generation", "metadata.uid", "metadata.labels",
     ]  # fmt: skip
+
+
+def test_metadata_of_a_custom_object_is_checked_as_new_as_changed_and_by_its_kind() -> None:
+    thing = replace(config_map.RESOURCES[0], custom=CustomVersion())
+    old = {"name": "a", "namespace": "default", "uid": "1"}
+    new = {**old, "uid": "2", "generateName": "x/", "labels": {"a": "_"}, "finalizers": ["-"]}
+
+    found, of_kind = metadata_rules.custom_update_violations(new, old, thing, frozenset())
+
+    assert [error.field for error in found] == [
+        "metadata.generateName", "metadata.labels", "metadata.finalizers",
+        "metadata.uid", "metadata.labels",
+    ]  # fmt: skip
+    assert [error.field for error in of_kind] == ["metadata.uid", "metadata.labels"]

@@ -7,14 +7,15 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from proreus.api import field_error, go_text
-from proreus.api.field_error import FieldError
+from proreus.api.field_error import FieldError, Reason
 from proreus.server.custom.schema.formats import format_check
 from proreus.server.custom.schema.matching import Matching, TooMuchWork
 from proreus.server.regular_expressions import InvalidExpression
 
 _INT64 = range(-(2**63), 2**63)
-_INT32 = range(-(2**31), 2**31)
-_NUMBER_BOUNDS = ("minimum", "maximum", "multipleOf")
+_INTEGERS = {
+    "int32": range(-(2**31), 2**31), "uint32": range(2**32), "uint64": range(2**64),
+}  # fmt: skip
 _FLOAT_MAX = 3.4028234663852886e38
 
 
@@ -50,24 +51,20 @@ def format_of(value: Any) -> str:
     return "float64" if isinstance(value, float) else ""
 
 
-def fits_format(value: Any, form: str, kind: str) -> bool:
-    """Whether a number is in the range of its format; strings: ``text_violations``.
-
-    Formats of integers say nothing of other numbers.
-    """
-    if kind != "integer" and form in ("int32", "int64"):
-        return True
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return True
-    match form:
-        case "int32":
-            return value in _INT32 if isinstance(value, int) else abs(value) < 2**31
-        case "int64":
-            return value in _INT64 if isinstance(value, int) else abs(value) < 2**63
-        case "float":
-            return abs(value) <= _FLOAT_MAX
-        case _:
-            return True
+def range_violations(
+    number: float, raw: Mapping[str, Any], path: str, what: str = "Checked"
+) -> list[FieldError]:
+    """Of a number, or a bound, that is none of the type and the format."""
+    kind, form = raw.get("type") or "", raw.get("format") or ""
+    if kind == "integer":
+        fits = number == int(number) and int(number) in _INTEGERS.get(form, _INT64)
+    else:
+        fits = form not in ("float", "float32") or abs(number) <= _FLOAT_MAX
+    if fits:
+        return []
+    shown = f"with format {form}" if form else "(default format)"
+    text = f"{what} value must be of type {kind} {shown} in {path}"
+    return [FieldError("<nil>", Reason.INVALID, f'Invalid value: "": {text}')]
 
 
 def text_violations(
@@ -105,21 +102,36 @@ def _mismatch(value: str, pattern: str, matching: Matching) -> str:
 def number_violations(
     value: float, raw: Mapping[str, Any], path: str, field: str
 ) -> list[FieldError]:
-    found: list[FieldError] = []
+    found = range_violations(value, raw, path)
 
     def wrong(text: str) -> None:
         found.append(field_error.invalid(field, value, f"{path} in body should be {text}"))
 
-    least, most, step = (_bound(raw.get(word), value) for word in _NUMBER_BOUNDS)
-    step = step or raw.get("multipleOf")  # there are no multiples of nothing
-    if step is not None and not _is_multiple(value, step):
+    def bound(word: str, what: str) -> float | None:
+        """Go compares integers with integers, of a bound it takes the whole part; but with
+        numbers if the bound is not of the type."""
+        given: float | None = raw.get(word)
+        if given is None:
+            return None
+        misfits = range_violations(given, raw, path, what)
+        found.extend(misfits)
+        is_whole = isinstance(value, int) and value in _INT64 and not misfits
+        return int(given) if is_whole else float(given)
+
+    step = bound("multipleOf", "MultipleOf")
+    if step is not None and step <= 0:
+        text = f"factor MultipleOf declared for {path} must be positive: {_number_text(step)}"
+        found.append(field_error.invalid(field, step, text))
+    elif step is not None and not _is_multiple(value, step):
         wrong(f"a multiple of {_number_text(step)}")
+    least = bound("minimum", "Minimum boundary")
     if least is not None:
         if raw.get("exclusiveMinimum"):
             if value <= least:
                 wrong(f"greater than {_number_text(least)}")
         elif value < least:
             wrong(f"greater than or equal to {_number_text(least)}")
+    most = bound("maximum", "Maximum boundary")
     if most is not None:
         if raw.get("exclusiveMaximum"):
             if value >= most:
@@ -127,13 +139,6 @@ def number_violations(
         elif value > most:
             wrong(f"less than or equal to {_number_text(most)}")
     return found
-
-
-def _bound(given: float | None, value: float) -> float | None:
-    """Go compares integers with integers: of the bound it takes the whole part."""
-    if given is None:
-        return None
-    return int(given) if isinstance(value, int) and value in _INT64 else float(given)
 
 
 def list_size_violations(
@@ -165,7 +170,7 @@ def _size_violations(
 
 def _is_multiple(value: float, step: float) -> bool:
     try:
-        return not step or Decimal(str(value)) % Decimal(str(step)) == 0
+        return Decimal(str(value)) % Decimal(str(step)) == 0
     except InvalidOperation:  # more digits than are counted: not a whole number to Go either
         return False
 

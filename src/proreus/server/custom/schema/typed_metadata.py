@@ -13,7 +13,7 @@ from proreus.server.schema.definitions import OBJECT_META, Definitions
 
 
 class BadMetadata(DecodeError):
-    """A resource whose type or metadata is of the wrong type.
+    """An embedded resource whose type or metadata is of the wrong type.
 
     ``place`` is where, ``reason`` says the value and why.
     """
@@ -24,19 +24,19 @@ class BadMetadata(DecodeError):
         self.reason = reason
 
 
-def coerce(obj: JsonObject, path: str, unknown: list[str]) -> None:
-    """Keeps of an object's own metadata what metadata has. Raises BadMetadata."""
+def coerce(obj: JsonObject, unknown: list[str], at: str = "metadata") -> None:
+    """Keeps of an object's own metadata what metadata has. Raises DecodeError."""
     meta = obj.get("metadata")
     if meta is None:
         obj.pop("metadata", None)
         return
-    at = f"{path}.metadata" if path else "metadata"
     node = Definitions.load().named(OBJECT_META)
     try:
         checked = check(node, meta)
     except DecodeError as error:
-        why = f"Invalid value: {field_error.quote(meta)}: {error}"
-        raise BadMetadata(at, why.replace("struct field .", "struct field ObjectMeta.")) from error
+        raise DecodeError(
+            str(error).replace("struct field .", "struct field ObjectMeta.")
+        ) from error
     unknown += [f"{at}.{field}" for field in checked.unknown_fields]
     obj["metadata"] = {k: v for k, v in checked.value.items() if v is not None}
 
@@ -50,7 +50,12 @@ def coerce_resource(value: JsonObject, path: str, unknown: list[str]) -> None:
             raise BadMetadata(f"{path}.{field}", why)
     if "metadata" in value and value["metadata"] is None:
         value["metadata"] = {}
-    coerce(value, path, unknown)
+    at = f"{path}.metadata"
+    try:
+        coerce(value, unknown, at)
+    except DecodeError as error:
+        why = f"Invalid value: {field_error.quote(value['metadata'])}: {error}"
+        raise BadMetadata(at, why) from error
 
 
 def coerce_embedded(value: Any, schema: Structural, path: str, unknown: list[str]) -> None:

@@ -79,15 +79,13 @@ class _Walk:
         if value is not None:
             self.junctors(value, schema.raw, path)
             self._plain(value, schema, path, old)
-        if "enum" in schema.raw:
+        if schema.raw.get("enum"):
             self._enum(value, schema.raw, path)
         if value.__class__ is dict:
             self.object(value, schema, path, old)
 
     def object(self, value: Mapping[str, Any], schema: Structural, path: str, old: Any) -> None:
-        if wrong := bounds.map_size_violations(value, schema.raw, path, self._field(path)):
-            self._found += wrong
-            return
+        self._found += bounds.map_size_violations(value, schema.raw, path, self._field(path))
         if schema.values is False:
             self._forbidden(value, schema, path)
         old_fields = old if old.__class__ is dict else {}
@@ -137,12 +135,6 @@ class _Walk:
         text = f'{path} in body must be of type {wanted}: "{found}"'
         self._add(field_error.type_invalid(self._field(path), found, text))
 
-    def _number_format(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
-        form = raw.get("format")
-        if form and not bounds.fits_format(value, form, raw.get("type") or ""):
-            text = f"Checked value must be of type {raw.get('type')} with format {form} in {path}"
-            self._add(FieldError("<nil>", Reason.INVALID, f'Invalid value: "": {text}'))
-
     def _plain(self, value: Any, schema: Structural, path: str, old: Any) -> None:
         """Bounds: what concerns only the value itself, and the items of a list before its size."""
         raw, field = schema.raw, self._field(path)
@@ -152,7 +144,6 @@ class _Walk:
             case str():
                 self._found += bounds.text_violations(value, raw, path, field, self._matching)
             case int() | float():
-                self._number_format(value, raw, path)
                 self._found += bounds.number_violations(value, raw, path, field)
             case list():
                 self._list(value, schema, path, old)
@@ -160,7 +151,8 @@ class _Walk:
 
     def _enum(self, value: Any, raw: Mapping[str, Any], path: str) -> None:
         allowed = raw.get("enum") or ()
-        if not any(same(value, one) or _equal_numbers(value, one) for one in allowed):
+        # Null is none of the values, even where it is listed.
+        if value is None or not any(same(value, one) or _is_as(value, one) for one in allowed):
             texts = [one if isinstance(one, str) else field_error.quote(one) for one in allowed]
             printed = field_error.sorted_keys(value)
             self._add(field_error.not_supported(self._field(path), printed, texts))
@@ -234,15 +226,13 @@ def _below(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _equal_numbers(left: Any, right: Any) -> bool:
-    numbers = int | float
-    return (
-        isinstance(left, numbers)
-        and isinstance(right, numbers)
-        and not isinstance(left, bool)
-        and not isinstance(right, bool)
-        and left == right
-    )
+def _is_as(value: Any, listed: Any) -> bool:
+    """Whether a number is the listed one, in the type of that: of 1.5 the integer is 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    if isinstance(listed, bool) or not isinstance(listed, int | float):
+        return False
+    return int(value) == listed if isinstance(listed, int) else value == listed
 
 
 def kind_of(value: Any) -> str:

@@ -42,14 +42,13 @@ class Decode:
         obj: JsonObject = with_plain_numbers(value)
         odd: list[str] = []
         schema = self._schema(obj)
+        coerce(obj, odd)
         if schema is None:
-            coerce(obj, "", odd)
             return obj, odd
-        unknown = prune(obj, schema)
-        coerce(obj, "", odd)
+        odd += prune(obj, schema)
         coerce_embedded(obj, schema, "", odd)
         default(obj, schema)
-        return obj, [*unknown, *odd]
+        return obj, odd
 
     def _schema(self, obj: JsonObject) -> Structural | None:
         group, _, version = (obj.get("apiVersion") or "").rpartition("/")
@@ -71,7 +70,7 @@ class CustomRules:
     has_status: bool
     to_served: ToServed | None  # None: this is the stored version
     resource: GroupResource
-    is_ending: bool  # the definition is being deleted
+    is_ending: bool  # the instances of the definition are being deleted
     expressions: Expressions
     scale: ScalePaths | None = None
 
@@ -83,7 +82,8 @@ class CustomRules:
             validate=self._validate,
             validate_update=self._validate_update,
             validate_status=self._validate_status,
-            warnings=_warnings,
+            warnings=finalizer_warnings,
+            warnings_on_update=finalizer_warnings,
         )
 
     def _default(self, obj: JsonObject) -> None:
@@ -160,10 +160,15 @@ class CustomRules:
         return obj if self.to_served is None else self.to_served(obj)
 
 
-def _warnings(obj: JsonObject) -> list[str]:
+def finalizer_warnings(obj: JsonObject, old: JsonObject | None = None) -> list[str]:
+    """Of finalizers that the write adds."""
+    added = set(obj["metadata"].get("finalizers") or ())
+    if added and old is not None:
+        added.difference_update(old["metadata"].get("finalizers") or ())
     return [
-        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name to avoid '
+        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name '
+        f"{'including a path (/) ' if '.' in name else ''}to avoid "
         "accidental conflicts with other finalizer writers"
-        for name in obj["metadata"].get("finalizers") or ()
+        for name in sorted(added)
         if "/" not in name and name not in _STANDARD_FINALIZERS
     ]

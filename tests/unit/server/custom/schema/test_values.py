@@ -360,3 +360,17 @@ def test_a_long_text_is_no_duration_and_is_read_once() -> None:
     duration = {"type": "string", "format": "duration"}
 
     assert messages(spec_of(f=duration), {"f": "1" * 200_000})
+
+
+def test_metadata_of_the_wrong_type_is_refused_before_unknown_fields() -> None:
+    decode = Decode(GroupKind("g", "K"), {"v1": parse(spec_of())})
+    typed = {"apiVersion": "g/v1", "kind": "K"}
+
+    with pytest.raises(DecodeError) as refused:
+        decode({**typed, "metadata": {"name": 1}, "spec": {"x": 1}})
+    _, unknown = decode({**typed, "metadata": {"x": 1}, "spec": {"a": 1}, "more": 1})
+
+    assert str(refused.value) == (
+        "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"
+    )
+    assert unknown == ["metadata.x", "more", "spec.a"]

@@ -18,6 +18,10 @@ def violations(schema: Schema, value: Any) -> list[str]:
     return [str(error) for error in validate_object({"v": value}, root)]
 
 
+def out_of_range(shown: str, what: str = "Checked") -> str:
+    return f'<nil>: Invalid value: "": {what} value must be of type integer {shown} in v'
+
+
 def of_type(wanted: str, found: str, at: str = "v") -> str:
     return f'{at}: Invalid value: "{found}": {at} in body must be of type {wanted}: "{found}"'
 
@@ -37,16 +41,30 @@ def of_type(wanted: str, found: str, at: str = "v") -> str:
          ["v: Invalid value: 3: v in body should be a multiple of 2",
           "v: Invalid value: 3: v in body should be greater than or equal to 5"]),
         ({"type": "array", "maxItems": 1, "items": {"type": "string"}}, [1, "a"],
-         [of_type("string", "integer", "v[0]"), "v: Too many: 2: must have at most 1 items"]),
+         [of_type("string", "integer", "v[0]"), "v: Too many: 2: must have at most 1 item"]),
         ({"type": "object", "maxProperties": 1, "additionalProperties": {"type": "string"}},
-         {"a": 1, "b": 2}, ["v: Too many: 2: must have at most 1 items"]),
+         {"a": 1, "b": "x"},
+         ["v: Too many: 2: must have at most 1 item", of_type("string", "integer", "v.a")]),
         ({"type": "object", "required": ["b"], "properties": {"a": {"type": "string"}}}, {"a": 1},
          [of_type("string", "integer", "v.a"), "v.b: Required value"]),
         ({"type": "object", "additionalProperties": False}, {"b": 1, "a": 1},
          ['v: Invalid value: "a": v.a in body is a forbidden property',
           'v: Invalid value: "b": v.b in body is a forbidden property']),
-        ({"type": "integer"}, 2**64, [of_type("integer", "number")]),
-        ({"type": "integer"}, 1e30, [of_type("integer", "number")]),
+        ({"type": "integer"}, 2**64,
+         [of_type("integer", "number"), out_of_range("(default format)")]),
+        ({"type": "integer"}, 1.5,
+         [of_type("integer", "number"), out_of_range("(default format)")]),
+        ({"type": "integer", "format": "int32"}, 1.5,
+         [of_type("int32", "float64"), out_of_range("with format int32")]),
+        ({"type": "integer", "maximum": 2.5}, 3,
+         [out_of_range("(default format)", "Maximum boundary"),
+          "v: Invalid value: 3: v in body should be less than or equal to 2.5"]),
+        ({"type": "number", "multipleOf": 0.5}, 1,
+         ["v: Invalid value: 0: factor MultipleOf declared for v must be positive: 0"]),
+        ({"type": "integer", "enum": [1, 2]}, 2.5,
+         [of_type("integer", "number"), out_of_range("(default format)")]),
+        ({"type": "string", "nullable": True, "enum": ["a", None]}, None,
+         ['v: Unsupported value: null: supported values: "a", "null"']),
         ({"type": "integer"}, float(2**52), []),
         ({"type": "string", "format": "unheard-of"}, 1, [of_type("string", "integer")]),
         ({"type": "number", "format": "int32"}, 2**40, []),
