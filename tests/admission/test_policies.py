@@ -155,7 +155,7 @@ async def test_a_mutating_policy_is_asked_again_after_another_changed_the_object
         ("Object{spec: 1}", "error applying patch: failed to convert patch object to typed object: "
                             ".spec: field not declared in schema"),
         ("[JSONPatch{op: 'add', path: '/nothing/here', value: 1}]",
-         'JSONPath: add operation does not apply: doc is missing path: "/nothing/here": missing '
+         'JSON Patch: add operation does not apply: doc is missing path: "/nothing/here": missing '
          "value"),
         ("[JSONPatch{op: 'replace', path: '/data/x', value: params}]",
          "expression '[JSONPatch{op: 'replace', path: '/data/x', value: params}]' resulted in"),

@@ -144,8 +144,11 @@ def _warning_headers(warnings: list[str]) -> list[Header]:
                 break
             texts.append(text[:_WARNING_SHORT])
             written += len(texts[-1])
-    return [("Warning", f'299 - "{_quoted(text)}"') for text in texts if not _CONTROL.search(text)]
+    shown = [text for text in texts if text and not _CONTROL.search(text)]
+    return [("Warning", f'299 - "{_quoted(text)}"') for text in shown]
 
 
 def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+    """The bytes of a header are UTF-8, and written one for one."""
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return quoted if quoted.isascii() else quoted.encode().decode("latin-1")

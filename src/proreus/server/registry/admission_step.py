@@ -17,6 +17,7 @@ from proreus.server.histogram import BucketCounts
 
 if TYPE_CHECKING:
     from proreus.server.registry.admission import Attributes
+    from proreus.server.resource import Resource
 
 _BUCKETS_S = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 _CHOICES_MAX = 4096  # operations × resources; those of removed definitions are forgotten with all
@@ -102,6 +103,7 @@ class _Choice:
     # Of each write that passed when it began and when each half ended.
     uncounted: list[list[float]] = field(default_factory=list)
     uncounted_max: int = _UNCOUNTED_MAX
+    is_configured: bool = False  # by users: one of the halves may be idle at other times
     unasked: int = 0  # writes, where there is no half to ask
 
     def count(self) -> None:
@@ -148,6 +150,15 @@ class AdmissionStep:
         self._halves = [(half, HalfTimes(half.name)) for half in halves]
         self._now = now
         self._choices: dict[tuple[str, str, str, str], _Choice] = {}
+        self._is_configured = False
+        self.choose_anew()
+
+    def is_configured_for(self, operation: str, resource: Resource, subresource: str) -> bool:
+        """Whether anything that users configure is asked."""
+        if not self._is_configured:
+            return False
+        key = (operation, resource.group, resource.plural, subresource)
+        return (self._choices.get(key) or self._choose(key)).is_configured
 
     async def run(self, attributes: Attributes) -> None:
         resource = attributes.resource
@@ -190,6 +201,8 @@ class AdmissionStep:
             choice.count()
             choice.uncounted_max = 1  # nobody counts what is still under way later
         self._choices.clear()
+        idle = (half.is_idle for half, _ in self._halves if half.is_idle is not None)
+        self._is_configured = not all(is_idle() for is_idle in idle)
 
     def _choose(self, key: tuple[str, str, str, str]) -> _Choice:
         if len(self._choices) >= _CHOICES_MAX:
@@ -202,6 +215,7 @@ class AdmissionStep:
             if half.is_for(operation, resource, subresource):
                 choice.admits.append(half.admit)
                 choice.times.append(times)
+                choice.is_configured |= half.is_idle is not None
             else:
                 choice.skipped.append(times)
         self._choices[key] = choice

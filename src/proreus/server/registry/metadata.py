@@ -115,6 +115,11 @@ def keep_server_fields(obj: JsonObject, old: Mapping[str, Any]) -> bool:
     return came
 
 
+def share_owners(obj: JsonObject, of: Mapping[str, Any]) -> None:
+    """Give ``obj`` the managed fields of another object, or none."""
+    _restore(obj["metadata"], of["metadata"], "managedFields")
+
+
 def spec_changed(new: Mapping[str, Any], old: Mapping[str, Any]) -> bool:
     """Anything but metadata and status."""
     for key in new.keys() | old.keys():

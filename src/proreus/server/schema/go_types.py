@@ -9,7 +9,7 @@ from proreus.api.typed import Shape, TypeNode
 # Fields whose Go type has a name of its own, by struct and field.
 _NAMED_TYPES = """
 ObjectMeta.uid OwnerReference.uid ObjectReference.uid BoundObjectReference.uid: types.UID
-Preconditions.uid: types.UID
+Preconditions.uid AdmissionResponse.uid StatusDetails.uid: types.UID
 DeleteOptions.propagationPolicy: v1.DeletionPropagation
 ManagedFieldsEntry.operation: v1.ManagedFieldsOperationType
 LabelSelectorRequirement.operator: v1.LabelSelectorOperator
@@ -150,12 +150,13 @@ MutatingAdmissionPolicySpec.failurePolicy: v1.FailurePolicyType
 MutatingAdmissionPolicySpec.reinvocationPolicy: v1.ReinvocationPolicyType
 MutatingWebhook.reinvocationPolicy: v1.ReinvocationPolicyType
 ValidatingWebhook.sideEffects MutatingWebhook.sideEffects: v1.SideEffectClass
-Mutation.patchType: v1.PatchType
+Mutation.patchType AdmissionResponse.patchType: v1.PatchType
 NamedRuleWithOperations.operations RuleWithOperations.operations: []v1.OperationType
 NamedRuleWithOperations.scope RuleWithOperations.scope: v1.ScopeType
 ValidatingAdmissionPolicyBindingSpec.validationActions: []v1.ValidationAction
 ParamRef.parameterNotFoundAction: v1.ParameterNotFoundActionType
-Validation.reason: v1.StatusReason
+Validation.reason Status.reason: v1.StatusReason
+StatusCause.reason: v1.CauseType
 ExactDeviceRequest.allocationMode DeviceSubRequest.allocationMode: v1.DeviceAllocationMode
 DeviceAllocationConfiguration.source: v1.AllocationConfigSource
 DeviceTaint.effect DeviceToleration.effect: v1.DeviceTaintEffect

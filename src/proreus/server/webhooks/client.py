@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from proreus.aio.clock import Clock, deadline
+from proreus.api import go_text
 from proreus.api.wire import json
 from proreus.net.client.transport_error import (
     ConnectionLost,
@@ -35,14 +36,19 @@ if TYPE_CHECKING:
 _ANSWER_BYTES_MAX = 64 * 1024 * 1024  # lists of objects are converted in one call
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
 _MESSAGE_BY_CODE = {
+    400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
     404: "the server could not find the requested resource",
     405: "the server does not allow this method on the requested resource",
+    409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
     503: "the server is currently unable to handle the request",
     504: "the server was unable to return a response in the time allotted, but may still be "
     "processing the request",
 }
-
+_NOT_ACCEPTABLE = "the server was unable to respond with a content type that the client supports"
+_UNKNOWN = "unknown"  # what an answer says that is no text
 _TEXT_MAX = 2048  # of an answer that is quoted
 
 # Host and port at which a service answers. Raises UnresolvedService.
@@ -106,6 +112,11 @@ class WebhookClient:
             await self._connections.after_call()
         if not 200 <= answer.status <= 206:
             raise CallRejected(rejection(answer), answer.status)
+        if not answer.body:
+            content = answer.headers.get("Content-Type") or ""
+            raise CallFailed(
+                f"0-length response with status code: {answer.status} and content type: {content}"
+            )
         return answer.body
 
     async def close(self) -> None:
@@ -183,7 +194,17 @@ def rejection(answer: HttpResponse) -> str:
         return str(body["message"])[:_TEXT_MAX]
     if (message := _MESSAGE_BY_CODE.get(answer.status)) is not None:
         return message
-    if answer.status >= 500:
-        text = answer.body[:_TEXT_MAX].decode("utf-8", "replace").strip()
-        return f'an error on the server ("{text}") has prevented the request from succeeding'
-    return "the server rejected our request for an unknown reason"
+    said = _UNKNOWN
+    if (answer.headers.get("Content-Type") or "text/plain").startswith("text/"):
+        said = answer.body[:_TEXT_MAX].decode("utf-8", "replace").strip()
+    match answer.status:
+        case 403 | 415:
+            return said
+        case 406:
+            return _NOT_ACCEPTABLE if said in ("", _UNKNOWN) else said
+        case code if code >= 500:
+            quoted = go_text.quoted(said)
+            return f"an error on the server ({quoted}) has prevented the request from succeeding"
+        case code:
+            responded = f"the server responded with the status code {code}"
+            return f"{responded} but did not return more information"

@@ -34,7 +34,13 @@ def test_warnings_too_long_together_are_shortened_and_the_last_ones_dropped() ->
 
 
 def test_a_warning_with_control_characters_is_not_sent() -> None:
-    assert sent("a\nb", "c\x85", "d") == ['299 - "d"']
+    assert sent("a\nb", "c\x85", "", "d") == ['299 - "d"']
+
+
+def test_a_warning_is_sent_as_the_bytes_of_its_utf_8() -> None:
+    (text,) = sent("für 山")
+
+    assert text.encode("latin-1").decode() == '299 - "für 山"'
 
 
 @pytest.mark.parametrize(

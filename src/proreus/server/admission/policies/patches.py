@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Any
 
+from proreus.api import go_text
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.patch import typed_check
@@ -20,7 +22,7 @@ from proreus.api.patch.typed_merge import merge
 from proreus.api.status import InternalError
 from proreus.api.typed import ListType, Shape, TypeNode
 from proreus.server.admission.typed_object import typed_object
-from proreus.server.cel.functions.operators import to_string
+from proreus.server.cel.functions.operators import to_string, type_name
 from proreus.server.cel.initializers import PATCH, MadeObject, misnamed
 from proreus.server.cel.values import Optional
 from proreus.server.schema.check import unknown_fields
@@ -62,7 +64,7 @@ def patched(
     except FailedTest:
         return obj
     except RejectedPatch as why:
-        raise Unapplicable(f"JSONPath: {why}") from why
+        raise Unapplicable(f"JSON Patch: {why}") from why
     if node is not None and isinstance(found, dict) and (unknown := unknown_fields(node, found)):
         said = ", ".join(f'unknown field "{field}"' for field in unknown)
         raise InternalError.of(f"strict decoding error: {said}")
@@ -102,9 +104,12 @@ def plain(value: Any) -> Any:
         case int():
             return int(value) if abs(value) <= _SAFE else str(int(value))
         case float():
+            if not isfinite(value):
+                found = go_text.number(value)
+                raise _unwritable(f"google.protobuf.Value.number_value: invalid {found} value")
             return value
         case dict():
-            return {str(key): plain(item) for key, item in value.items()}
+            return {_key(key): plain(item) for key, item in value.items()}
         case list():
             return [plain(item) for item in value]
         case bytes():
@@ -114,9 +119,20 @@ def plain(value: Any) -> Any:
         case Optional(has_value=True, value=inner):
             return plain(inner)
         case _:
-            raise Unapplicable(
-                "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
-            )
+            short = type_name(value).rpartition(".")[2]
+            raise _unwritable(f"type conversion error from '{short}' to '*structpb.Value'")
+
+
+def _key(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _unwritable(f"unsupported type conversion from '{type_name(value)}' to string")
+    return value
+
+
+def _unwritable(why: str) -> Unapplicable:
+    return Unapplicable(
+        f"JSONPath valueExpression evaluated to a type that could not marshal to JSON: {why}"
+    )
 
 
 def _atomics(value: Any, node: TypeNode | None, path: str) -> Iterator[str]:

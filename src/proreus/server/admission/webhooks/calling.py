@@ -31,7 +31,7 @@ T = TypeVar("T")
 _log = structlog.get_logger(__name__)
 _ANSWER_BYTES_MAX = 8 * 1024 * 1024  # a patch of the largest object, twice over
 _UNAVAILABLE = 503
-_CODES = range(400, 600)
+_CODES = range(400, 1000)  # Go writes no others
 
 
 class WebhookFailed(Exception):
@@ -171,13 +171,14 @@ def denial(webhook: AdmissionWebhook, result: JsonObject) -> ApiError:
     else:
         message = f"{denied} without explanation"
     code = max(result.get("code") or 0, _CODES.start)
+    status = result.get("status") or "Success"
     return ApiError.from_status(
         {
-            "kind": "Status",
-            "apiVersion": "v1",
             "metadata": {},
             **result,
-            "status": "Failure",
+            "kind": "Status",
+            "apiVersion": "v1",
+            "status": "Failure" if status == "Success" else status,
             "message": message,
             "code": code if code in _CODES else 500,
         }

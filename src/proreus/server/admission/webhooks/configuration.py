@@ -10,9 +10,9 @@ from proreus.api.selectors.labels import LabelSelector
 from proreus.lazy_dataclass import dataclass
 from proreus.server.admission.expressions import MatchCondition
 from proreus.server.admission.matching import RequestRule
+from proreus.server.admission.webhooks.review import REVIEW_VERSIONS
 from proreus.server.webhooks.client_config import WebhookClientConfig
 
-REVIEW_VERSIONS = ("v1", "v1beta1")
 _TIMEOUT_S = 10
 _HARMLESS = ("None", "NoneOnDryRun")
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cache
 from typing import Any
 
 from proreus.api import go_text
-from proreus.api.group_version import GroupVersion
+from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
+from proreus.api.typed import Shape, TypeNode
 from proreus.api.wire import json
+from proreus.api.wire.json_syntax import explain
 from proreus.lazy_dataclass import dataclass
+from proreus.server.registry.declared_types import PARSE_ERROR, UnreadableType, declared_type
+from proreus.server.schema.check import DecodeError, check
+from proreus.server.schema.definitions import Definitions
 
-_GO_TYPES = {"code": "int32", "details": "v1.StatusDetails", "metadata": "v1.ListMeta"}
+REVIEW_VERSIONS = ("v1", "v1beta1")
 _GROUP, _KIND = "admission.k8s.io", "AdmissionReview"
+_SCHEME = "k8s.io/apiserver/pkg/util/webhook/client.go:71"  # as Go names what it decodes by
+_TYPES = "io.k8s.api.admission.v1."
+_STATUS = "io.k8s.apimachinery.pkg.apis.meta.v1.Status"
 
 
 class UnreadableAnswer(Exception):
@@ -52,12 +60,10 @@ def review_body(
 
 def read_response(answer: bytes, uid: str, version: str, *, is_mutating: bool) -> ReviewResponse:
     """Raises UnreadableAnswer, InvalidResponse."""
-    review = _review(answer)
+    review = _review(answer, version)
     response = review.get("response")
     if response is None:
         raise InvalidResponse("webhook response was absent")
-    if not isinstance(response, dict):
-        raise _mistyped(response, "response", "v1.AdmissionResponse")
     found = _response(response)
     if version == "v1":
         _check(response, review, uid, is_mutating=is_mutating)
@@ -74,86 +80,62 @@ def read_response(answer: bytes, uid: str, version: str, *, is_mutating: bool) -
     )
 
 
-def _review(answer: bytes) -> JsonObject:
-    if not answer:
-        raise UnreadableAnswer("0-length response with status code: 200 and content type: ")
+def _review(answer: bytes, version: str) -> JsonObject:
+    """Of the version that was asked in, whatever the answer does not say of itself."""
+    review = _document(answer)
     try:
-        review = json.decode(answer)
+        declared = declared_type(review)
+        _check_type(declared.completed(GroupVersionKind(_GROUP, version, _KIND)), version)
+        found = check(_node(), review, answer).value
+    except (UnreadableType, DecodeError) as error:
+        raise UnreadableAnswer(str(error)) from error
+    if "response" in found and (review.get("response") or {}).get("patchType") == "":
+        found["response"]["patchType"] = ""  # which is something else than none
+    return found
+
+
+def _check_type(given: GroupVersionKind, wanted: str) -> None:
+    is_review = (given.group, given.kind) == (_GROUP, _KIND) and given.version in REVIEW_VERSIONS
+    if not is_review and (given.api_version, given.kind) != ("v1", "Status"):
+        raise UnreadableAnswer(
+            f'no kind "{given.kind}" is registered for version "{given.api_version}" in scheme '
+            f'"{_SCHEME}"'
+        )
+    if not is_review or given.version != wanted:
+        raise UnreadableAnswer(
+            f"converting ({given.version}.{given.kind}) to ({wanted}.{_KIND}): unknown conversion"
+        )
+
+
+def _document(answer: bytes) -> Any:
+    text = answer.lstrip()
+    try:
+        review = json.decode(answer) if text else None
     except ValueError as error:
-        raise UnreadableAnswer(f"couldn't get version/kind; json parse error: {error}") from error
-    if not isinstance(review, dict):
-        why = go_text.mistyped(review, "struct")
-        raise UnreadableAnswer(f"couldn't get version/kind; json parse error: {why}")
-    declared, version = review.get("kind"), review.get("apiVersion")
-    if not declared:
-        text = answer[:1024].decode("utf-8", "replace")
-        raise UnreadableAnswer(f"Object 'Kind' is missing in '{text}'")
-    if not (isinstance(declared, str) and isinstance(version, str)):
-        raise UnreadableAnswer("couldn't get version/kind; json parse error")
-    if declared != _KIND or version not in (f"{_GROUP}/v1", f"{_GROUP}/v1beta1"):
-        raise UnreadableAnswer(f'no kind "{declared}" is registered for version "{version}"')
-    return review
+        if text.startswith(b"{"):
+            raise UnreadableAnswer(f"{PARSE_ERROR}{explain(answer)}") from error
+        return ""  # it is taken for YAML, in which any text is a string
+    return {} if review is None else review
 
 
 def _response(response: JsonObject) -> ReviewResponse:
-    allowed = response.get("allowed") or False
-    patch_type = response.get("patchType")
-    result, warnings = response.get("status") or {}, response.get("warnings") or []
-    annotations = response.get("auditAnnotations") or {}
-    if not isinstance(allowed, bool):
-        raise _mistyped(allowed, "response.allowed", "bool")
-    if patch_type is not None and not isinstance(patch_type, str):
-        raise _mistyped(patch_type, "response.patchType", "v1.PatchType")
-    if not isinstance(result, dict):
-        raise _mistyped(result, "response.status", "v1.Status")
-    if not isinstance(warnings, list):
-        raise _mistyped(warnings, "response.warnings", "[]string")
-    for text in warnings:
-        if not isinstance(text, str):
-            raise _mistyped(text, "response.warnings", "string")
-    if not isinstance(annotations, dict):
-        raise _mistyped(annotations, "response.auditAnnotations", "map[string]string")
-    for text in annotations.values():
-        if not isinstance(text, str):
-            raise _mistyped(text, "response.auditAnnotations", "string")
     return ReviewResponse(
-        allowed,
-        _status(result),
-        _patch(response.get("patch")),
-        patch_type or "",
-        tuple(warnings),
-        annotations,
+        response.get("allowed") or False,
+        response.get("status") or {},
+        base64.b64decode(response.get("patch") or ""),
+        response.get("patchType") or "",
+        tuple(response.get("warnings") or ()),
+        response.get("auditAnnotations") or {},
     )
-
-
-def _status(result: JsonObject) -> JsonObject:
-    """Only what a Status has, each of its type."""
-    kinds: dict[str, type] = {"code": int, "details": dict, "metadata": dict}
-    kinds |= dict.fromkeys(("status", "message", "reason", "kind", "apiVersion"), str)
-    for name, kind in kinds.items():
-        value = result.get(name)
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise _mistyped(value, f"response.status.{name}", _GO_TYPES.get(name, "string"))
-    return {name: result[name] for name in kinds if result.get(name) is not None}
-
-
-def _patch(given: Any) -> bytes:
-    if given is None:
-        return b""
-    if not isinstance(given, str):
-        raise _mistyped(given, "response.patch", "[]uint8")
-    try:
-        return base64.b64decode(given, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise UnreadableAnswer("illegal base64 data at input byte 0") from error
 
 
 def _check(response: JsonObject, review: JsonObject, uid: str, *, is_mutating: bool) -> None:
     if (got := response.get("uid") or "") != uid:
         quoted = go_text.quoted(str(got))
         raise InvalidResponse(f"expected response.uid={go_text.quoted(uid)}, got {quoted}")
-    wanted = str(GroupVersion(_GROUP, "v1").kind(_KIND))
-    if (declared := str(GroupVersion.parse(review["apiVersion"]).kind(review["kind"]))) != wanted:
+    given, wanted = declared_type(review).gvk, GroupVersionKind(_GROUP, "v1", _KIND)
+    if given != wanted:
+        declared = f"{given.group}/{given.version}, Kind={given.kind}"
         raise InvalidResponse(f"expected webhook response of {wanted}, got {declared}")
     has_patch, patch_type = bool(response.get("patch")), response.get("patchType")
     if not is_mutating:
@@ -168,9 +150,21 @@ def _check(response: JsonObject, review: JsonObject, uid: str, *, is_mutating: b
         raise InvalidResponse('webhook returned invalid response.patchType of ""')
 
 
-def _mistyped(value: Any, field: str, wanted: str) -> UnreadableAnswer:
-    kind = go_text.json_kind(value)
-    return UnreadableAnswer(
-        f"json: cannot unmarshal {kind} into Go struct field AdmissionReview.{field} "
-        f"of type {wanted}"
-    )
+@cache
+def _node() -> TypeNode:
+    text = TypeNode(Shape.STRING)
+    response = {
+        "uid": text,
+        "allowed": TypeNode(Shape.BOOLEAN),
+        "status": Definitions.load().named(_STATUS),
+        "patch": TypeNode(Shape.BYTES),
+        "patchType": text,
+        "auditAnnotations": TypeNode(Shape.MAP, element=lambda: text),
+        "warnings": TypeNode(Shape.LIST, element=lambda: text),
+    }
+    review = {
+        "kind": text,
+        "apiVersion": text,
+        "response": TypeNode(Shape.OBJECT, f"{_TYPES}AdmissionResponse", lambda: response),
+    }
+    return TypeNode(Shape.OBJECT, f"{_TYPES}{_KIND}", lambda: review)

@@ -12,6 +12,7 @@ more only if the update seems to change nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import KW_ONLY, field
 from functools import partial
 from typing import Protocol
@@ -110,6 +111,8 @@ class Update:
     part: AdmittedPart | None = None
     strategy: UpdateStrategy = field(init=False)
     _has_server_fields: bool = field(init=False, default=True)
+    # As the client sent it, with defaults: what webhooks and policies are shown, if there are any.
+    _shown: JsonObject | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         write = self.write
@@ -183,7 +186,6 @@ class Update:
     async def _create(self) -> bytes:
         write = self.write
         obj = await self.modification.modify(write, None)
-        _revision_of(obj)
         creation.set_namespace(write, obj)
         metadata.wipe_system_fields(obj)
         metadata.without_resource_version(obj)
@@ -200,11 +202,15 @@ class Update:
         if doubled := metadata.unique_owner_references(stored):
             write.warn(creation.duplicate_owners(doubled, is_patch=self.is_patch))
         attributes = self._attributes(stored, live)
+        shown = self._shown
+        if shown is not None:
+            metadata.share_owners(shown, stored)
+            attributes.obj = stored = shown
         await write.admission.mutate(attributes)
         if self.part is not None and attributes.obj is not None:
             stored = self.part.put(stored, attributes.obj)
             attributes.obj = self.part.of(stored)
-        if attributes.wants_reinvocation:  # somebody's webhook or policy changed the object
+        if shown is not None or attributes.wants_reinvocation:  # it may be changed
             creation.set_namespace(write, stored)
             if self.part is None:  # nor may they change what the endpoint does not own
                 strategy.reset(stored, live)
@@ -236,6 +242,9 @@ class Update:
         stored = self.write.collection.to_stored(wanted)
         creation.set_namespace(self.write, stored)
         self.strategy.default(stored)
+        resource, part = self.write.collection.resource, self.write.subresource
+        is_shown = self.part is None and self.write.admission.shows_updates(resource, part)
+        self._shown = deepcopy(stored) if is_shown else None
         self.strategy.reset(stored, live)
         self._has_server_fields = metadata.keep_server_fields(stored, live)
         needed = track(self.write, live, stored) if self.tracks else None
@@ -246,15 +255,22 @@ class Update:
         self.strategy.date(stored, live, self.write.now)
         self.strategy.prepare(stored, live)
         resource, non_owners = self.write.collection.resource, self.write.collection.non_owners
-        new, old = stored["metadata"], live["metadata"]
-        if not resource.custom:
-            return metadata_rules.update_violations(new, old, resource, non_owners)
-        found, of_kind = metadata_rules.custom_update_violations(new, old, resource, non_owners)
-        return found + (type_violations(stored, resource) or of_kind)
+        found = metadata_rules.update_violations(
+            stored["metadata"], live["metadata"], resource, non_owners
+        )
+        if wrong := type_violations(stored, resource):
+            return found + wrong
+        if resource.custom:
+            found += found  # Kubernetes checks their metadata twice, and reports each cause twice
+        return found
 
     def _check_revision(self, stored: JsonObject, live: JsonObject) -> None:
         resource = self.write.collection.resource
-        wanted = _revision_of(stored)
+        given = stored["metadata"].get("resourceVersion") or ""
+        try:
+            wanted = parse_resource_version(given)
+        except RevisionError as error:
+            raise PlainError(error.why) from error
         if wanted == 0:
             if resource.lifecycle.unconditional_update:
                 return
@@ -265,13 +281,6 @@ class Update:
             raise Invalid.of(kind, self.write.name, [rule])
         if str(wanted) != live["metadata"]["resourceVersion"]:
             raise Conflict.modified(resource.group_resource, self.write.name)
-
-
-def _revision_of(obj: JsonObject) -> int:
-    try:
-        return parse_resource_version(metadata.ensure(obj).get("resourceVersion") or "")
-    except RevisionError as error:
-        raise PlainError(error.why) from error
 
 
 def check_name(obj: JsonObject, name: str) -> None:

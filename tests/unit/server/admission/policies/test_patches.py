@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.status import InternalError
 from proreus.server.admission.policies.patches import Unapplicable, applied, patched, plain
+from proreus.server.cel.functions.opaque import Amount
 from proreus.server.cel.initializers import MadeObject
 from proreus.server.cel.syntax import Uint
 from proreus.server.schema.definitions import Definitions
@@ -111,7 +112,7 @@ def test_operations_are_applied_in_order_and_not_at_all_after_a_failed_test() ->
 
     assert patched(patch(add), pod, POD, NODE)["metadata"]["labels"] == {"a": "b"}
     assert patched(patch(add, test), pod, POD, NODE) is pod
-    with pytest.raises(Unapplicable, match="JSONPath: remove operation does not apply"):
+    with pytest.raises(Unapplicable, match="JSON Patch: remove operation does not apply"):
         patched(patch({"op": "remove", "path": "/spec/a"}), pod, POD, NODE)
 
 
@@ -128,9 +129,25 @@ def test_a_patch_that_adds_a_field_of_no_type_is_refused() -> None:
         (Uint(3), 3),
         (2**60, str(2**60)),
         (b"\x00", "AA=="),
-        ({1: [None, True, 1.5]}, {"1": [None, True, 1.5]}),
+        ({"1": [None, True, 1.5]}, {"1": [None, True, 1.5]}),
     ],
 )
 def test_values_become_json_as_protobuf_has_it(value: Any, found: Any) -> None:
     assert plain(value) == found
     assert type(plain(value)) is type(found)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({1: 2}, "unsupported type conversion from 'int' to string"),
+        (float("inf"), "google.protobuf.Value.number_value: invalid +Inf value"),
+        (Amount.parse("1"), "type conversion error from 'Quantity' to '*structpb.Value'"),
+    ],
+)
+def test_a_value_that_json_has_not_is_refused(value: Any, why: str) -> None:
+    with pytest.raises(Unapplicable) as refused:
+        plain(value)
+
+    begin = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+    assert str(refused.value) == f"{begin}: {why}"

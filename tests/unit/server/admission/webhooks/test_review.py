@@ -59,7 +59,7 @@ def test_an_answer_says_whether_and_with_which_patch_warnings_and_annotations() 
     assert found.is_allowed
     assert read_operations(found.patch) == patch
     assert (found.warnings, found.annotations) == (("old",), {"key": "value"})
-    assert found.result == {"code": 418, "message": "no"}
+    assert found.result == {"code": 418, "message": "no", "metadata": {}}
 
 
 def test_what_is_not_said_is_not_allowed() -> None:
@@ -96,40 +96,90 @@ def test_the_older_review_is_read_leniently() -> None:
 
     assert read(body, version="v1beta1").patch_type == "JSONPatch"
     assert read(body, version="v1beta1", is_mutating=False).patch == b""
-    with pytest.raises(InvalidResponse, match=r"expected webhook response of admission\.k8s"):
+    with pytest.raises(UnreadableAnswer) as refused:
         read(answer("v1beta1", allowed=True))
+    assert str(refused.value) == (
+        "converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion"
+    )
+
+
+NO_TYPE = (
+    'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+PARSING = "couldn't get version/kind; json parse error: "
+CANNOT = "json: cannot unmarshal"
+FIELD = "into Go struct field AdmissionResponse.response"
+STATUS = "into Go struct field Status.response.status"
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("body", "why"),
     [
-        b"",
-        b"<html>",
-        b"[]",
-        b"{}",
-        b'{"kind":"AdmissionReview"}',
-        b'{"kind":"Pod","apiVersion":"v1"}',
-        b'{"kind":5,"apiVersion":"admission.k8s.io/v1"}',
-        answer(allowed="yes"),
-        answer(allowed=True, patch=7, patchType="JSONPatch"),
-        answer(allowed=True, patch="not base64!", patchType="JSONPatch"),
-        answer(allowed=True, patchType=[]),
-        answer(allowed=True, warnings="text"),
-        answer(allowed=True, warnings=[1]),
-        answer(allowed=True, auditAnnotations={"a": 1}),
-        answer(allowed=False, status="no"),
-        answer(allowed=False, status={"code": "403"}),
-        answer(allowed=False, status={"code": True}),
+        (b"<html>", f"{PARSING}{CANNOT} string into {NO_TYPE}"),
+        (b"[]", f"{PARSING}{CANNOT} array into {NO_TYPE}"),
+        (b'{"kind"', f"{PARSING}unexpected end of JSON input"),
+        (b"{} x", f"{PARSING}invalid character 'x' after top-level value"),
+        (b'{"kind":"Pod","apiVersion":"v1"}',
+         'no kind "Pod" is registered for version "v1" in scheme '
+         '"k8s.io/apiserver/pkg/util/webhook/client.go:71"'),
+        (b'{"kind":"Status","apiVersion":"v1"}',
+         "converting (v1.Status) to (v1.AdmissionReview): unknown conversion"),
+        (b'{"kind":"AdmissionReview","apiVersion":"a/b/c"}',
+         "unexpected GroupVersion string: a/b/c"),
+        (b'{"kind":5,"apiVersion":"admission.k8s.io/v1"}',
+         f"{PARSING}{CANNOT} number into Go struct field .kind of type string"),
+        (answer(allowed="yes"), f"{CANNOT} string {FIELD}.allowed of type bool"),
+        (answer(uid=5), f"{CANNOT} number {FIELD}.uid of type types.UID"),
+        (answer(patch=7), f"{CANNOT} number {FIELD}.patch of type []uint8"),
+        (answer(patch="not base64!"), "illegal base64 data at input byte 3"),
+        (answer(patchType=[]), f"{CANNOT} array {FIELD}.patchType of type v1.PatchType"),
+        (answer(warnings="text"), f"{CANNOT} string {FIELD}.warnings of type []string"),
+        (answer(warnings=[1]), f"{CANNOT} number {FIELD}.warnings of type string"),
+        (answer(auditAnnotations={"a": 1}),
+         f"{CANNOT} number {FIELD}.auditAnnotations of type string"),
+        (answer(status="no"), f"{CANNOT} string {FIELD}.status of type v1.Status"),
+        (answer(status=[]), f"{CANNOT} array {FIELD}.status of type v1.Status"),
+        (answer(status={"code": "403"}), f"{CANNOT} string {STATUS}.code of type int32"),
+        (answer(status={"code": 4.5}), f"{CANNOT} number 4.5 {STATUS}.code of type int32"),
+        (answer(status={"details": {"causes": "x"}}),
+         f"{CANNOT} string into Go struct field StatusDetails.response.status.details.causes "
+         "of type []v1.StatusCause"),
+    ],
+)  # fmt: skip
+def test_what_is_no_review_is_not_read(body: bytes, why: str) -> None:
+    with pytest.raises(UnreadableAnswer) as refused:
+        read(body)
+
+    assert str(refused.value) == why
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (b'"kind":"AdmissionReview"', "/, Kind=AdmissionReview"),
+        (b'"apiVersion":"admission.k8s.io/v1"', "admission.k8s.io/v1, Kind="),
     ],
 )
-def test_what_is_no_review_is_not_read(body: bytes) -> None:
-    with pytest.raises(UnreadableAnswer):
-        read(body)
+def test_a_review_that_does_not_say_what_it_is(body: bytes, found: str) -> None:
+    response = json.encode({"uid": UID, "allowed": True})
+    with pytest.raises(InvalidResponse) as refused:
+        read(b"{" + body + b',"response":' + response + b"}")
+
+    wanted = "admission.k8s.io/v1, Kind=AdmissionReview"
+    assert str(refused.value) == f"expected webhook response of {wanted}, got {found}"
+
+
+def test_null_among_warnings_is_an_empty_one_and_unknown_fields_are_dropped() -> None:
+    found = read(answer(warnings=[None, "a"], status={"details": {"name": "n", "more": 1}}))
+
+    assert found.warnings == ("", "a")
+    assert found.result == {"details": {"name": "n"}, "metadata": {}}
 
 
 def test_a_review_without_a_response() -> None:
-    for response in (b"", b',"response":null'):
-        body = b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"' + response + b"}"
+    declared = b'{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"'
+    for body in (b"{}", b"null", b" ", declared + b"}", declared + b',"response":null}'):
         with pytest.raises(InvalidResponse, match="webhook response was absent"):
             read(body)
 
@@ -152,6 +202,7 @@ def test_a_review_has_the_request_with_its_objects() -> None:
         ({"reason": "Invalid", "code": 422}, ": Invalid", 422, "Invalid"),
         ({"message": "no", "reason": "Gone", "code": 410}, ": no", 410, "Gone"),
         ({"message": "no", "code": 200, "status": "Success"}, ": no", 400, None),
+        ({"message": "no", "code": 999}, ": no", 999, None),
         ({"message": "no", "code": 9999}, ": no", 500, None),
     ],
 )
@@ -166,6 +217,14 @@ def test_a_refusal_carries_what_the_webhook_said(
     assert status["message"] == (begin + message if message[0] == ":" else f"{begin} {message}")
     assert (status["code"], status.get("reason"), status["status"]) == (code, reason, "Failure")
     assert status["details"] == {"kind": "pods"}
+
+
+def test_a_refusal_is_a_status_that_may_say_it_is_something_else() -> None:
+    (webhook,) = read_configuration("c", {"webhooks": [{"name": "a.b.c"}]})
+
+    status = denial(webhook, {"kind": "Other", "apiVersion": "a/v1", "status": "Odd"}).status
+
+    assert (status["kind"], status["apiVersion"], status["status"]) == ("Status", "v1", "Odd")
 
 
 @pytest.mark.parametrize(
