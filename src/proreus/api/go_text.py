@@ -58,6 +58,8 @@ def syntax(value: Any, keys: str = "string") -> str:
             return f"[]interface {{}}{{{', '.join(syntax(item, keys) for item in value)}}}"
         case float():
             return number(value)
+        case int() if value >= 2**63:
+            return hex(value)  # it is unsigned
         case _:
             return str(value)
 

@@ -21,7 +21,7 @@ from proreus.lazy_dataclass import dataclass
 KEPT_DEPTH = 254  # what the encoder writes
 
 # The text is known to be valid: a token is what it begins with.
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r'[ \t\r\n,:]*+(?:([{\[])|([}\]])|"((?>(?:[^"\\]|\\.)*))"|([^ \t\r\n,:{}\[\]"]++))'
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -75,7 +75,7 @@ class _Reader:
         self._skipped = 0  # levels below the deepest kept one
 
     def read(self, text: str) -> None:
-        for token in _TOKEN.finditer(text):
+        for token in TOKEN.finditer(text):
             opening, closing, string, word = token.groups()
             if opening:
                 self._open(opening)
@@ -104,7 +104,7 @@ class _Reader:
             self._put(TOO_DEEP)
 
     def _string(self, raw: str) -> None:
-        text = _LONE_SURROGATE.sub("�", _unescaped(raw))
+        text = text_of_token(raw)
         here = self._stack[-1] if self._stack else None
         if here is not None and isinstance(here.container, dict) and here.key is None:
             here.key = text
@@ -168,6 +168,11 @@ def _merged(first: Any, second: Any) -> Any:
     for key, value in second.items():
         first[key] = _merged(first[key], value) if key in first else value
     return first
+
+
+def text_of_token(raw: str) -> str:
+    """What a string means whose raw text this is."""
+    return _LONE_SURROGATE.sub("�", _unescaped(raw))
 
 
 def _unescaped(raw: str) -> str:

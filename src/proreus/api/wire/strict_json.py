@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from proreus.api.wire import json
@@ -23,7 +22,6 @@ from proreus.api.wire.json_reader import JsonRead, NumberTooLarge, read_json
 from proreus.api.wire.json_syntax import explain
 
 _KEY = re.compile(rb'"[ \t\r\n]*:')
-_STEP = re.compile(r"[.\[]")  # in a path
 _SPACED = (b" :", b"\t:", b"\r:", b"\n:")
 
 
@@ -73,15 +71,6 @@ def decode_deep(data: bytes, *, merge_duplicates: bool = True) -> JsonRead:
         raise JsonError(str(error)) from error
 
 
-def in_document_order(value: Any, paths: Iterable[str]) -> list[str]:
-    """Sort field paths by where they stand in the document, unknown ones last."""
-    wanted = set(paths)
-    ways = {path[: step.start()] for path in wanted for step in _STEP.finditer(path)}
-    found = (path for path in _walk(value, "", ways) if path in wanted)
-    rank = {path: index for index, path in enumerate(found)}
-    return sorted(paths, key=lambda path: rank.get(path, len(rank)))
-
-
 def _loses_keys(text: bytes, encoded: bytes) -> bool:
     if text.rstrip() == encoded:
         return False
@@ -95,20 +84,6 @@ def _keys(text: bytes) -> int:
     if not any(space in unescaped for space in _SPACED):
         return unescaped.count(b'":')
     return len(_KEY.findall(unescaped))
-
-
-def _walk(value: Any, path: str, ways: set[str]) -> Iterator[str]:
-    """The paths in the document, into nothing but what lies on one of the ways."""
-    if path:
-        yield path
-        if path not in ways:
-            return
-    if isinstance(value, dict):
-        for key, child in value.items():
-            yield from _walk(child, f"{path}.{key}" if path else key, ways)
-    elif isinstance(value, list):
-        for index, child in enumerate(value):
-            yield from _walk(child, f"{path}[{index}]", ways)
 
 
 def _replace_each_byte(error: UnicodeError) -> tuple[str, int]:

@@ -20,6 +20,7 @@ from yaml.events import (
     AliasEvent,
     CollectionEndEvent,
     CollectionStartEvent,
+    DocumentEndEvent,
     MappingEndEvent,
     NodeEvent,
     ScalarEvent,
@@ -64,6 +65,10 @@ _LITERAL_BLOCKED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ufeff]")
 
 class YamlError(ValueError):
     """Text that is no YAML; ``str(error)`` is worded like the server's parser."""
+
+
+class _Undecodable(YamlError):
+    """YAML that means nothing; that the whole document is YAML is found before."""
 
 
 def _read_as_json(data: bytes) -> JsonObject | None:
@@ -113,7 +118,11 @@ def decode_deep(data: bytes) -> JsonRead:
     parser = _Loader(data)
     try:
         reader = _Reader(parser)
-        value = reader.document()
+        try:
+            value = reader.document()
+        except _Undecodable:
+            reader.read_past()
+            raise
         return JsonRead(value, tuple(reader.duplicates), reader.is_cut)
     except pyyaml.YAMLError as fault:
         raise YamlError(f"yaml: {_explain(fault)}") from fault
@@ -161,6 +170,8 @@ class _Reader:
         self._anchors: JsonObject = {}
         self._nodes = 0
         self._aliased = 0
+        self._unconvertible: YamlError | None = None  # found when all else was
+        self._may_be_unwritable = False
         self._containers = Budget()
         self._skipped = 0  # events below what is kept
 
@@ -168,7 +179,17 @@ class _Reader:
         self._next()  # StreamStart
         if isinstance(self._next(), StreamEndEvent):
             return None
-        return self._value(self._next(), 0)
+        value = self._value(self._next(), 0)
+        if self._unconvertible is not None:
+            raise self._unconvertible
+        if self._may_be_unwritable:
+            _check_is_written(value)
+        return value
+
+    def read_past(self) -> None:
+        """The rest of the document, for faults of syntax."""
+        while not isinstance(self._next(), DocumentEndEvent | StreamEndEvent):
+            pass
 
     def _value(self, event: NodeEvent, depth: int) -> Any:
         self._nodes += 1
@@ -179,6 +200,8 @@ class _Reader:
         value: Any
         if isinstance(event, ScalarEvent):
             value = _json(_scalar(event))
+            if isinstance(value, float) and not math.isfinite(value):
+                self._may_be_unwritable = True
         else:
             self._containers.spend()
             if event.anchor:
@@ -251,7 +274,9 @@ class _Reader:
                 continue
             key = self._key(event, depth)
             if key is None:
-                raise _null_key(self._value(self._next(), depth + 1))
+                fault = _null_key(self._value(self._next(), depth + 1))
+                self._unconvertible = fault  # of several null keys the last is kept
+                continue
             if key in own:
                 line = event.start_mark.line + 1
                 self.duplicates.append(f'line {line}: key "{key}" already set in map')
@@ -267,7 +292,7 @@ class _Reader:
                 self._anchors[event.anchor] = value
         else:
             shown = go_text.syntax(self._value(event, depth + 1), keys=_ANY)
-            raise YamlError(f"yaml: invalid map key: {shown}")
+            raise _Undecodable(f"yaml: invalid map key: {shown}")
         match value:
             case bool():
                 return "true" if value else "false"
@@ -276,7 +301,7 @@ class _Reader:
             case int() | float():
                 return yaml_scalars.number_text(value)
             case _:
-                raise YamlError(f"yaml: invalid map key: {go_text.syntax(value, keys=_ANY)}")
+                raise _Undecodable(f"yaml: invalid map key: {go_text.syntax(value, keys=_ANY)}")
 
 
 def _null_key(value: Any) -> YamlError:
@@ -296,7 +321,7 @@ def _merge_source(value: Any) -> JsonObject:
     merged: JsonObject = {}
     for source in sources:
         if not isinstance(source, dict):
-            raise YamlError("yaml: map merge requires map or sequence of maps as the value")
+            raise _Undecodable("yaml: map merge requires map or sequence of maps as the value")
         merged = source | merged
     return merged
 
@@ -306,17 +331,28 @@ def _scalar(event: ScalarEvent) -> yaml_scalars.Scalar:
     try:
         return yaml_scalars.resolve(tag, event.value)
     except yaml_scalars.ScalarError as fault:
-        raise YamlError(f"yaml: {fault}") from fault
+        raise _Undecodable(f"yaml: {fault}") from fault
 
 
 def _json(value: yaml_scalars.Scalar) -> Any:
     """A float that JSON writes without a fraction is an integer from then on (``1e3``)."""
-    if isinstance(value, float):
-        if math.isnan(value) or math.isinf(value):
-            raise YamlError(f"json: unsupported value: {yaml_scalars.number_text(value)}")
+    if isinstance(value, float) and math.isfinite(value):
         # Beyond 64 bits it stays a float: no encoder here writes longer integers.
         return int(value) if value.is_integer() and -(2**63) <= value < 2**64 else value
     return value
+
+
+def _check_is_written(value: Any) -> None:
+    """Refuse numbers that JSON has no words for, the first in the order in which it is written."""
+    match value:
+        case dict():
+            for key in sorted(value):
+                _check_is_written(value[key])
+        case list():
+            for item in value:
+                _check_is_written(item)
+        case float() if not math.isfinite(value):
+            raise YamlError(f"json: unsupported value: {yaml_scalars.number_text(value)}")
 
 
 class _Writer(_Dumper):

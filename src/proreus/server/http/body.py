@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from proreus.api import field_error
 from proreus.api.group_version import GroupVersionKind
 from proreus.api.json_types import JsonObject
 from proreus.api.status import BadRequest, TooLarge, UnsupportedMediaType
-from proreus.api.wire import strict_json
+from proreus.api.typed import TypeNode
 from proreus.api.wire.json_reader import holds_too_deep
+from proreus.api.wire.strict_faults import strict_faults
 from proreus.net.http1.messages import BodyTooLarge, BodyUnreadable
 from proreus.server.http.body_syntax import Parsed, UnreadableBody, is_long, parse
 from proreus.server.http.exchange import Exchange
@@ -168,7 +169,7 @@ class ObjectDecoder:
         if is_custom:
             faults = _in_given_order(parsed, checked.unknown_fields)
         else:
-            faults = _faults(value, parsed, checked.unknown_fields)
+            faults = _faults(node, parsed, checked.unknown_fields)
         if faults and validation == "Strict":
             raise _cannot(gvk, expected.kind, f"strict decoding error: {_joined(faults, parsed)}")
         if validation != "Ignore":
@@ -232,15 +233,10 @@ def _in_given_order(parsed: Parsed, unknown: list[str]) -> list[str]:
     return [*parsed.faults, *words]
 
 
-def _faults(value: Any, parsed: Parsed, unknown: list[str]) -> list[str]:
-    if not unknown and not parsed.duplicates:
-        return list(parsed.faults)
-    words = {path: f'unknown field "{path}"' for path in unknown}
-    words |= {path: f'duplicate field "{path}"' for path in parsed.duplicates}
-    # Both lists are in the order of the body; only together must they be put in order.
-    are_mixed = unknown and parsed.duplicates
-    ordered = strict_json.in_document_order(value, words) if are_mixed else list(words)
-    return [*parsed.faults, *(words[path] for path in ordered)]
+def _faults(node: TypeNode, parsed: Parsed, unknown: list[str]) -> list[str]:
+    if parsed.duplicates:
+        return strict_faults(node, parsed.text.decode("utf-8", "proreus.replace_each_byte"))
+    return [*parsed.faults, *(f'unknown field "{path}"' for path in unknown)]
 
 
 def _joined(faults: list[str], parsed: Parsed) -> str:

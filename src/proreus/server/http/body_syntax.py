@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, assert_never
 
+from proreus.api.patch.written_order import in_written_order
 from proreus.api.wire import json, strict_json
 from proreus.api.wire.amplification import check_json
 from proreus.server.http.negotiation import BodyMedia, Media
@@ -83,8 +84,9 @@ def _yaml(body: bytes) -> Parsed:
         read = yaml.decode_deep(body)
     except yaml.YamlError as error:
         raise UnreadableBody(str(error)) from error
-    text = b"" if read.is_cut else json.encode(read.value)
-    return Parsed(read.value, text, faults=read.duplicates, is_cut=read.is_cut)
+    value = in_written_order(read.value, None)  # it becomes JSON, and is read as that
+    text = b"" if read.is_cut else json.encode(value)
+    return Parsed(value, text, faults=read.duplicates, is_cut=read.is_cut)
 
 
 def _protobuf(body: bytes) -> Parsed:

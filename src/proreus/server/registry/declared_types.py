@@ -58,12 +58,13 @@ def declared_type(value: Any) -> DeclaredType:
         what = go_text.json_kind(value)
         raise UnreadableType(f"{PARSE_ERROR}json: cannot unmarshal {what} into {_NO_OBJECT}")
     kind, api_version = value.get("kind"), value.get("apiVersion")
-    for field, found in (("kind", kind), ("apiVersion", api_version)):
-        if found is not None and not isinstance(found, str):
-            raise UnreadableType(
-                f"{PARSE_ERROR}json: cannot unmarshal {go_text.json_kind(found)} into Go struct "
-                f"field .{field} of type string"
-            )
+    if not (isinstance(kind, str | None) and isinstance(api_version, str | None)):
+        found = {key: value[key] for key in value if key in _TYPE_FIELDS}
+        field = next(key for key in found if not isinstance(found[key], str | None))
+        raise UnreadableType(
+            f"{PARSE_ERROR}json: cannot unmarshal {go_text.json_kind(found[field])} into Go struct "
+            f"field .{field} of type string"
+        )
     return _declared(kind or "", api_version or "")
 
 

@@ -30,6 +30,7 @@ from proreus.server.schema.canonical import CanonicalForm, Walks
 from proreus.server.schema.completion import Complete, always_written, completion_of
 from proreus.server.schema.decode_error import DecodeError, element_of, mismatch_text, place_of
 from proreus.server.schema.go_types import json_type
+from proreus.server.schema.own_decoders import outranking_fault
 from proreus.server.schema.presence import Presence, presence
 from proreus.server.schema.restore_error import restore_format_text, restore_text
 from proreus.server.schema.scalars import FormatError, Mismatch, Nested, Seen, Walk
@@ -68,11 +69,12 @@ def check(
             result = _with_unchanged(_walk_of(node)(value, seen), unchanged, given)
         else:
             result = _kind_walk(node)(value, seen)
-    except Mismatch as found:
+    except (Mismatch, FormatError) as fault:
+        found = (outranking_fault(node, value) if is_text else None) or fault
+        if isinstance(found, FormatError):
+            raise DecodeError(str(found) if is_text else restore_format_text(found)) from fault
         text = mismatch_text(node, found, raw) if is_text else restore_text(node, found)
-        raise DecodeError(text) from found
-    except FormatError as found:
-        raise DecodeError(str(found) if is_text else restore_format_text(found)) from found
+        raise DecodeError(text) from fault
     unknown = unknown_fields(node, value) if seen else []
     return Checked(result, unknown)
 

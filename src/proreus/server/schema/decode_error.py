@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from proreus.api.typed import Shape, TypeNode
 from proreus.server.schema import go_types
+from proreus.server.schema.embedded_structs import embedded_in
 from proreus.server.schema.scalars import Mismatch
 
 
@@ -39,7 +40,7 @@ def place_of(root: TypeNode, found: Mismatch) -> WrongField:
     for step in found.path[::-1]:
         if node.shape is Shape.OBJECT and isinstance(step, str):
             owner, depth = node, 0
-            keys.append(step)
+            keys += [*embedded_in(go_types.struct_name(owner), step), step]
             node = node.field_of(step) or node
         else:
             node, depth = element_of(node), depth + 1

@@ -134,7 +134,19 @@ def _time(node: TypeNode) -> Walk:
 
 
 def _bytes(value: Any, seen: Seen) -> Any:
+    if value.__class__ is list:
+        return base64.b64encode(bytes(map(_byte, value))).decode()
     return _base64(value) if value.__class__ is str else _zero(value, "")
+
+
+def _byte(value: Any) -> int:
+    """Go reads bytes from a list of numbers, too."""
+    if value is None:
+        return 0
+    if value.__class__ is int and value in range(256):
+        found: int = value
+        return found
+    raise Mismatch(value, nested=Nested(Shape.INTEGER, "uint8", ""))
 
 
 def _base64(text: str) -> str:

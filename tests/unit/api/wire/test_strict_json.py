@@ -181,18 +181,6 @@ def test_integers_beyond_64_bits_are_floats() -> None:
     assert decode_strict(b'{"a":1,"a":18446744073709551615}')[0] == {"a": 2**64 - 1}
 
 
-def test_faults_of_two_sources_are_sorted_by_place() -> None:
-    document = {"metadata": {"odd": 1}, "spec": {"replicas": 2, "list": [{"foo": 1}]}}
-    paths = ["spec.list[0].foo", "metadata.odd", "spec.replicas", "gone"]
-
-    assert strict_json.in_document_order(document, paths) == [
-        "metadata.odd",
-        "spec.replicas",
-        "spec.list[0].foo",
-        "gone",
-    ]
-
-
 def test_a_fault_behind_many_deep_values_is_found_in_few_steps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -131,6 +131,15 @@ def test_keys_given_twice_are_named_with_their_line_and_the_last_wins() -> None:
         (b"a: !!binary '***'", "yaml: !!binary value contains invalid base64 data"),
         (b"a: .nan", "json: unsupported value: NaN"),
         (b"a: -.inf", "json: unsupported value: -Inf"),
+        # of several: syntax, what cannot be read, null keys, what JSON cannot say
+        (b"[x]: 1\na: b: c", "yaml: line 2: mapping values are not allowed in this context"),
+        (b"a: .nan\n[x]: 1", 'yaml: invalid map key: []interface {}{"x"}'),
+        (b"a: .nan\n~: 1", "unsupported map key of type: %!s(<nil>), key: <nil>, value: 1"),
+        (b"z: .nan\na: .inf", "json: unsupported value: +Inf"),
+        (
+            b"~: 9223372036854775808",
+            "unsupported map key of type: %!s(<nil>), key: <nil>, value: 0x8000000000000000",
+        ),
     ],
 )
 def test_faults(body: bytes, message: str) -> None:

@@ -179,3 +179,23 @@ async def test_an_empty_namespace_in_a_path_is_none(ask: Asking) -> None:
 
     assert made.status == 422
     assert made.body["message"] == 'ConfigMap "a" is invalid: metadata.namespace: Required value'
+
+
+async def test_what_is_wrong_with_yaml_is_said_in_the_order_of_its_keys(ask: Asking) -> None:
+    wrong = b"metadata: {name: 1}\nimmutable: x\n"
+    unknown = b"w: 1\nmetadata: {name: a, z: 1, b: 2}\na: 1\n"
+
+    refused = await ask("POST", "configmaps", wrong, kind=YAML)
+    strict = await ask("POST", "configmaps?fieldValidation=Strict", unknown, kind=YAML)
+
+    assert refused.body["message"].endswith("Go struct field ConfigMap.immutable of type bool")
+    assert strict.body["message"].endswith(
+        'strict decoding error: unknown field "a", unknown field "metadata.b", '
+        'unknown field "metadata.z", unknown field "w"'
+    )
+
+
+async def test_of_kind_and_version_the_one_that_is_read_first_is_refused(ask: Asking) -> None:
+    refused = await ask("POST", "configmaps", b'{"apiVersion":1,"kind":[]}')
+
+    assert "cannot unmarshal number into Go struct field .apiVersion" in refused.body["message"]
