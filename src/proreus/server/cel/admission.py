@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from proreus.lazy_dataclass import dataclass
-from proreus.server.cel.checker import Checker, CheckError, ProgramError
+from proreus.server.cel.checker import Checker, CheckError
 from proreus.server.cel.evaluate import Program
+from proreus.server.cel.literals import unusable_constant
 from proreus.server.cel.shapes import Field, ShapeKind, ValueShape
 from proreus.server.cel.signatures import AUTHORIZER, RESOURCE_CHECK
 from proreus.server.cel.syntax import Node, Type
@@ -174,6 +175,7 @@ def compile_expression(
     if results and (found := type_text(node.type)) not in results:
         wanted = results[0] if len(results) == 1 else f"one of [{' '.join(results)}]"
         raise ExpressionInvalid(f"must evaluate to {wanted} but got {found}")
+    refuse_unusable(node)
     return CompiledExpression(text, Program(node, checker), node.type)
 
 
@@ -181,11 +183,14 @@ def checked_expression(checker: Checker, text: str) -> Node:
     """Raises ExpressionInvalid."""
     try:
         return checker.check(text)
-    except ProgramError as error:
-        why = f"program instantiation failed: {error}"
-        raise ExpressionInvalid(why, is_internal=True) from error
     except CheckError as error:
         raise ExpressionInvalid(f"compilation failed: {error}") from error
+
+
+def refuse_unusable(node: Node) -> None:
+    """Raises ExpressionInvalid for what is of a fitting type and no program can be made of."""
+    if why := unusable_constant(node):
+        raise ExpressionInvalid(f"program instantiation failed: {why}", is_internal=True)
 
 
 def type_text(kind: Type) -> str:

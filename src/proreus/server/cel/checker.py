@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from proreus.server.cel.initializers import Spelling
-from proreus.server.cel.literals import misfits, type_name, unusable_constant
+from proreus.server.cel.literals import misfits, type_name
 from proreus.server.cel.message_types import WORD, MessageTypes
 from proreus.server.cel.shapes import ValueShape
 from proreus.server.cel.signatures import Signature, signatures
@@ -53,10 +53,6 @@ _OLD_SELF = re.compile(r"(?<![\w.])oldSelf\b")
 
 class CheckError(Exception):
     """An expression that is not well formed, in the checker's words."""
-
-
-class ProgramError(CheckError):
-    """A well-formed expression that cannot be made to run."""
 
 
 def is_available() -> bool:
@@ -115,8 +111,6 @@ class Checker:
         # A variable cannot be declared optional; a call can be, and is taken out again below.
         try:
             return self._checked(_OLD_SELF.sub(_OPTIONAL_CALL, text))
-        except ProgramError:
-            raise
         except CheckError as error:
             raise CheckError(_in_terms_of(text, str(error))) from error
 
@@ -177,8 +171,6 @@ def _refuse_odd(tree: Tree, text: str, *, makes_objects: bool) -> None:
     found = [(tree.offset(node), why) for node, why in misfits(tree.node, worded)]
     if found:
         raise CheckError("\n".join(located(text, *one) for one in sorted(found)))
-    if why := unusable_constant(tree.node):
-        raise ProgramError(why)
 
 
 def _in_terms_of(text: str, message: str) -> str:

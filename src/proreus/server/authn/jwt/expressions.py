@@ -9,7 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from proreus.server.cel import WITHOUT_CEL
-from proreus.server.cel.admission import CompiledExpression, ExpressionInvalid, checked_expression
+from proreus.server.cel.admission import (
+    CompiledExpression,
+    ExpressionInvalid,
+    checked_expression,
+    refuse_unusable,
+)
 from proreus.server.cel.checker import Checker, is_available
 from proreus.server.cel.evaluate import Program
 from proreus.server.cel.shapes import Field, ShapeKind, ValueShape
@@ -53,6 +58,7 @@ def _checked(checker: Checker, text: str, *, is_condition: bool) -> Node:
     node = checked_expression(checker, text)
     if is_condition and node.type.name != "bool":
         raise ExpressionInvalid("must evaluate to bool")
+    refuse_unusable(node)
     return node
 
 

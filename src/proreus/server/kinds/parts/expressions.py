@@ -82,16 +82,23 @@ def _check_device_selector(found: Findings, at: str, text: str) -> None:
         return
     if not is_compilable(found, at):
         return
-    from proreus.server.cel.admission import ExpressionInvalid, checked_expression, type_text
+    from proreus.server.cel.admission import (
+        ExpressionInvalid,
+        checked_expression,
+        refuse_unusable,
+        type_text,
+    )
     from proreus.server.cel.estimate import estimated_cost
 
     checker = _device_checker()
     try:
         node = checked_expression(checker, text)
+        if (kind := type_text(node.type)) in ("bool", "dyn"):
+            refuse_unusable(node)
     except ExpressionInvalid as error:
         found.append(expression_error(at, text, error))
         return
-    if (kind := type_text(node.type)) not in ("bool", "dyn"):
+    if kind not in ("bool", "dyn"):
         found.invalid(at, text, f"must evaluate to bool or the unknown type, not {kind}")
     elif estimated_cost(node, checker.variables) > _SELECTOR_COST_MAX:
         found.forbid(at, "too complex, exceeds cost limit")

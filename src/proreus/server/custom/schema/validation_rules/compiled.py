@@ -86,8 +86,7 @@ def _rule(raw: Mapping[str, Any], checker: Checker) -> CompiledRule:
     try:
         node = checker.check(raw["rule"], optional_old=optional)
         if text := raw.get("messageExpression"):
-            # It sees the old value as it is, also where the rule sees an optional.
-            message = Program(checker.check(text), checker)
+            message = Program(checker.check(text, optional_old=optional), checker)
     except CheckError as error:
         return CompiledRule(raw, None, None, is_transition=False, error=str(error))
     program = Program(node, checker)

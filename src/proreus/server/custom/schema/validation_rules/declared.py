@@ -14,11 +14,11 @@ from proreus.server.cel import WITHOUT_CEL
 from proreus.server.cel.checker import (
     Checker,
     CheckError,
-    ProgramError,
     is_available,
     uses_old_self,
 )
 from proreus.server.cel.estimate import estimated_cost, result_kind
+from proreus.server.cel.literals import unusable_constant
 from proreus.server.cel.shapes import cardinality
 from proreus.server.custom.schema.field_paths import resolve
 from proreus.server.custom.schema.structural import Structural
@@ -30,8 +30,8 @@ SCHEMA_BUDGET = 100_000_000
 _MOST_EXPENSIVE = 4
 _REASONS = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _NO_TYPE = (
-    "Internal error: internal error: failed to retrieve type information for "
-    "x-kubernetes-validations"
+    "Internal error: internal error: failed to construct type information for "
+    "x-kubernetes-validations rules: unable to convert structural schema to CEL declarations"
 )
 _BLANK = "must be non-empty if specified"
 _BROKEN = "must not contain line breaks"
@@ -100,9 +100,7 @@ def _places(schema: Structural, context: _Context) -> Iterator[tuple[Structural,
         yield from _places(values, inside)
     for key, child in schema.properties.items():
         if child.has_rules:
-            is_granular = not schema.is_atomic_map
-            inside = context.inside(f"properties[{key}]", is_correlatable=is_granular)
-            yield from _places(child, inside)
+            yield from _places(child, context.inside(f"properties[{key}]"))
     if items is not None and items.has_rules:
         inside = context.inside("items", is_correlatable=schema.list_type == "map")
         yield from _places(items, inside.repeated(schema.raw.get("maxItems")))
@@ -146,15 +144,16 @@ class _RuleChecker:
         total = sum(cost for cost, _ in self.costs)
         if total <= SCHEMA_BUDGET:
             return
-        for _, place in sorted(self.costs, key=lambda one: -one[0])[:_MOST_EXPENSIVE]:
+        dear = [one for one in self.costs if one[0] >= SCHEMA_BUDGET // 100]
+        for _, place in sorted(dear, key=lambda one: -one[0])[:_MOST_EXPENSIVE]:
             yield field_error.forbidden(
                 place,
-                "contributed to estimated rule & messageExpression cost total exceeding cost "
+                "contributed to estimated rule cost total exceeding cost "
                 "limit for entire OpenAPIv3 schema",
             )
         yield field_error.forbidden(
             at,
-            "x-kubernetes-validations estimated rule & messageExpression cost total for entire "
+            "x-kubernetes-validations estimated rule cost total for entire "
             f"OpenAPIv3 schema exceeds budget by {_factor(total, SCHEMA_BUDGET)} {_ADVICE}",
         )
 
@@ -182,7 +181,9 @@ class _Rule:
         yield from self._message()
         expression = self.raw.get("messageExpression")
         if expression and not expression.strip():
-            yield field_error.required(f"{self.at}.messageExpression", _BLANK)
+            yield field_error.required(
+                f"{self.at}.messageExpression", f"messageExpression {_BLANK}"
+            )
         reason = self.raw.get("reason")
         if reason is not None and reason not in _REASONS:
             yield field_error.not_supported(f"{self.at}.reason", reason, _REASONS)
@@ -215,17 +216,17 @@ class _Rule:
         is_transition = False
         try:
             node = self.checker.check(self.text, optional_old=bool(optional))
-        except ProgramError as error:
-            yield "rule", self._refused("rule", f"program instantiation failed: {error}")
         except CheckError as error:
             yield "rule", self._refused("rule", f"compilation failed: {error}")
         else:
-            if result_kind(node, self.checker.variables) == "bool":
+            if result_kind(node, self.checker.variables) != "bool":
+                yield "rule", self._refused("rule", "cel expression must evaluate to a bool")
+            elif why := unusable_constant(node):
+                yield "rule", self._refused("rule", f"program instantiation failed: {why}")
+            else:
                 is_transition = uses_old_self(node)
                 yield "rule", estimated_cost(node, self.checker.variables)
-                yield from self._compiled_message(self.checker)
-            else:
-                yield "rule", self._refused("rule", "cel expression must evaluate to a bool")
+                yield from self._compiled_message(self.checker, optional_old=bool(optional))
         if is_transition and uncorrelatable:
             text = "oldSelf cannot be used on the uncorrelatable portion of the schema within "
             found = field_error.invalid(f"{self.at}.rule", self.text, text + uncorrelatable)
@@ -234,19 +235,23 @@ class _Rule:
             at, why = f"{self.at}.optionalOldSelf", "may not be set if oldSelf is not used in rule"
             yield "rule", field_error.invalid(at, optional, why)
 
-    def _compiled_message(self, checker: Checker) -> Iterator[tuple[str, int | FieldError]]:
+    def _compiled_message(
+        self, checker: Checker, *, optional_old: bool
+    ) -> Iterator[tuple[str, int | FieldError]]:
         name = "messageExpression"
         text = self.raw.get(name)
         if not text:
             return
         try:
-            node = checker.check(text)
+            node = checker.check(text, optional_old=optional_old)
         except CheckError as error:
-            step = "instantiation" if isinstance(error, ProgramError) else "compilation"
-            yield name, self._refused(name, f"messageExpression {step} failed: {error}")
+            yield name, self._refused(name, f"messageExpression compilation failed: {error}")
             return
         if result_kind(node, checker.variables) != "string":
             yield name, self._refused(name, "messageExpression must evaluate to a string")
+            return
+        if why := unusable_constant(node):
+            yield name, self._refused(name, f"messageExpression instantiation failed: {why}")
             return
         yield name, estimated_cost(node, checker.variables)
 

@@ -159,7 +159,7 @@ class _Walk:
                 self.value(item, schema.items, below, f"{path}[{index}]")
 
     def _fields(self, value: dict[str, Any], schema: Structural, old: _Old, path: str) -> None:
-        certain = old.value if isinstance(old.value, dict) and not schema.is_atomic_map else {}
+        certain = old.value if isinstance(old.value, dict) else {}
         likely = old.likely if isinstance(old.likely, dict) else {}
         for key in sorted(value):
             child, place = schema.properties.get(key), f"{path}.{key}" if path else key
@@ -226,6 +226,8 @@ class _Walk:
             return plain
         try:
             what = "messageExpression evaluation"
+            # It sees the old value as it is, also where it was checked as an optional.
+            before = NONE if before is None else before
             outcome = self._spend(rule.message, (mine, before), path, schema, what)
         except CostExceeded:
             what = f"messageExpression: {field_error.quote(rule.raw['messageExpression'])}"

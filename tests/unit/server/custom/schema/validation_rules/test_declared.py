@@ -198,6 +198,9 @@ def test_constants_that_cannot_be_converted_make_no_program(rule: str, why: str)
         ({"rule": "self.n"}, "cel expression must evaluate to a bool"),
         ({"rule": "1 +"}, "compilation failed: ERROR: <input>:1:4: Syntax error"),
         ({"rule": " "}, "].rule: Required value: rule is not specified"),
+        ({"rule": "int('a')"}, "cel expression must evaluate to a bool"),
+        ({"rule": "true", "messageExpression": "string(int('a'))"},
+         "messageExpression instantiation failed: type conversion error from 'string' to 'int'"),
         ({"rule": "[1, 'a'] == [1]"}, "expected type 'int' but found 'string'"),
         ({"rule": "true", "message": "a\nb"}, "must not contain line breaks"),
         ({"rule": "true", "message": "  "}, "must be non-empty if specified"),
@@ -205,7 +208,11 @@ def test_constants_that_cannot_be_converted_make_no_program(rule: str, why: str)
         ({"rule": "true", "messageExpression": "1"}, "messageExpression must evaluate to a string"),
         ({"rule": "true", "messageExpression": "self.x"}, "messageExpression compilation failed: "
          "ERROR: <input>:1:5: undefined field 'x'"),
-        ({"rule": "true", "messageExpression": " "}, "].messageExpression: Required value"),
+        ({"rule": "true", "messageExpression": " "},
+         "].messageExpression: Required value: messageExpression must be non-empty if specified"),
+        ({"rule": "oldSelf.?n.hasValue()", "optionalOldSelf": True,
+          "messageExpression": "string(oldSelf.n)"},
+         "found no matching overload for 'string' applied to '(optional_type(int))'"),
         ({"rule": "true", "reason": "X"}, "].reason: Unsupported value"),
         ({"rule": "true", "fieldPath": ".x"}, "must be a valid path"),
         ({"rule": "true", "optionalOldSelf": True}, "may not be set if oldSelf is not used"),
@@ -239,7 +246,7 @@ def test_former_values_cannot_be_found_in_a_plain_list() -> None:
     assert rule_violations(parse(by_key), AT) == []
 
 
-def test_former_values_cannot_be_found_below_the_outermost_plain_list_or_atomic_map() -> None:
+def test_former_values_cannot_be_found_below_the_outermost_plain_list() -> None:
     text = {**TEXT, "maxLength": 5}
     rule = with_rules(text, {"rule": "self == oldSelf.orValue('')", "optionalOldSelf": True})
     atomic = {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": rule}}
@@ -248,12 +255,9 @@ def test_former_values_cannot_be_found_below_the_outermost_plain_list_or_atomic_
         "maxItems": 2,
         "items": {"type": "array", "maxItems": 2, "items": rule},
     }
-    values = {"type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": rule,
-              "maxProperties": 2}  # fmt: skip
 
-    assert f"schema within {AT}" in str(rule_violations(parse(atomic), AT)[-1])
     assert str(rule_violations(parse(deep), AT)[-1]).endswith(f"schema within {AT}")
-    assert rule_violations(parse(values), AT) == []
+    assert rule_violations(parse(atomic), AT) == []
 
 
 def test_a_rule_over_a_wrong_schema_is_not_read_but_others_are() -> None:
@@ -289,9 +293,9 @@ def test_costs_without_bounds_are_refused() -> None:
     assert said(listed(), NESTED) == [
         f"{AT}.x-kubernetes-validations[0].rule: Forbidden: estimated rule cost exceeds budget by "
         f"factor of more than 100x {advice}",
-        f"{AT}.x-kubernetes-validations[0].rule: Forbidden: contributed to estimated rule & "
-        "messageExpression cost total exceeding cost limit for entire OpenAPIv3 schema",
-        f"{AT}: Forbidden: x-kubernetes-validations estimated rule & messageExpression cost total "
+        f"{AT}.x-kubernetes-validations[0].rule: Forbidden: contributed to estimated rule cost "
+        "total exceeding cost limit for entire OpenAPIv3 schema",
+        f"{AT}: Forbidden: x-kubernetes-validations estimated rule cost total "
         f"for entire OpenAPIv3 schema exceeds budget by factor of more than 100x {advice}",
     ]
 

@@ -268,5 +268,6 @@ def test_the_type_and_the_name_of_an_embedded_object_can_be_read(rule: str) -> N
 def test_a_rule_on_a_value_of_no_type_is_refused() -> None:
     assert declared("true", UNKNOWN) == [
         f"{AT}.properties[spec].x-kubernetes-validations: Internal error: internal error: failed "
-        "to retrieve type information for x-kubernetes-validations"
+        "to construct type information for x-kubernetes-validations rules: unable to convert "
+        "structural schema to CEL declarations"
     ]

@@ -287,6 +287,14 @@ def test_all_rules_of_an_object_share_a_budget() -> None:
     ]
 
 
+def test_former_values_are_found_in_an_atomic_map() -> None:
+    fixed = {"type": "integer", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
+    schema = {"type": "object", "properties": {"n": fixed}, "x-kubernetes-map-type": "atomic"}
+    rule = SchemaRules(parse(schema))
+
+    assert [one.field for one in rule.violations({"n": 2}, {"n": 1}, is_resource=False)] == ["n"]
+
+
 def test_what_is_wrong_in_a_plain_list_or_an_atomic_map_may_stay_where_it_was() -> None:
     small = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 10"}]}
     item = {"type": "object", "properties": {"n": small, "m": {"type": "integer"}}}
