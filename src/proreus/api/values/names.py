@@ -206,7 +206,7 @@ def config_key(text: str) -> list[str]:
     message = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
     examples = ("key.name", "KEY_NAME", "key-name")
     found = _violations(text, 253, _MATCH_CONFIG_KEY, message, _CONFIG_KEY, *examples)
-    return found or dot_segments(text)
+    return found + dot_segments(text)
 
 
 def dot_segments(text: str) -> list[str]:
@@ -218,6 +218,8 @@ def dot_segments(text: str) -> list[str]:
 def environment_variable(text: str) -> list[str]:
     if _MATCH_VARIABLE(text):
         return []
+    if not text:
+        return ["environment variable name must be non-empty"]
     return [
         "a valid environment variable name must consist only of printable ASCII characters "
         "other than '='"
@@ -236,7 +238,7 @@ def port_name(text: str) -> list[str]:
     if len(text) <= 15 and _MATCH_PORT_NAME(text):
         return []
     found: list[str] = []
-    if len(text) > 15:
+    if len(text.encode(errors="surrogatepass")) > 15:
         found.append("must be no more than 15 characters")
     if not re.fullmatch(r"[-a-z0-9]+", text, re.ASCII):
         found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -312,7 +314,7 @@ def parse_ip(text: str) -> Address | None:
 
 def parse_cidr(text: str) -> Network | None:
     """The network around ``address/bits``; host bits are allowed, as Kubernetes allows them."""
-    if "/" not in text or not text.rpartition("/")[2].isascii():
+    if "/" not in text or "%" in text or not text.rpartition("/")[2].isascii():
         return None
     try:
         return ipaddress.ip_network(text, strict=False)

@@ -22,6 +22,7 @@ FORMAT_WRONG = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 SUFFIX_WRONG = "unable to parse quantity's suffix"
+NUMBER_WRONG = "unable to parse numeric part of quantity"
 
 _GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)0*(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
@@ -82,6 +83,8 @@ def parse(text: str) -> Quantity:
         if _is_kept(digits, scale, base, exponent):
             amount = _amount(digits, scale, base, exponent)
             return Quantity(-amount if negative else amount, spelling, text)
+    elif not any(char.isdigit() for char in text.removesuffix(found["suffix"])):
+        raise QuantityError(NUMBER_WRONG)  # without digits it is 0 if 64 bits hold its suffix
     amount = _amount(whole + fraction, exponent - len(fraction), base, exponent, len(fraction))
     amount = _round_up(amount, _SMALLEST_EXPONENT)
     if spelling is Format.BINARY:

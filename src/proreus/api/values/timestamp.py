@@ -72,12 +72,18 @@ def parse_time(text: str) -> float:
 @lru_cache(4096)
 def canonical_time(text: str) -> str:
     """The same time as a server writes it."""
-    return _parse(text, micro=False).strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)
+    written = _parse(text, micro=False).strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)
+    return _with_year_zero(text, written)
 
 
 @lru_cache(4096)
 def canonical_micro_time(text: str) -> str:
-    return _parse(text, micro=True).strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)
+    written = _parse(text, micro=True).strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)
+    return _with_year_zero(text, written)
+
+
+def _with_year_zero(text: str, written: str) -> str:
+    return f"0000{written[4:]}" if text.startswith("0000") else written
 
 
 def _parse(text: str, *, micro: bool) -> datetime:
@@ -133,7 +139,8 @@ def _days(year: int, month: int) -> int:
 def _timestamp(fields: list[str], offset: timedelta) -> datetime:
     year, month, day, hour, minute, second = (int(field) for field in fields[:11:2])
     micros = int((fields[11][1:] + "000000")[:6])
-    local = datetime(max(year, 1), month, day, hour, minute, second, micros, UTC)
+    # There is no year 0 here; the year 4 has as many days.
+    local = datetime(year or 4, month, day, hour, minute, second, micros, UTC)
     try:
         return local - offset
     except OverflowError:  # beyond the years that can be written

@@ -196,7 +196,9 @@ def _as_name(prefix: str, rule: NameRule) -> str:
     before that dash is not looked at."""
     if rule is names.path_segment:
         return f"{prefix}a"
-    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+    if len(prefix) < 2 or not prefix.endswith("-"):
+        return prefix
+    return f"{prefix.encode()[:-2].decode(errors='replace')}a"  # a byte, even of a longer sign
 
 
 def owner_violations(
@@ -214,7 +216,7 @@ def owner_violations(
         for name in ("kind", "name", "uid"):
             if not owner.get(name):
                 found.append(field_error.invalid(f"{at}.{name}", "", "must not be empty"))
-        if (version, kind) in non_owners:
+        if (version.removeprefix("/"), kind) in non_owners:
             named = version if "/" in version else f"/{version}"
             why = f"{named}, Kind={kind} is disallowed from being an owner"
             found.append(field_error.invalid(at, _rendered(owner), why))

@@ -45,6 +45,16 @@ _NAME_PART = (
         (names.label_value, "x" * 64, ["must be no more than 63 bytes"]),
         (names.config_key, "..a", ["must not start with '..'"]),
         (names.config_key, ".", ["must not be '.'"]),
+        (
+            names.config_key,
+            "..@",
+            [
+                "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
+                "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+                "'[-._a-zA-Z0-9]+')",
+                "must not start with '..'",
+            ],
+        ),
         (names.port_name, "http", []),
         (
             names.port_name,
@@ -58,6 +68,12 @@ _NAME_PART = (
         (names.port_name, "a--b", ["must not contain consecutive hyphens"]),
         (names.port_name, "-a", ["must not begin or end with a hyphen"]),
         (names.environment_variable, "1 odd-name", []),
+        (names.environment_variable, "", ["environment variable name must be non-empty"]),
+        (
+            names.cidr,
+            "fe80::1%eth0/64",
+            ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"],
+        ),
         (names.ip_address, "10.0.0.256", [names.IP_ADDRESS]),
         (names.ip_address, "fe80::1%eth0", [names.IP_ADDRESS]),
         (names.cidr, "10.1.2.3/8", ["must not have bits set beyond the prefix length"]),

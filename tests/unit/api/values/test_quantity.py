@@ -56,6 +56,17 @@ def test_an_unknown_suffix_is_refused(text: str) -> None:
         quantity.parse(text)
 
 
+@pytest.mark.parametrize("text", ["Ei", "+Pi", "e-10", ".e-10"])
+def test_no_number_is_refused_where_its_suffix_is_too_large_or_too_small(text: str) -> None:
+    with pytest.raises(quantity.QuantityError, match="unable to parse numeric part of quantity"):
+        quantity.parse(text)
+
+
+@pytest.mark.parametrize("text", ["m", "Ki", "+", ".", "E"])
+def test_no_number_is_nothing_elsewhere(text: str) -> None:
+    assert quantity.canonical(text) == "0"
+
+
 def test_resource_lists_round_up_to_thousandths() -> None:
     assert quantity.canonical_milli("0.0001") == "1m"
     assert quantity.canonical_milli("-0.0001") == "-1m"

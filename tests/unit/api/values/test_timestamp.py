@@ -54,6 +54,11 @@ def test_a_bad_time_names_its_first_fault(text: str, problem: str) -> None:
     assert str(caught.value).replace(f'parsing time "{text}" ', "").endswith(problem)
 
 
+def test_there_is_a_year_zero_and_it_is_a_leap_year() -> None:
+    assert timestamp.canonical_time("0000-02-29T01:00:00+01:00") == "0000-02-29T00:00:00Z"
+    assert timestamp.canonical_micro_time("0000-01-02T00:00:00.500000Z")[:4] == "0000"
+
+
 def test_a_micro_time_without_its_digits_is_refused() -> None:
     with pytest.raises(timestamp.TimeError, match=r'cannot parse "Z" as ".000000"'):
         timestamp.canonical_micro_time("2024-01-01T00:00:01Z")

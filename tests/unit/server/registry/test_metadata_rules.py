@@ -32,3 +32,27 @@ def test_metadata_of_a_custom_object_is_checked_as_new_as_changed_and_by_its_kin
         "metadata.uid", "metadata.labels",
     ]  # fmt: skip
     assert [error.field for error in of_kind] == ["metadata.uid", "metadata.labels"]
+
+
+def test_what_is_before_the_dash_of_a_prefix_is_not_looked_at_but_for_a_part_of_a_sign() -> None:
+    kind = config_map.RESOURCES[0]
+    metadata = {"name": "a", "namespace": "default"}
+
+    good = metadata_rules.violations({**metadata, "generateName": "a_-"}, kind, frozenset())
+    bad = metadata_rules.violations({**metadata, "generateName": "aé-"}, kind, frozenset())
+
+    assert good == []
+    assert [error.field for error in bad] == ["metadata.generateName"]
+
+
+def test_a_version_may_begin_with_a_slash_and_is_the_same() -> None:
+    owner = {"apiVersion": "/v1", "kind": "Event", "name": "a", "uid": "1"}
+    metadata = {"name": "a", "namespace": "default", "ownerReferences": [owner]}
+
+    found = metadata_rules.violations(
+        metadata, config_map.RESOURCES[0], frozenset({("v1", "Event")})
+    )
+
+    assert [error.message.rpartition("}: ")[2] for error in found] == [
+        "/v1, Kind=Event is disallowed from being an owner"
+    ]
