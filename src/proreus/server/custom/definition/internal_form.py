@@ -16,9 +16,11 @@ _Fields = Mapping[str, tuple[str, object, _Printed]]
 
 
 def printed_versions(
-    versions: Sequence[Mapping[str, Any]], shared: Collection[str]
-) -> list[dict[str, object]]:
+    versions: Sequence[Mapping[str, Any]] | None, shared: Collection[str]
+) -> list[dict[str, object]] | None:
     """``shared``: fields that are the same in all versions."""
+    if versions is None:
+        return None
     return [
         _printed({key: version[key] for key in version if key not in shared}, _VERSION)
         for version in versions
@@ -27,6 +29,11 @@ def printed_versions(
 
 def printed_schema(schema: Mapping[str, Any]) -> dict[str, object]:
     return _printed(schema, _SCHEMA)
+
+
+def is_given(key: str, value: object) -> bool:
+    """Whether a keyword of a schema is set: some may be empty, or 0, and are so all the same."""
+    return value is not None and value != _SCHEMA[key][1]
 
 
 def printed_items(items: Any) -> object:

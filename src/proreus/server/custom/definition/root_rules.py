@@ -7,7 +7,7 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
-from proreus.server.custom.definition.internal_form import printed_schema
+from proreus.server.custom.definition.internal_form import is_given, printed_schema
 
 # In the order in which Kubernetes looks at them, by the names it reports.
 _ALLOWED = {
@@ -39,7 +39,7 @@ _BEFORE_TYPE = ("id", "$schema", "$ref")
 
 def root_violations(schema: Mapping[str, Any], at: str) -> list[FieldError]:
     """The first one, if there are any."""
-    others = [key for key, value in schema.items() if _is_set(value) and key not in _ALLOWED]
+    others = [key for key, value in schema.items() if is_given(key, value) and key not in _ALLOWED]
     kind = schema.get("type")
     if kind and kind != "object" and not any(key in _BEFORE_TYPE for key in others):
         text = (
@@ -54,7 +54,3 @@ def root_violations(schema: Mapping[str, Any], at: str) -> list[FieldError]:
         "the status subresource is enabled"
     )
     return [field_error.invalid(at, printed_schema(schema), text)]
-
-
-def _is_set(value: Any) -> bool:
-    return value is not None and value != "" and value is not False

@@ -14,8 +14,11 @@ from proreus.api.wire import json
 from proreus.server.custom.definition import conditions
 from proreus.server.custom.definition.approval import approval_violations
 from proreus.server.custom.definition.conversion_rules import conversion_violations, may_keep_bundle
+from proreus.server.custom.definition.format_warnings import (
+    format_warnings,
+    new_format_warnings,
+)
 from proreus.server.custom.definition.versions import versions_violations
-from proreus.server.custom.schema.formats import is_known
 from proreus.server.offload import Lane, NeedsThread
 from proreus.server.resource.rules import Rules, Validated
 
@@ -223,33 +226,6 @@ def _stored_violations(obj: JsonObject) -> list[FieldError]:
     ]
 
 
-def _warnings(obj: JsonObject) -> list[str]:
-    found: dict[str, None] = {}
-    for version in obj["spec"].get("versions") or ():
-        schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        if isinstance(schema, dict):
-            for form in _formats(schema):
-                if not is_known(form):
-                    found[f'unrecognized format "{form}"'] = None
-    return list(found)
-
-
-def _formats(schema: JsonObject) -> set[str]:
-    """Those of a schema and of everything below it, junctors left out."""
-    found: set[str] = set()
-    waiting: list[Any] = [schema]
-    while waiting:
-        one = waiting.pop()
-        if not isinstance(one, dict):
-            continue
-        if form := one.get("format"):
-            found.add(form)
-        if fields := one.get("properties"):
-            waiting += fields.values()
-        waiting += (one.get("additionalProperties"), one.get("items"))
-    return found
-
-
 DEFINITION = Rules(
     default=_default,
     prepare_create=_prepare_create,
@@ -258,7 +234,8 @@ DEFINITION = Rules(
     validate=_validate,
     validate_update=_validate_update,
     validate_status=_validate_status,
-    warnings=_warnings,
+    warnings=format_warnings,
+    warnings_on_update=new_format_warnings,
 )
 
 

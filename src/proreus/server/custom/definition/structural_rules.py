@@ -10,6 +10,7 @@ from typing import Any
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.server.custom.definition.internal_form import is_given
 from proreus.server.regular_expressions import expression_error
 
 Schema = Mapping[str, Any]
@@ -184,7 +185,7 @@ def _resource(schema: Schema, at: str, *, is_root: bool) -> Iterator[FieldError]
 
 def _restricts_names_only(metadata: Schema) -> bool:
     fields = metadata.get("properties") or {}
-    restricted = {key for key, value in metadata.items() if value} - {
+    restricted = {key for key, value in metadata.items() if is_given(key, value)} - {
         "type",
         "default",
         "properties",

@@ -73,10 +73,10 @@ def versions_violations(spec: Spec) -> tuple[list[FieldError], list[FieldError]]
     version_names = [version.get("name") for version in given]
     if len(set(version_names)) < len(version_names):
         text = "must contain unique version names"
-        early.append(field_error.invalid("spec.versions", printed_versions(given, shared), text))
+        early.append(field_error.invalid("spec.versions", printed_versions(versions, shared), text))
     if sum(bool(version.get("storage")) for version in given) != 1:
         text = "must have exactly one version marked as storage version"
-        early.append(field_error.invalid("spec.versions", printed_versions(given, shared), text))
+        early.append(field_error.invalid("spec.versions", printed_versions(versions, shared), text))
     if not given:
         return early, []
     early += _name_violations(given[0].get("name") or "", "spec.version")

@@ -190,5 +190,18 @@ def is_known(form: str) -> bool:
     return name in FORMATS or name in _OF_NUMBERS
 
 
+def is_known_of(form: str, kind: str) -> bool:
+    """Whether it says something of values of the type; "" is any, which is looked at as text."""
+    match kind:
+        case "" | "string":
+            return form.replace("-", "") in FORMATS
+        case "integer":
+            return form in ("int32", "int64")
+        case "number":
+            return form in ("float", "double")
+        case _:
+            return False
+
+
 def format_check(form: str) -> Check | None:
     return FORMATS.get(form.replace("-", ""))

@@ -1,52 +1,21 @@
-"""What a definition must look like, and which names it gets."""
+"""What a definition must look like."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from proreus.server.custom.definition import conditions, names
 from proreus.server.custom.definition.rules import DEFINITION
+from tests.unit.server.custom.definition.given import PLAIN, definition, field
 from tests.unit.server.validated import at_once
 
 PATHS = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
-PLAIN = {"type": "object", "properties": {"spec": {"type": "object"}}}
 
 
 ITEM = {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}}
 KEYED = {"type": "array", "items": ITEM, "x-kubernetes-list-type": "map",
          "x-kubernetes-list-map-keys": ["k"]}  # fmt: skip
-
-
-def definition(schema: Any = None, *, plural: str = "widgets", kind: str = "Widget",
-               **version: Any) -> dict[str, Any]:  # fmt: skip
-    made: dict[str, Any] = {
-        "metadata": {"name": f"{plural}.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"plural": plural, "kind": kind},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": schema or PLAIN},
-                    **version,
-                }
-            ],
-        },
-    }
-    DEFINITION.default(made)
-    DEFINITION.prepare_create(made)
-    return made
-
-
-def field(schema: dict[str, Any]) -> dict[str, Any]:
-    spec = {"type": "object", "properties": {"a": schema}}
-    return {"type": "object", "properties": {"spec": spec}}
 
 
 def test_a_plain_definition_is_fine_and_completed() -> None:
@@ -164,106 +133,6 @@ def test_an_update_reports_what_is_immutable_after_what_is_wrong() -> None:
         "spec.validation.openAPIV3Schema.properties[spec].properties[a].type",
         "spec.group",
     ]
-
-
-def test_what_differs_between_versions_is_reported_with_its_version_before_the_names() -> None:
-    made = definition(field({}))
-    made["spec"]["versions"].append({**definition()["spec"]["versions"][0], "name": "v2",
-                                     "storage": False})  # fmt: skip
-    made["spec"]["names"]["shortNames"] = ["Not"]
-
-    found = at_once(DEFINITION.validate(made))
-
-    assert [error.field for error in found] == [
-        "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].type",
-        "spec.names.shortNames[0]",
-    ]
-
-
-SHARED_UNTYPED = (
-    'spec.selectableFields: Invalid value: "": may only be set when validations.schema is included'
-)
-
-
-def test_selectable_fields_that_all_versions_share_need_a_schema_they_share() -> None:
-    asked = [{"jsonPath": ".spec.none"}]
-    alike, other = definition(selectableFields=asked), definition(selectableFields=asked)
-    for made, schema in ((alike, PLAIN), (other, field({"type": "string"}))):
-        second = {**made["spec"]["versions"][0], "name": "v2", "storage": False}
-        made["spec"]["versions"].append({**second, "schema": {"openAPIV3Schema": schema}})
-
-    found = [[*map(str, at_once(DEFINITION.validate(one)))] for one in (alike, other)]
-
-    assert found == [
-        [
-            'spec.selectableFields[0].jsonPath: Invalid value: ".spec.none": is an invalid path: '
-            "does not refer to a valid field"
-        ],
-        [SHARED_UNTYPED],
-    ]
-
-
-def test_selectable_fields_of_one_version_need_a_schema_of_its_own() -> None:
-    made = definition(field({"type": "string"}), selectableFields=[{"jsonPath": ".spec.a"}])
-    second = {**made["spec"]["versions"][0], "name": "v2", "storage": False}
-    del second["selectableFields"]
-    made["spec"]["versions"].append(second)
-
-    found = at_once(DEFINITION.validate(made))
-
-    assert [str(fault) for fault in found] == [
-        'spec.versions[0].selectableFields: Invalid value: "": may only be set when '
-        "`version.schema.openAPIV3Schema` is not included"
-    ]
-
-
-def test_a_version_without_a_schema_is_refused_with_its_selectable_fields() -> None:
-    made = definition(selectableFields=[{"jsonPath": ".spec.a"}])
-    del made["spec"]["versions"][0]["schema"]
-
-    found = at_once(DEFINITION.validate(made))
-
-    assert [str(fault) for fault in found] == [
-        "spec.versions[0].schema.openAPIV3Schema: Required value",
-        SHARED_UNTYPED,
-    ]
-
-
-def test_versions_are_printed_in_their_internal_form_without_what_they_share() -> None:
-    made = definition(storage=False, deprecated=True)
-    second = {**made["spec"]["versions"][0], "name": "v2", "deprecationWarning": "<old>"}
-    column = {"name": "a", "type": "string", "jsonPath": ".a"}
-    made["spec"]["versions"].append({**second, "additionalPrinterColumns": [column]})
-
-    found = at_once(DEFINITION.validate(made))
-
-    rest = '"Deprecated":true,"DeprecationWarning":'
-    assert found[0].message == (
-        f'Invalid value: [{{"Name":"v1","Served":true,"Storage":false,{rest}null,'
-        '"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,'
-        f'"SelectableFields":null}},{{"Name":"v2","Served":true,"Storage":false,{rest}'
-        '"\\u003cold\\u003e","Schema":null,"Subresources":null,"AdditionalPrinterColumns":'
-        '[{"Name":"a","Type":"string","Format":"","Description":"","Priority":0,'
-        '"JSONPath":".a"}],"SelectableFields":null}]: '
-        "must have exactly one version marked as storage version"
-    )
-
-
-def test_a_root_schema_is_printed_in_its_internal_form() -> None:
-    schema = {**PLAIN, "anyOf": [{"required": ["a"], "maximum": 5.0}], "default": {"b": 1, "a": 2}}
-    made = definition(schema, subresources={"status": {}})
-
-    found = at_once(DEFINITION.validate(made))
-
-    printed = json.loads(found[0].message.removeprefix("Invalid value: ").partition(": only [")[0])
-    assert list(printed)[:5] == ["ID", "Schema", "Ref", "Description", "Type"]
-    assert [*printed["Default"]] == ["a", "b"]
-    assert printed["AnyOf"][0] == {**dict.fromkeys(printed), **{
-        "ID": "", "Schema": "", "Description": "", "Type": "", "Nullable": False, "Format": "",
-        "Title": "", "Maximum": 5, "ExclusiveMaximum": False, "ExclusiveMinimum": False,
-        "Pattern": "", "UniqueItems": False, "Required": ["a"], "XEmbeddedResource": False,
-        "XIntOrString": False,
-    }}  # fmt: skip
 
 
 def test_a_negated_schema_may_refuse_further_properties() -> None:
@@ -391,93 +260,6 @@ def test_a_protected_group_needs_approval() -> None:
     assert "protected groups must have approval" in str(at_once(DEFINITION.validate(made))[0])
 
 
-def test_the_first_definition_gets_its_names() -> None:
-    made = definition()
-
-    status = names.names_status(made, [], 0)
-
-    assert status["acceptedNames"]["kind"] == "Widget"
-    assert conditions.is_true({"status": status}, conditions.ESTABLISHED)
-
-
-def test_a_taken_kind_is_refused_and_given_when_it_is_free() -> None:
-    first = definition()
-    first["status"] = names.names_status(first, [], 0)
-    second = definition(plural="gadgets")
-
-    second["status"] = names.names_status(second, [first], 0)
-    assert conditions.find(second, "NamesAccepted") == {
-        "type": "NamesAccepted",
-        "status": "False",
-        "lastTransitionTime": "1970-01-01T00:00:00Z",
-        "reason": "ListKindConflict",
-        "message": '"WidgetList" is already in use',
-    }
-    assert not conditions.is_true(second, conditions.ESTABLISHED)
-
-    second["status"] = names.names_status(second, [], 1)
-    assert conditions.is_true(second, conditions.ESTABLISHED)
-
-
-def test_who_has_its_names_keeps_its_conditions_however_few() -> None:
-    made = definition()
-    made["status"] = {**names.names_status(made, [], 0), "conditions": []}
-
-    assert names.names_status(made, [], 1) == made["status"]
-
-    made["spec"]["names"]["shortNames"] = ["wd"]
-    again = names.names_status(made, [], 1)["conditions"]
-    assert [one["type"] for one in again] == ["NamesAccepted", "Established"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [({"shortNames": ["widget"]}, "ShortNamesConflict"), ({"singular": "wd"}, "SingularConflict")],
-)
-def test_a_definition_holds_its_own_names_from_others_of_it(
-    asked: dict[str, Any], reason: str
-) -> None:
-    made = definition()
-    made["spec"]["names"]["shortNames"] = ["wd"]
-    made["status"] = names.names_status(made, [], 0)
-
-    made["spec"]["names"] |= asked
-    status = names.names_status(made, [], 1)
-
-    assert (conditions.find({"status": status}, "NamesAccepted") or {})["reason"] == reason
-    assert status["acceptedNames"]["singular"] == "widget"
-    assert status["acceptedNames"]["shortNames"] == ["wd"]
-    assert conditions.is_true({"status": status}, conditions.ESTABLISHED)
-
-
-def test_a_definition_whose_webhook_has_no_readable_certificates_is_not_established() -> None:
-    made = definition()
-    config = {"url": "https://a/b", "caBundle": "eHg="}
-    webhook = {"clientConfig": config, "conversionReviewVersions": ["v1"]}
-    made["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
-    made["status"] = names.names_status(made, [], 0)
-
-    found = conditions.find(made, conditions.ESTABLISHED) or {}
-    assert (found["status"], found["reason"]) == ("False", "InvalidCABundle")
-    assert found["message"] == "The conversion webhook CABundle is invalid"
-
-    made["spec"]["conversion"] = {"strategy": "None"}
-    made["status"] = names.names_status(made, [], 1)
-    assert conditions.is_true(made, conditions.ESTABLISHED)
-
-
-def test_versions_once_stored_stay() -> None:
-    old = definition()
-    new = definition(name="v2")
-    new["status"] = old["status"]
-    DEFINITION.prepare_update(new, old)
-
-    found = at_once(DEFINITION.check_update(new, old))
-
-    assert new["status"]["storedVersions"] == ["v1", "v2"]
-    assert "must remain in spec.versions" in str(found[0])
-
-
 def test_a_status_may_only_accept_names_that_are_some() -> None:
     made = definition()
     made["status"]["acceptedNames"] = {
@@ -513,20 +295,6 @@ def test_a_conversion_that_is_given_says_how() -> None:
     assert [str(fault) for fault in found] == ["spec.conversion.strategy: Required value"]
 
 
-def test_every_version_that_is_stored_is_among_those_that_were() -> None:
-    made = definition()
-    second = {**made["spec"]["versions"][0], "name": "v2"}
-    made["spec"]["versions"].append(second)
-    made["status"] = {}
-    DEFINITION.prepare_create(made)
-
-    found = at_once(DEFINITION.validate(made))
-
-    assert made["status"]["storedVersions"] == ["v1"]
-    assert [fault.field for fault in found] == ["spec.versions", "status.storedVersions"]
-    assert found[1].message == 'Invalid value: ["v1"]: must have the storage version v2'
-
-
 @pytest.mark.parametrize("text", ["https://x y", " https://a.b", "https://a.b/%zz", "mailto:a@b"])
 def test_only_a_url_is_an_approval(text: str) -> None:
     made = definition()
@@ -539,3 +307,23 @@ def test_only_a_url_is_an_approval(text: str) -> None:
     found = at_once(DEFINITION.validate(made))
 
     assert [error.field for error in found] == ["metadata.annotations[api-approved.kubernetes.io]"]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "is_set"),
+    [
+        ({"x-kubernetes-list-type": ""}, True),
+        ({"multipleOf": 0}, True),
+        ({"maxProperties": 0}, True),
+        ({"title": ""}, False),
+        ({"nullable": False}, False),
+    ],
+)
+def test_metadata_may_not_be_restricted_by_keywords_that_are_set_though_empty(
+    keyword: dict[str, Any], is_set: bool
+) -> None:
+    made = definition({"type": "object", "properties": {"metadata": {"type": "object", **keyword}}})
+
+    found = [error.field for error in at_once(DEFINITION.validate(made))]
+
+    assert ("spec.validation.openAPIV3Schema.properties[metadata]" in found) is is_set
