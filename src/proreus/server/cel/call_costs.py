@@ -21,15 +21,11 @@ from proreus.server.cel.syntax import Call, Constant
 
 _COMPARISONS = ("_<_", "_<=_", "_>_", "_>=_")
 _TEXTS = ("string", "bytes")
-_PARSED = ("ip", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver",
-           "strings.quote")  # fmt: skip
+_PARSED = ("ip", "cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver")
 _COMPARED_AT_ONCE = ("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver")
 _FORMAT_PATTERN = 128  # characters that a format's pattern has at most
 _ADDRESS_BYTES = 16
 _MAKE_LIST = 10
-_SHORT = {  # how long numbers and times get when written
-    kind: Size(1, 32) for kind in ("bool", "int", "uint", "double", "duration", "timestamp")
-}
 
 
 def call_facts(node: Call, operands: Sequence[Facts]) -> Facts:
@@ -40,6 +36,9 @@ def call_facts(node: Call, operands: Sequence[Facts]) -> Facts:
             return _traversed(node, first)
         case "url":
             return Facts(scaled(size.high, PER_CHARACTER), size)
+        case "strings.quote":
+            quoted = Size(size.low + 2, capped(size.high * 2 + 2))
+            return Facts(scaled(size.high, PER_CHARACTER), quoted)
         case "ip.isCanonical":
             return Facts(scaled(size.high, 2 * PER_CHARACTER))
         case function if function in _PARSED and node.target is None:
@@ -53,8 +52,7 @@ def call_facts(node: Call, operands: Sequence[Facts]) -> Facts:
         case "@sortByAssociatedKeys":
             return _made_list(node, operands[1])
         case "split":
-            return Facts(scaled(size.high, 2 * PER_CHARACTER), Size(0, size.high),
-                         element=Facts(0, Size(0, size.high)))  # fmt: skip
+            return Facts(scaled(size.high, 2 * PER_CHARACTER), Size(0, size.high))
         case "join":
             return _joined(operands)
         case "find" | "findAll" | "matches":
@@ -103,12 +101,11 @@ def _operator(node: Call, operands: Sequence[Facts]) -> Facts:
             return Facts(1, ONE)
         case "string" | "bytes":
             kind = node.arguments[0].type.name
-            if kind == node.function:
-                return Facts(1)
-            is_text = kind in _TEXTS
-            size = operands[0].size if is_text else _SHORT.get(kind, UNKNOWN)
+            if kind not in _TEXTS or kind == node.function:
+                return Facts(1)  # Kubernetes does not know how long numbers get
+            size = operands[0].size
             grown = Size(size.low, capped(size.high * 4)) if node.function == "bytes" else size
-            return Facts(scaled(size.high, PER_CHARACTER) if is_text else 1, grown)
+            return Facts(scaled(size.high, PER_CHARACTER), grown)
         case _:
             return Facts(1)
 
@@ -182,8 +179,7 @@ def _joined(operands: Sequence[Facts]) -> Facts:
 def _matched(operands: Sequence[Facts]) -> Facts:
     text, pattern = operands[0].size.high, operands[1].size.high
     cost = scaled(capped(text + 1), PER_CHARACTER) * scaled(pattern, PER_PATTERN_CHARACTER)
-    found = Size(0, text)
-    return Facts(capped(cost), found, element=Facts(0, found))
+    return Facts(capped(cost), Size(0, text))
 
 
 def _contained(node: Call, operands: Sequence[Facts]) -> Facts:

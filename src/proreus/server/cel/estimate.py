@@ -86,7 +86,8 @@ def _select(node: syntax.Select, names: Mapping[str, Facts]) -> Facts:
     if shape is not None and node.field in shape.fields:
         return _at(shape.fields[node.field].shape, capped(cost))
     if shape is not None and shape.kind is ShapeKind.MAP and shape.element is not None:
-        return _at(shape.element, capped(cost))
+        # Kubernetes looks for a field of that name: it finds values of maps by their index alone.
+        return replace(_at(shape.element, capped(cost)), size=_typed(node.type, 0).size)
     return _typed(node.type, capped(cost))
 
 
@@ -105,7 +106,7 @@ def _call(node: syntax.Call, names: Mapping[str, Facts]) -> Facts:
         case "dyn":
             return operands[0].with_cost(spent + 1)
         case "_[_]" | "_[?_]" | "_?._":
-            found = _part(operands[0], node)
+            found = _part(operands[0], node, next(iter(names.values())))
             return found.with_cost(spent + 1)
         case _:
             found = call_facts(node, operands)
@@ -114,10 +115,12 @@ def _call(node: syntax.Call, names: Mapping[str, Facts]) -> Facts:
             return found.with_cost(spent + found.cost)
 
 
-def _part(whole: Facts, node: syntax.Call) -> Facts:
+def _part(whole: Facts, node: syntax.Call, root: Facts) -> Facts:
     if whole.element is not None:
         return whole.element
     shape = whole.shape
+    if shape is None and node.function == "_[_]" and node.type.name not in _SCALARS:
+        return root  # as it stands nowhere in the schema
     if shape is not None and shape.element is not None:
         return _at(shape.element, 0)
     key = node.arguments[-1]

@@ -308,6 +308,7 @@ def test_costs_without_bounds_are_refused() -> None:
         ("self.l.all(s, ip.isCanonical(s))", "2.4x"),
         ("self.l.all(s, !format.dns1123Label().validate(s).hasValue())", "27.0x"),
         ("['a', self.l[0]].join('') == ''", "more than 100x"),
+        ("('n ' + string(size(self.l))).contains('a')", "more than 100x"),
         ("self.l.all(s, ['a', 'b'].exists(o, o.contains(s)))", "5.2x"),
     ],
 )
