@@ -28,12 +28,13 @@ BROKEN: dict[str, tuple[webhooks.Behaviour, str]] = {
     "no response": ({"response": {"uid": "wrong"}},
                     "received invalid webhook response: expected response.uid="),
     "error": ({"raw": "out of order", "code": 500},
-              'failed to call webhook: an error on the server ("out of order") has prevented the '
+              'failed to call webhook: an error on the server ("unknown") has prevented the '
               "request from succeeding"),
     "missing": ({"raw": "none", "code": 404},
                 "failed to call webhook: the server could not find the requested resource"),
     "redirect": ({"raw": "", "code": 307, "location": "https://127.0.0.1:1/other"},
-                 "failed to call webhook: the server rejected our request for an unknown reason"),
+                 "failed to call webhook: the server responded with the status code 307 but did "
+                 "not return more information"),
     "huge": ({"endless": 1 << 30},
              'failed to call webhook: Post "{url}?timeout=1s": the answer has more than '),
     "patch": ({"response": {"patch": "e30=", "patchType": "JSONPatch"}},

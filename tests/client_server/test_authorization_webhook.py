@@ -94,7 +94,7 @@ async def test_a_webhook_that_fails_refuses_with_an_error(tmp_path: Path) -> Non
         admin = {"Authorization": f"Bearer {server.token}"}
         scraped = (await ann.get("/metrics", headers=admin)).text
 
-    why = "the server rejected our request for an unknown reason"
+    why = "unknown"
     assert (refused.status_code, refused.headers["Content-Type"]) == (
         500,
         "text/plain; charset=utf-8",
@@ -131,7 +131,7 @@ async def test_reviews_are_answered_by_the_same_authorizers(tmp_path: Path) -> N
     )
     assert failed.json()["status"] == {
         "allowed": False,
-        "evaluationError": "the server rejected our request for an unknown reason",
+        "evaluationError": "unknown",
     }
 
 

@@ -120,7 +120,7 @@ class Admission:
     before_validation: Mapping[str, tuple[Admit, ...]] = field(default_factory=dict)
     validating: AdmissionStep | None = None
 
-    def shows_updates(self, resource: Resource, subresource: str) -> bool:
+    def is_configured_for_updates(self, resource: Resource, subresource: str) -> bool:
         """Whether webhooks or policies of users want to see updates before they are completed."""
         mutating = self.mutating
         return mutating is not None and mutating.is_configured_for(UPDATE, resource, subresource)

@@ -199,7 +199,7 @@ def rejection(answer: HttpResponse) -> str:
         said = answer.body[:_TEXT_MAX].decode("utf-8", "replace").strip()
     match answer.status:
         case 403 | 415:
-            return said
+            return said or _UNKNOWN
         case 406:
             return _NOT_ACCEPTABLE if said in ("", _UNKNOWN) else said
         case code if code >= 500:

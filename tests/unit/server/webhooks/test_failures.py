@@ -40,7 +40,7 @@ def test_a_host_that_nobody_knows_is_named() -> None:
         (500, "application/json", b'{"kind":"Status","message":"no"}', "no"),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_an_error_is_told_as_clients_of_kubernetes_tell_it(
+def test_an_error_answered_is_worded_as_in_clients_of_kubernetes(
     code: int, content: str, body: bytes, why: str
 ) -> None:
     headers = Headers([("Content-Type", content)] if content else [])

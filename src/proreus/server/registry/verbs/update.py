@@ -243,7 +243,9 @@ class Update:
         creation.set_namespace(self.write, stored)
         self.strategy.default(stored)
         resource, part = self.write.collection.resource, self.write.subresource
-        is_shown = self.part is None and self.write.admission.shows_updates(resource, part)
+        is_shown = self.part is None and self.write.admission.is_configured_for_updates(
+            resource, part
+        )
         self._shown = deepcopy(stored) if is_shown else None
         self.strategy.reset(stored, live)
         self._has_server_fields = metadata.keep_server_fields(stored, live)
