@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import accumulate
 
+from proreus.server.prometheus import edge
+
 # Kubernetes' bounds for how long requests take, its clients' and its own to etcd.
 REQUEST_BUCKETS_S = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0,
                      4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)  # fmt: skip
@@ -44,10 +46,9 @@ class BucketCounts:
         return self.lowest + sum(self._counts)
 
     def buckets(self, kept: tuple[float, ...] | None = None) -> list[tuple[str, float]]:
-        """As Prometheus wants them: upper bounds and how many were not above. The bounds are
-        written as Go writes them, because rules name them. ``kept``: those of interest, if not
-        all."""
+        """As Prometheus wants them: upper bounds and how many were not above. ``kept``: those of
+        interest, if not all."""
         sums = list(accumulate(self._counts, initial=self.lowest))[1:]
         chosen = self._bounds if kept is None else kept
-        found = [(f"{bound:g}", float(sums[self._bounds.index(bound)])) for bound in chosen]
+        found = [(edge(bound), float(sums[self._bounds.index(bound)])) for bound in chosen]
         return [*found, ("+Inf", float(sums[-1]))]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
+from operator import mul
 from typing import Any, Generic, TypeVar
 
 from proreus.aio.clock import Clock
@@ -22,7 +24,8 @@ from proreus.server.prometheus import (
     Metric,
 )
 
-_BUCKETS_S = tuple(10.0**power for power in range(-8, 2))
+# With the errors that Kubernetes' multiplying makes, as names of buckets have them.
+_BUCKETS_S = tuple(accumulate([1e-8, *[10.0] * 9], mul))
 Key = TypeVar("Key", bound=Hashable)
 
 

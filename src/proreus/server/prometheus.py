@@ -10,9 +10,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from threading import Lock
 from typing import NamedTuple, Protocol
+
+from proreus.api import go_text
+
+
+@lru_cache(maxsize=512)
+def edge(bound: float) -> str:
+    """A bucket's bound as Go writes it, because rules name it."""
+    return go_text.number(bound)
 
 
 class Sample(NamedTuple):
@@ -198,7 +207,7 @@ class Histogram:
 
     def collect(self) -> Iterator[Metric]:
         family = HistogramMetricFamily(self._name, self._documentation, self._labels)
-        bounds = [*map(repr, self._bounds), "+Inf"]
+        bounds = [*map(edge, self._bounds), "+Inf"]
         for values, observed in tuple(self._observed.items()):
             counts = map(float, accumulate(observed.counts))
             family.add_metric(values, list(zip(bounds, counts, strict=True)), observed.total)

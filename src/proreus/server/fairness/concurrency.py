@@ -49,10 +49,12 @@ def bounds(levels: Mapping[str, Shares], total: int) -> dict[str, Bounds]:
 
 @dataclass(frozen=True, slots=True)
 class SeatDemand:
-    """What a level wanted in a period: at most, and on the whole."""
+    """What a level wanted in a period: at most, on the whole, and how that was spread."""
 
     highest: int
     smooth: float
+    mean: float = 0.0
+    deviation: float = 0.0
 
 
 class DemandMeter:
@@ -78,13 +80,13 @@ class DemandMeter:
 
     def close(self) -> SeatDemand:
         """End the period. The smooth demand follows a rise at once and a fall slowly."""
-        envelope = float(self._highest)
+        envelope, mean, deviation = float(self._highest), 0.0, 0.0
         if self._seconds > 0:
             mean = self._weighted / self._seconds
-            variance = max(0.0, self._squares / self._seconds - mean * mean)
-            envelope = min(envelope, mean + math.sqrt(variance))
+            deviation = math.sqrt(max(0.0, self._squares / self._seconds - mean * mean))
+            envelope = min(envelope, mean + deviation)
         self._smooth = max(envelope, _SMOOTHING * self._smooth + (1 - _SMOOTHING) * envelope)
-        found = SeatDemand(self._highest, self._smooth)
+        found = SeatDemand(self._highest, self._smooth, mean, deviation)
         self._begin()
         return found
 

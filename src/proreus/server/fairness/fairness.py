@@ -85,7 +85,8 @@ class Fairness:
         demands = {name: level.seats.close_period() for name, level in self.levels.items()}
         for name, level in self.levels.items():
             seats = level.seats.limit or 1
-            level.demand.add(demands[name].highest / seats)
+            level.wanted = demands[name]
+            level.demand.add(demands[name].highest / (level.bounds.nominal or 1))
             level.utilization.add(level.seats.in_use / seats)
         limits = {name: level.bounds for name, level in self.levels.items()}
         for name, seats in adjusted(limits, demands, _SEATS).items():

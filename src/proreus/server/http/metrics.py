@@ -29,6 +29,7 @@ from proreus.server.prometheus import (
     Metric,
 )
 
+_SLI_BUCKETS_S = REQUEST_BUCKETS_S[2:]
 _BODY_BUCKETS_B = tuple(50_000.0 + 100_000 * step for step in range(31))
 _RESPONSE_BUCKETS_B = tuple(1_000.0 * 10**power for power in range(7))
 _LABELS = ("verb", "group", "version", "resource", "subresource", "scope", "component")
@@ -201,14 +202,13 @@ class RequestMetrics(Collector):
     def _durations(self) -> Iterator[Metric]:
         """Also under the name that objectives are measured by, which knows no dry runs."""
         text = "How long requests took."
-        for name, said, kept in (
-            ("apiserver_request_duration_seconds", _DURATION_TEXT, _REQUEST_LABELS),
-            ("apiserver_request_sli_duration_seconds", text, _LABELS),
+        for name, said, kept, buckets in (
+            ("apiserver_request_duration_seconds", _DURATION_TEXT, _REQUEST_LABELS, None),
+            ("apiserver_request_sli_duration_seconds", text, _LABELS, _SLI_BUCKETS_S),
         ):
             counted = ((series.labels[: len(kept)], series.seconds) for series in self._all())
-            yield _summed(
-                HistogramMetricFamily(name, said, labels=kept), counted, REQUEST_BUCKETS_S
-            )
+            family = HistogramMetricFamily(name, said, labels=kept)
+            yield _summed(family, counted, REQUEST_BUCKETS_S, buckets)
 
     def _sizes(self) -> Metric:
         family = HistogramMetricFamily("apiserver_response_sizes", _SIZES_TEXT, labels=_LABELS)
@@ -220,14 +220,15 @@ def _summed(
     family: HistogramMetricFamily,
     counted: Iterable[tuple[LabelValues, BucketCounts]],
     bounds: tuple[float, ...],
+    kept: tuple[float, ...] | None = None,
 ) -> Metric:
-    """Those with the same labels together."""
+    """Those with the same labels together. ``kept``: the bounds of interest, if not all."""
     sums: dict[LabelValues, BucketCounts] = {}
     for labels, counts in counted:
         if counts:
             sums.setdefault(labels, BucketCounts(bounds)).add_all(counts)
     for labels, summed in sums.items():
-        family.add_metric(labels, summed.buckets(), summed.total)
+        family.add_metric(labels, summed.buckets(kept), summed.total)
     return family
 
 

@@ -65,7 +65,16 @@ class Seat:
     ``leave`` gives everything back, whatever the request holds when it ends.
     """
 
-    __slots__ = ("_body_bytes", "_flow", "_is_read", "_limits", "_ticket", "_user", "_width")
+    __slots__ = (
+        "_body_bytes",
+        "_flow",
+        "_is_read",
+        "_is_watch",
+        "_limits",
+        "_ticket",
+        "_user",
+        "_width",
+    )
 
     def __init__(
         self,
@@ -75,12 +84,14 @@ class Seat:
         *,
         width: int = 1,
         is_read: bool = True,
+        is_watch: bool = False,
     ) -> None:
         self._user = user
         self._flow = flow
         self._limits = limits
         self._width = width
         self._is_read = is_read
+        self._is_watch = is_watch
         self._ticket: Ticket | None = None
         self._body_bytes = 0
 
@@ -107,6 +118,8 @@ class Seat:
             return
         counts, waiting = flow.counts, self._limits.waiting_by_kind
         counts.waiting += 1
+        counts.waiting_seats += self._width
+        waited_s = counts.vain_wait_s
         waiting[self._is_read] += 1
         begun = self._limits.clock.monotonic()
         try:
@@ -114,6 +127,7 @@ class Seat:
                 ticket = await flow.level.seats.take(
                     flow.schema.name, flow.name, flow.hashed(), self._width
                 )
+            waited_s = counts.wait_s
         except asyncio.CancelledError:
             flow.level.seats.counts.cancelled += 1
             raise
@@ -126,13 +140,15 @@ class Seat:
             raise
         finally:
             counts.waiting -= 1
+            counts.waiting_seats -= self._width
             waiting[self._is_read] -= 1
-            counts.wait_s.add(self._limits.clock.monotonic() - begun)
+            waited_s.add(self._limits.clock.monotonic() - begun)
         self._hold(flow, ticket)
 
     def _hold(self, flow: RequestFlow, ticket: Ticket) -> None:
         self._ticket = ticket
         flow.counts.executing += 1
+        flow.counts.seats += self._width
         flow.counts.dispatched += 1
         self._limits.working[self._is_read] += 1
 
@@ -141,11 +157,14 @@ class Seat:
         assert flow is not None
         assert ticket is not None
         flow.counts.executing -= 1
+        flow.counts.seats -= self._width
         self._limits.working[self._is_read] -= 1
         if ticket is EXEMPT:
             flow.level.seats.leave_exempt()
         else:
-            flow.counts.execution_s.add(flow.level.seats.give_back(ticket))
+            counts = flow.counts
+            taken_s = counts.watch_s if self._is_watch else counts.execution_s
+            taken_s.add(flow.level.seats.give_back(ticket))
 
     @asynccontextmanager
     async def given_back(self) -> AsyncIterator[None]:

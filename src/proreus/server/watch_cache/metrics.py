@@ -82,6 +82,7 @@ class ReadingSource(Protocol):
 
 _COUNTERS = {
     "apiserver_watch_cache_events_received": "Changes taken from storage.",
+    "apiserver_storage_events_received": "Changes that storage reported.",
     "apiserver_watch_cache_events_dispatched": "Changes offered to watchers.",
     "apiserver_watch_cache_initializations": "Times the cache was filled from a list.",
     "apiserver_watch_events": "Events written to watchers.",
@@ -92,12 +93,20 @@ _COUNTERS = {
     "apiserver_cache_list_returned_objects": "Objects returned by those lists.",
     "apiserver_storage_decode_errors": "Stored values that could not be read.",
 }
+# Which index was read, where Kubernetes says so: there is none.
+_INDEXED = frozenset({"apiserver_cache_list", "apiserver_cache_list_fetched_objects"})
 _GAUGES = {
     "watch_cache_capacity": "Changes the history can hold now.",
     "apiserver_watch_cache_resource_version": "Revision the cache has reached.",
     "apiserver_resource_objects": "Objects in the cache.",
     "apiserver_watch_cache_watchers": "Watches that are open.",
 }
+# Of a metric that Kubernetes promised to keep.
+_OBJECTS_TEXT = (
+    "[STABLE] [DEPRECATED, consider using apiserver_resource_objects instead] Number of stored "
+    "objects at the time of last check split by kind. In case of a fetching error, the value will "
+    "be -1."
+)
 
 
 class WatchCacheMetrics(Collector):
@@ -136,19 +145,23 @@ class WatchCacheMetrics(Collector):
 
 
 def _counters(readings: list[CacheReading]) -> Iterator[Metric]:
-    families = {name: CounterMetricFamily(name, text, labels=_LABELS)
+    families = {name: CounterMetricFamily(name, text, labels=_labels(name))
                 for name, text in _COUNTERS.items()}  # fmt: skip
     for reading in readings:
         counts = reading.counts
         values = (
-            counts.received, reading.dispatched, counts.initializations, reading.written.total,
-            reading.initial_events, reading.terminated, counts.lists, counts.fetched,
-            counts.returned, reading.unreadable,
+            counts.received, counts.received, reading.dispatched, counts.initializations,
+            reading.written.total, reading.initial_events, reading.terminated, counts.lists,
+            counts.fetched, counts.returned, reading.unreadable,
         )  # fmt: skip
         labels = (counts.resource.group, counts.resource.resource)
-        for family, value in zip(families.values(), values, strict=True):
-            family.add_metric(labels, value)
+        for (name, family), value in zip(families.items(), values, strict=True):
+            family.add_metric((*labels, "") if name in _INDEXED else labels, value)
     yield from families.values()
+
+
+def _labels(name: str) -> tuple[str, ...]:
+    return (*_LABELS, "index") if name in _INDEXED else _LABELS
 
 
 def _gauges(readings: list[CacheReading]) -> Iterator[Metric]:
@@ -164,9 +177,7 @@ def _gauges(readings: list[CacheReading]) -> Iterator[Metric]:
 
 def _stored(readings: list[CacheReading]) -> Metric:
     """The older name of the objects' number, where a resource and its group are one label."""
-    family = GaugeMetricFamily(
-        "apiserver_storage_objects", "Objects in the cache.", labels=("resource",)
-    )
+    family = GaugeMetricFamily("apiserver_storage_objects", _OBJECTS_TEXT, labels=("resource",))
     for reading in readings:
         family.add_metric((str(reading.counts.resource),), reading.objects)
     return family
@@ -176,7 +187,7 @@ def _sizes(readings: list[CacheReading]) -> Metric:
     family = HistogramMetricFamily(
         "apiserver_watch_events_sizes", "Sizes of events written to watchers.", labels=_LABELS
     )
-    edges = (*map(str, map(float, _SIZES_B)), "+Inf")
+    edges = (*map(str, _SIZES_B), "+Inf")
     for reading in readings:
         written = reading.written
         if written.total:

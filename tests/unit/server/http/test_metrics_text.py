@@ -53,7 +53,7 @@ def test_the_buckets_of_one_histogram_stay_together_and_in_order() -> None:
         f"took_{line}"
         for label in ("one", "two")
         for line in (
-            f'bucket{{a="{label}",le="1.0"}} 0', f'bucket{{a="{label}",le="10.0"}} 1',
+            f'bucket{{a="{label}",le="1"}} 0', f'bucket{{a="{label}",le="10"}} 1',
             f'bucket{{a="{label}",le="+Inf"}} 1', f'count{{a="{label}"}} 1',
             f'sum{{a="{label}"}} 5',
         )

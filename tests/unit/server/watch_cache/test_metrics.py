@@ -59,11 +59,11 @@ async def test_a_scrape_reports_what_the_caches_have_done() -> None:
         assert read("apiserver_watch_cache_resource_version") == 4
         assert read("apiserver_init_events_total") == 3
         assert read("apiserver_watch_events_total") == 6
-        assert read("apiserver_watch_events_sizes_bucket", le="1024.0") == 6
+        assert read("apiserver_watch_events_sizes_bucket", le="1024") == 6
         assert read("apiserver_watch_events_sizes_count") == 6
         assert read("apiserver_terminated_watchers_total") == 0
-        assert read("apiserver_cache_list_total") == 1
-        assert read("apiserver_cache_list_fetched_objects_total") == 3
+        assert read("apiserver_cache_list_total", index="") == 1
+        assert read("apiserver_cache_list_fetched_objects_total", index="") == 3
         assert read("apiserver_cache_list_returned_objects_total") == 1
         assert read("watch_cache_capacity") == 100
         assert read("apiserver_resource_objects") == 3
@@ -83,8 +83,8 @@ async def test_a_list_without_a_selector_counts_what_it_looked_at() -> None:
 
         labels = {"group": "apps", "resource": "things"}
         assert [
-            sample_value(registry, f"apiserver_cache_list_{what}_total", labels)
-            for what in ("fetched_objects", "returned_objects")
+            sample_value(registry, f"apiserver_cache_list_{what}_objects_total", labels | more)
+            for what, more in (("fetched", {"index": ""}), ("returned", {}))
         ] == [6, 6]
 
 

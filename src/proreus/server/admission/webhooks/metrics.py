@@ -15,6 +15,7 @@ from proreus.server.prometheus import (
 )
 
 _SECONDS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+_CONDITION_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25)
 _CODE_MAX = 600
 _NAME = "apiserver_admission_"
 _CONDITION = ("name", "kind", "type", "operation")
@@ -31,7 +32,8 @@ class AdmissionWebhookMetrics(Collector):
         self._exclusions: Counter[tuple[str, ...]] = Counter()
         self._calls = Histogram(
             f"{_NAME}webhook_admission_duration_seconds",
-            "How long calls of admission webhooks took.",
+            "[STABLE] Admission webhook latency histogram in seconds, identified by name and "
+            "broken out for each operation and API resource and type (validate or admit).",
             ("name", "type", "operation", "rejected"),
             buckets=(*_SECONDS, 10, 25),
             registry=registry,
@@ -40,7 +42,7 @@ class AdmissionWebhookMetrics(Collector):
             f"{_NAME}match_condition_evaluation_seconds",
             "How long match conditions took.",
             _CONDITION,
-            buckets=_SECONDS,
+            buckets=_CONDITION_SECONDS,
             registry=registry,
         )
         registry.register(self)

@@ -41,7 +41,12 @@ def take_seat(
                 width = _width(exchange, count)
                 FLOW.set(exchange.user.name)
             exchange.seat = seat = Seat(
-                exchange.user.name, flow, limits, width=width, is_read=exchange.is_read
+                exchange.user.name,
+                flow,
+                limits,
+                width=width,
+                is_read=exchange.is_read,
+                is_watch=exchange.verb == "watch",
             )
         try:
             if not seat.take_nowait():
