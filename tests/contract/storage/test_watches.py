@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from proreus.aio.clock import SystemClock
 from proreus.server.storage.interface import Change, ChangeBatch, Storage, StoredValue
+from proreus.server.storage.progress import asking_for_progress
 
 
 async def take(watch: AsyncIterator[ChangeBatch], count: int) -> list[Change]:
@@ -27,8 +29,7 @@ async def take(watch: AsyncIterator[ChangeBatch], count: int) -> list[Change]:
 async def reach(storage: Storage, watch: AsyncIterator[ChangeBatch], revision: int) -> int:
     """Read until the watch says it has given everything up to ``revision``; how many changes."""
     seen = 0
-    async with asyncio.timeout(60):
-        await storage.request_progress()
+    async with asyncio.timeout(60), asking_for_progress(storage, SystemClock()):
         while True:
             batch = await anext(watch)
             seen += len(batch.changes)

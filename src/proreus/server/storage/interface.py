@@ -279,12 +279,13 @@ class Storage(Protocol):
         them leaves them out.
         Raises Compacted when ``after`` is older than history, Unavailable when the source is lost
         (the caller resumes after the last batch's revision). Progress batches come at least when
-        asked for with ``request_progress``.
+        asked for (``progress``).
         """
         ...
 
     async def request_progress(self) -> None:
-        """Make open watches say soon, by a batch, how far they are."""
+        """Make open watches say soon, by a batch, how far they are. One that is still catching up
+        need not: ``progress`` asks again."""
         ...
 
     async def compact(self, revision: int) -> None:

@@ -19,9 +19,9 @@ from proreus.aio.clock import Clock, Timer
 from proreus.aio.gate import Gate, Waterline
 from proreus.api.status import ResourceVersionTooLarge
 from proreus.server.storage.interface import Storage, StorageError
+from proreus.server.storage.progress import PROGRESS_EVERY_S
 
 WAIT_S = 3.0
-PROGRESS_EVERY_S = 0.1
 _RETRY_AFTER_S = 1
 _EXPIRED_MAX = 20  # per iteration of the loop
 

@@ -39,6 +39,7 @@ from proreus.server.storage.interface import (
     Unavailable,
 )
 from proreus.server.storage.keyspace import ROOT
+from proreus.server.storage.progress import asking_for_progress
 from proreus.server.watch_cache.cache import WatchCache
 from proreus.server.watch_cache.freshness import Freshness
 from proreus.server.watch_cache.object import CachedObject
@@ -164,8 +165,11 @@ class Ingest:
         newest = await self._storage.current_revision()
         changes: list[Change] = []
         if newest > revision:
-            async with self._storage.watch(prefix, after=revision, with_old=False) as batches:
-                await self._storage.request_progress()  # the newest write may be no object's
+            async with (
+                self._storage.watch(prefix, after=revision, with_old=False) as batches,
+                # The newest write may be no object's.
+                asking_for_progress(self._storage, self._clock),
+            ):
                 async for batch in batches:
                     changes += batch.changes
                     revision = batch.revision

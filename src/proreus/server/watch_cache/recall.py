@@ -16,9 +16,9 @@ import asyncio
 import logging
 
 from proreus.aio.clock import deadline
-from proreus.aio.tasks import beside
 from proreus.server.storage.interface import Change, StorageError, StoredValue
-from proreus.server.watch_cache.freshness import PROGRESS_EVERY_S, WAIT_S
+from proreus.server.storage.progress import asking_for_progress
+from proreus.server.watch_cache.freshness import WAIT_S
 from proreus.server.watch_cache.history import Transition
 from proreus.server.watch_cache.object import CachedObject, ObjectReader
 from proreus.server.watch_cache.state import CacheState, SharedParts
@@ -94,7 +94,8 @@ class Recall:
         storage = self._shared.storage
         async with (
             storage.watch(self._reader.prefix, after=after) as batches,
-            beside(self._ask_for_progress(), name="watch cache: recall", ended=lambda: None),
+            # The newest of the writes may be another resource's.
+            asking_for_progress(storage, self._shared.clock),
         ):
             async for batch in batches:
                 for change in batch.changes:
@@ -106,12 +107,6 @@ class Recall:
                 if batch.revision >= until:
                     break
         return found
-
-    async def _ask_for_progress(self) -> None:
-        """The newest of the writes may be another resource's. If it fails, the deadline ends it."""
-        while True:
-            await self._shared.storage.request_progress()
-            await self._shared.clock.sleep(PROGRESS_EVERY_S)
 
     async def _transitions(self, changes: list[Change]) -> list[Transition]:
         found: list[Transition] = []

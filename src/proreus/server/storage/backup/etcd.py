@@ -16,6 +16,7 @@ from proreus.server.storage.backup.folder import check_target
 from proreus.server.storage.etcd import EtcdConfig, EtcdStorage, copying
 from proreus.server.storage.etcd.client import EtcdClient
 from proreus.server.storage.interface import Change, Compacted, Storage
+from proreus.server.storage.progress import asking_for_progress
 from proreus.server.storage.sqlite import checksums
 from proreus.server.storage.sqlite.rows import Row
 
@@ -36,10 +37,12 @@ async def back_up_etcd(
             try:
                 newest = await storage.current_revision()
                 begin = max(oldest, storage.compacted_revision)
-                extent = Extent(newest, await _distinct_since(storage, config, begin, newest))
+                extent = Extent(
+                    newest, await _distinct_since(storage, config, clock, begin, newest)
+                )
                 expires = await copying.expiries(client, newest, clock.now())
                 with replacing(target) as partial:
-                    copy = _Copy(storage, config.root, extent, expires, progress)
+                    copy = _Copy(storage, config.root, clock, extent, expires, progress)
                     made = await copy.write(partial, target)
                     verified(partial, target, made)
                 return made
@@ -48,26 +51,32 @@ async def back_up_etcd(
                 oldest = max(oldest, gone.compacted)
 
 
-async def _distinct_since(storage: Storage, config: EtcdConfig, begin: int, newest: int) -> int:
+async def _distinct_since(
+    storage: Storage, config: EtcdConfig, clock: Clock, begin: int, newest: int
+) -> int:
     """From where on each change has a revision of its own.
 
     A lease that ends takes all its keys in one transaction. A backup has one change per revision:
     its history begins behind the last of these.
     """
     last, shared = 0, begin
-    async for change in _changes(storage, config.root, begin, newest):
+    async for change in _changes(storage, config.root, clock, begin, newest):
         if change.revision == last:
             shared = last
         last = change.revision
     return shared
 
 
-async def _changes(storage: Storage, root: str, after: int, newest: int) -> AsyncIterator[Change]:
+async def _changes(
+    storage: Storage, root: str, clock: Clock, after: int, newest: int
+) -> AsyncIterator[Change]:
     """Raises Compacted."""
     if after >= newest:
         return
-    async with storage.watch(root, after=after) as batches:
-        await storage.request_progress()  # the newest write may be no object's
+    async with (
+        storage.watch(root, after=after) as batches,
+        asking_for_progress(storage, clock),  # the newest write may be no object's
+    ):
         async for batch in batches:
             for change in batch.changes:
                 if change.revision <= newest:
@@ -83,12 +92,14 @@ class _Copy:
         self,
         storage: Storage,
         root: str,
+        clock: Clock,
         extent: Extent,
         expires: dict[int, float],
         progress: Progress,
     ) -> None:
         self._storage = storage
         self._root = root
+        self._clock = clock
         self._extent = extent
         self._expires = expires
         self._progress = progress
@@ -100,7 +111,7 @@ class _Copy:
         extent = Extent(newest, begin if begin > 1 else 0)
         with NewLog(partial, target) as made:
             await self._write_begin(made, begin)
-            async for change in _changes(self._storage, self._root, begin, newest):
+            async for change in _changes(self._storage, self._root, self._clock, begin, newest):
                 old, new = change.old, change.new
                 self._objects += (new is not None) - (old is not None)
                 replaced = old.revision if old is not None else 0

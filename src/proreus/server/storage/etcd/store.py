@@ -39,6 +39,7 @@ from proreus.server.storage.interface import (
     StoredValue,
     Ttl,
 )
+from proreus.server.storage.progress import asking_for_progress
 
 _PAGE_MAX = 500
 
@@ -195,8 +196,11 @@ class EtcdStorage:
         if after >= newest:
             return found
         folder = key[: key.rindex("/") + 1]
-        async with self.watch(folder, after=after, with_old=False) as batches:
-            await self.request_progress()  # the newest write may be no object's
+        async with (
+            self.watch(folder, after=after, with_old=False) as batches,
+            # The newest write may be no object's.
+            asking_for_progress(self, self._clock),
+        ):
             async for batch in batches:
                 found += tuple(
                     PastValue(change.revision, change.new.value if change.new else None)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from proreus.aio.clock import SystemClock
 from proreus.server.storage.backup.extent import Copied
 from proreus.server.storage.backup.folder import StoreNotEmpty, back_up_folder, restore_folder
 from proreus.server.storage.interface import (
@@ -22,6 +23,7 @@ from proreus.server.storage.interface import (
     StorageLocked,
     Unavailable,
 )
+from proreus.server.storage.progress import asking_for_progress
 from proreus.server.storage.sqlite import SqliteStorage
 from proreus.testing.virtual_clock import VirtualClock
 from tests.faults.failing_disk import small_disk
@@ -58,8 +60,10 @@ async def changes(storage: Storage, after: int) -> list[Change]:
     newest = await storage.current_revision()
     if after >= newest:
         return []
-    async with storage.watch("/registry/", after=after) as watch:
-        await storage.request_progress()
+    async with (
+        storage.watch("/registry/", after=after) as watch,
+        asking_for_progress(storage, SystemClock()),
+    ):
         async for batch in watch:
             found += batch.changes
             if batch.revision >= newest:

@@ -24,6 +24,7 @@ from proreus.server.storage.interface import (
     Unavailable,
     ValueTooLarge,
 )
+from proreus.server.storage.progress import asking_for_progress
 from proreus.testing.virtual_clock import VirtualClock
 from tests.real_etcd import EtcdCluster, running_etcd, started_etcd
 
@@ -142,25 +143,27 @@ async def test_trusted_progress_is_asked_of_etcd_and_writes_nothing(
         written = await storage.create(place + "other/a", b"x")
         async with storage.watch(place + "quiet/", after=written - 1) as watch:
             await asyncio.gather(*(storage.request_progress() for _ in range(3)))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(60), asking_for_progress(storage, SystemClock()):
                 batch = await anext(watch)
 
         assert (batch.changes, batch.revision) == ((), written)
         assert await storage.current_revision() == written
 
 
-async def test_the_progress_marker_is_in_no_list(storage: EtcdStorage, place: str) -> None:
-    await storage.create(place + "a", b"x")
-    counted = await storage.count("/registry/")
-    async with storage.watch("/registry/", after=await storage.current_revision()) as watch:
-        await storage.request_progress()
-        async with asyncio.timeout(60):
-            batch = await anext(watch)
+async def test_the_progress_marker_is_in_no_list(config: EtcdConfig, place: str) -> None:
+    doubting = replace(config, trusts_progress=False)
+    async with EtcdStorage.open(doubting, SystemClock()) as storage:
+        await storage.create(place + "a", b"x")
+        counted = await storage.count("/registry/")
+        async with storage.watch("/registry/", after=await storage.current_revision()) as watch:
+            await storage.request_progress()
+            async with asyncio.timeout(60):
+                batch = await anext(watch)
 
-    assert batch.changes == ()
-    assert batch.revision == await storage.current_revision()
-    assert await storage.count("/registry/") == counted
-    assert len((await storage.list("/registry/")).items) == counted
+        assert batch.changes == ()
+        assert batch.revision == await storage.current_revision()
+        assert await storage.count("/registry/") == counted
+        assert len((await storage.list("/registry/")).items) == counted
 
 
 async def test_a_cancelled_wait_does_not_end_the_watch(storage: EtcdStorage, place: str) -> None:
