@@ -68,6 +68,7 @@ def _check_declared(found: Findings, kind: str, limited: Json | None, exempt: Js
     response = (limited or {}).get("limitResponse") or {}
     if kind != "Limited" or limited is None:
         return
+    found.require("spec.limited.limitResponse.type", response.get("type"))
     where, queuing = "spec.limited.limitResponse.queuing", response.get("queuing")
     if response.get("type") == "Reject" and queuing is not None:
         found.append(FieldError(where, Reason.FORBIDDEN, "Forbidden"))
@@ -130,8 +131,8 @@ def _check_limited(found: Findings, at: str, limited: Json) -> None:
         case "Queue":
             if queuing is not None:
                 _check_queuing(found, f"{at}.limitResponse.queuing", queuing)
-        case other:
-            found.one_of(f"{at}.limitResponse.type", other or "", ("Queue", "Reject"))
+        case str(other) if other:
+            found.one_of(f"{at}.limitResponse.type", other, ("Queue", "Reject"))
     _check_lending(found, at, limited)
     borrows = limited.get("borrowingLimitPercent")
     if borrows is not None and borrows < 0:
