@@ -7,6 +7,7 @@ that a server with many definitions starts without it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from proreus.lazy_dataclass import dataclass
@@ -38,6 +39,7 @@ class CompiledRule:
     program: Program | None
     message: Program | None
     is_transition: bool
+    has_old_in_message: bool
     error: str  # why there is no program: only definitions written elsewhere have one
 
     @property
@@ -77,17 +79,23 @@ def _compiled(schema: Structural, *, is_resource: bool) -> NodeRules:
     shape = shape_of(schema, is_resource=is_resource)
     rules = rules_at(schema)
     checker = Checker.of_rules(shape, expressions(rules))
-    return NodeRules(shape, tuple(_rule(raw, checker) for raw in rules))
+    made = tuple(_rule(raw, checker) for raw in rules)
+    if not any(one.is_transition for one in made):  # then no message is told a former value
+        made = tuple(replace(one, message=None) if one.has_old_in_message else one for one in made)
+    return NodeRules(shape, made)
 
 
 def _rule(raw: Mapping[str, Any], checker: Checker) -> CompiledRule:
     optional = bool(raw.get("optionalOldSelf"))
-    message = None
+    message, message_node = None, None
     try:
         node = checker.check(raw["rule"], optional_old=optional)
         if text := raw.get("messageExpression"):
-            message = Program(checker.check(text, optional_old=optional), checker)
+            message_node = checker.check(text, optional_old=optional)
+            message = Program(message_node, checker)
     except CheckError as error:
-        return CompiledRule(raw, None, None, is_transition=False, error=str(error))
-    program = Program(node, checker)
-    return CompiledRule(raw, program, message, uses_old_self(node), "")
+        return CompiledRule(
+            raw, None, None, is_transition=False, has_old_in_message=False, error=str(error)
+        )
+    has_old = message_node is not None and uses_old_self(message_node)
+    return CompiledRule(raw, Program(node, checker), message, uses_old_self(node), has_old, "")

@@ -222,12 +222,11 @@ class _Walk:
         plain: str = (
             rule.raw.get("message") or ""
         ).strip() or f"failed rule: {_rule_text(rule.raw)}"
-        if rule.message is None:
+        if rule.message is None or (before is None and rule.has_old_in_message):
             return plain
         try:
             what = "messageExpression evaluation"
             # It sees the old value as it is, also where it was checked as an optional.
-            before = NONE if before is None else before
             outcome = self._spend(rule.message, (mine, before), path, schema, what)
         except CostExceeded:
             what = f"messageExpression: {field_error.quote(rule.raw['messageExpression'])}"

@@ -287,6 +287,18 @@ def test_all_rules_of_an_object_share_a_budget() -> None:
     ]
 
 
+def test_a_message_about_a_former_value_needs_one_and_a_rule_about_it() -> None:
+    small = {"rule": "self < 9", "messageExpression": "'was ' + string(oldSelf)"}
+    grown = {"rule": "self > oldSelf.orValue(0)", "optionalOldSelf": True, "message": "grow",
+             "messageExpression": "oldSelf.hasValue() ? 'more' : 'some'"}  # fmt: skip
+    number = {"type": "integer"}
+
+    assert said(rules(number, small, grown), 10, 5) == ["<nil>: Invalid value: 10: was 5"]
+    assert said(rules(number, small), 10, 5) == ["<nil>: Invalid value: 10: failed rule: self < 9"]
+    assert said(rules(number, grown), -1) == ["<nil>: Invalid value: -1: grow"]
+    assert said(rules(number, grown), 1, 2) == ["<nil>: Invalid value: 1: grow"]
+
+
 def test_former_values_are_found_in_an_atomic_map() -> None:
     fixed = {"type": "integer", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
     schema = {"type": "object", "properties": {"n": fixed}, "x-kubernetes-map-type": "atomic"}
