@@ -50,7 +50,8 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class GroupResources:
-    """``pods``, ``pods/log``, ``*``, ``pods/*``, ``*/scale``; none at all is the whole group."""
+    """``pods``, ``pods/log``, ``*``, ``pods/*``, ``*/scale``; none at all is the whole group, which
+    may be ``*`` for every one."""
 
     group: str = ""
     resources: tuple[str, ...] = ()
@@ -64,7 +65,7 @@ class GroupResources:
         object.__setattr__(self, "_listed", frozenset(self.resources))
 
     def matches(self, target: ApiPath) -> bool:
-        if target.group != self.group:
+        if self.group not in (target.group, "*"):
             return False
         if self.resource_names and target.name not in self.resource_names:
             return False

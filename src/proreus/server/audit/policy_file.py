@@ -62,7 +62,7 @@ def _rule(fields: ConfigFields, omitted: frozenset[Stage], without_managed: bool
 
 def _group(fields: ConfigFields) -> GroupResources:
     group = fields.string("group")
-    if group and (faults := dns_subdomain(group)):
+    if group not in ("", "*") and (faults := dns_subdomain(group)):
         raise ConfigFileInvalid.of(
             field_error.invalid(fields.path("group"), group, ",".join(faults))
         )

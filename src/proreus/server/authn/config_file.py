@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from proreus.api import field_error
 from proreus.api.field_error import FieldError
+from proreus.api.values.urls import url_fault
 from proreus.lazy_dataclass import dataclass
 from proreus.server.authn.anonymous import Anonymous
 from proreus.server.authn.authorities import Authorities
@@ -314,11 +315,10 @@ def url_faults(url: str, at: str, disallowed: Sequence[str]) -> Iterator[FieldEr
     if url in disallowed:
         why = f"URL must not overlap with disallowed issuers: [{' '.join(sorted(disallowed))}]"
         yield field_error.invalid(at, url, why)
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        yield field_error.invalid(at, url, str(error))
+    if fault := url_fault(url):
+        yield field_error.invalid(at, url, fault)
         return
+    parts = urlsplit(url)
     if parts.scheme != "https":
         yield field_error.invalid(at, url, "URL scheme must be https")
     if parts.username is not None or parts.password is not None:

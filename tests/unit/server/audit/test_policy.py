@@ -27,7 +27,7 @@ GROUPS = st.builds(
         "resources": resources,
         "resourceNames": names if resources else [],
     },
-    st.sampled_from(["", "apps"]),
+    st.sampled_from(["", "apps", "*"]),
     st.lists(RESOURCES, max_size=2),
     LISTS,
 )
@@ -118,7 +118,7 @@ def naive_matches_resource(rule: Json, target: ApiPath) -> bool:
         return True
     whole = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
     for group in rule["resources"]:
-        if group["group"] != target.group:
+        if group["group"] not in (target.group, "*"):
             continue
         if not group["resources"]:
             return True

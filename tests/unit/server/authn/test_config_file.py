@@ -96,6 +96,7 @@ KEY = "jwt[0].claimMappings.extra[0].key: "
         (jwt(issuers=1), 'unknown field "jwt[0].issuers"'),
         (issued(url=1), "jwt[0].issuer.url: Invalid value: 1: must be a string"),
         (issued(url="http://i"), 'jwt[0].issuer.url: Invalid value: "http://i": URL scheme must'),
+        (issued(url="https://i/%zz"), 'parse "https://i/%zz": invalid URL escape "%zz"'),
         (issued(url="https://i?q"), "URL must not contain a query"),
         (issued(url="https://i#f"), "URL must not contain a fragment"),
         (issued(url="https://u@i"), "URL must not contain a username or password"),

@@ -121,9 +121,24 @@ def _entry(entry: ConfigFields) -> ResourceProviders:
     return ResourceProviders(resources, providers)
 
 
+# What is stored beside the objects of the API.
+_NOT_SERVED = frozenset({"apiserveripinfo", "serviceipallocations", "servicenodeportallocations"})
+
+
 def _resource_violation(name: str, siblings: Collection[str]) -> str:
-    plural, dot, group = name.partition(".")
-    if not plural or name != name.lower() or (plural == "*" and not dot):
+    plural, _, group = name.partition(".")
+    if name != name.lower():
+        return "resource name should not contain capital letters"
+    if name == "*":
+        return (
+            "use '*.' to encrypt all the resources from core API group or *.* to encrypt all "
+            "resources"
+        )
+    if name in _NOT_SERVED:
+        return "resources which do not have REST API/s cannot be encrypted"
+    if group == "*" and plural != "*":
+        return "encrypting the same resource across groups is not supported"
+    if not plural:
         return "must be a plural in lower case with its group after a dot, '*.<group>' or '*.*'"
     if sum(other == name for other in siblings) > 1:
         return "duplicate of another resource in the list"

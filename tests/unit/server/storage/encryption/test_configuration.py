@@ -99,6 +99,16 @@ def test_every_provider_is_read_in_order() -> None:
         ([entry({"identity": {}}, resources=("ingresses.extensions",))], "resources[0].resources[0]"
          ": Invalid value: \"ingresses.extensions\": 'extensions' group has been removed and cannot"
          " be used for encryption"),
+        ([entry({"identity": {}}, resources=("Secrets",))], "resources[0].resources[0]: Invalid "
+         'value: "Secrets": resource name should not contain capital letters'),
+        ([entry({"identity": {}}, resources=("*",))], "resources[0].resources[0]: Invalid value: "
+         "\"*\": use '*.' to encrypt all the resources from core API group or *.* to encrypt all "
+         "resources"),
+        ([entry({"identity": {}}, resources=("secrets.*",))], "resources[0].resources[0]: Invalid "
+         'value: "secrets.*": encrypting the same resource across groups is not supported'),
+        ([entry({"identity": {}}, resources=("serviceipallocations",))], "resources[0].resources[0]"
+         ': Invalid value: "serviceipallocations": resources which do not have REST API/s cannot '
+         "be encrypted"),
     ],
 )  # fmt: skip
 def test_a_wrong_configuration_is_refused_in_one_sentence(entries: Any, message: str) -> None:
