@@ -54,10 +54,11 @@ class Asking:
         accept: str = "*/*",
         token: str = "",
         impersonated: str = "",
+        agent: str = "test/1",
     ) -> Answered:
         """``path`` without ``/api/v1/namespaces/default`` unless it begins with a slash."""
         target = path if path.startswith("/") else f"/api/v1/namespaces/default/{path}"
-        headers = {"Authorization": f"Bearer {token or self.server.token}", "User-Agent": "test/1"}
+        headers = {"Authorization": f"Bearer {token or self.server.token}", "User-Agent": agent}
         headers["Accept"] = accept
         if impersonated:
             headers["Impersonate-User"] = impersonated

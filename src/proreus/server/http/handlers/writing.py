@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from proreus.server.registry.write import Write
 from proreus.server.storage.resource_store import Outcome
 
 _MANAGER_MAX = 128
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class WriteRequest(NamedTuple):
@@ -119,11 +121,11 @@ def default_manager(exchange: Exchange) -> str:
 
 
 def _manager(agent: str) -> str:
+    """What can be printed of the name, as much of it as a manager may have."""
     # Bytes that are no text arrive as lone surrogates, which nothing can write.
-    name = agent.partition("/")[0].encode("utf-8", "replace").decode()
-    if len(name.encode()) > _MANAGER_MAX:
-        name = name.encode()[:_MANAGER_MAX].decode("utf-8", "ignore")
-    return "".join(char for char in name if char.isprintable()) or "unknown"
+    name = _LONE_SURROGATE.sub("\ufffd", agent.partition("/")[0])
+    printed = "".join(char for char in name if char.isprintable())
+    return printed.encode()[:_MANAGER_MAX].decode("utf-8", "ignore") or "unknown"
 
 
 _known_manager = lru_cache(maxsize=1024)(_manager)
