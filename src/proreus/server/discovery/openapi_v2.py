@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from proreus.api.group_version import GroupVersion
 from proreus.server.discovery.api_services import ApiServices
 from proreus.server.discovery.document import CatalogSnapshot, CurrentSnapshot, Document
 from proreus.server.discovery.openapi import gnostic
-from proreus.server.discovery.openapi.discovery_paths import discovery_path
+from proreus.server.discovery.openapi.discovery_paths import discovery_keys, discovery_path
 from proreus.server.discovery.openapi.merging import RemoteSpec, merged
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
 from proreus.server.discovery.openapi.parameters import Parameter
@@ -35,7 +34,9 @@ _SHAPES = {
 }
 _KINDS = "x-kubernetes-group-version-kind"
 _OPEN = "x-kubernetes-preserve-unknown-fields"
+_OF_KINDS = (_KINDS, "x-kubernetes-selectable-fields")
 _OMITTED = frozenset({"default", "oneOf", "anyOf", "not", "nullable"})
+_OMITTED_OF_CUSTOM = _OMITTED - {"default"}
 _CODES = {"200": "OK", "201": "Created", "202": "Accepted", "401": "Unauthorized"}
 
 
@@ -62,14 +63,12 @@ class OpenApiV2:
         return merged(own, remote) if remote else own
 
     def _build(self, served: CatalogSnapshot) -> dict[str, Any]:
-        items = [discovery_path("api"), discovery_path("apis"), discovery_path("version")]
-        for group, versions in served.own_groups():
-            items += [discovery_path(f"apis/{group}")] if group else []
-            items += [discovery_path(GroupVersion(group, v).path.lstrip("/")) for v in versions]
+        items = [discovery_path(key) for key in discovery_keys(served)]
         for resource in served.resources:
             items += resource_paths(resource, self._source.name_of)
         items.sort(key=lambda item: item.path)
         schemas = closure(schema_names(items), self._source)
+        custom = {self._source.name_of(one.gvk) for one in served.resources if one.custom}
         shared = SharedParameters()
         paths = {item.path: _path_item(item, shared) for item in items}
         return {
@@ -77,7 +76,12 @@ class OpenApiV2:
             "info": {"title": "Kubernetes", "version": GIT_VERSION},
             "paths": paths,
             "parameters": shared.in_order(),
-            "definitions": {name: _definition(name, schema) for name, schema in schemas.items()},
+            "definitions": {
+                name: _schema(schema, _OMITTED_OF_CUSTOM)
+                if name in custom and not schema.get(_OPEN)
+                else _definition(name, schema)
+                for name, schema in schemas.items()
+            },
             "securityDefinitions": SECURITY,
             "security": [{"BearerToken": []}],
         }
@@ -88,19 +92,19 @@ def _definition(name: str, schema: Mapping[str, Any]) -> Any:
         described = {"description": schema["description"]} if "description" in schema else {}
         return {**described, **_SHAPES[name]}
     if schema.get(_OPEN):
-        return {"type": "object", _KINDS: schema[_KINDS]}
-    return _schema(schema)
+        return {"type": "object", **{key: schema[key] for key in _OF_KINDS if key in schema}}
+    return _schema(schema, _OMITTED)
 
 
-def _schema(schema: Any) -> Any:
+def _schema(schema: Any, left_out: frozenset[str]) -> Any:
     """A v3 schema as v2 has it: other references, no defaults, no alternatives. Clients of v2 know
     no null and no unknown fields: of what may have them it says nothing."""
     if isinstance(schema, list):
-        return [_schema(part) for part in schema]
+        return [_schema(part, left_out) for part in schema]
     if not isinstance(schema, dict):
         return schema
     found: dict[str, Any] = {}
-    omitted = _omitted_keys(schema)
+    omitted = left_out | _omitted_keys(schema)
     for key, value in schema.items():
         match key:
             case _ if key in omitted:
@@ -108,24 +112,24 @@ def _schema(schema: Any) -> Any:
             case "$ref":
                 found[key] = value.replace(REF, _REF_V2)
             case "allOf":  # a reference with a description
-                found |= _schema(value[0]) if "$ref" in value[0] else {}
+                found |= _schema(value[0], left_out) if "$ref" in value[0] else {}
             case "properties":
-                found[key] = {name: _schema(field) for name, field in value.items()}
+                found[key] = {name: _schema(field, left_out) for name, field in value.items()}
             case "required":
                 found |= _required(schema)
             case _:
-                found[key] = _schema(value)
+                found[key] = _schema(value, left_out)
     return found
 
 
 def _omitted_keys(schema: Mapping[str, Any]) -> frozenset[str]:
     kind = schema.get("type")
     if schema.get("nullable"):
-        return _OMITTED | {"type", "items", "properties"}
+        return frozenset({"type", "items", "properties"})
     if schema.get(_OPEN):
         typed = {"type"} if kind in ("object", "array") else set()
-        return _OMITTED | {"items", "properties", *typed}
-    return _OMITTED | {"type"} if kind == "array" and "items" not in schema else _OMITTED
+        return frozenset({"items", "properties", *typed})
+    return frozenset({"type"} if kind == "array" and "items" not in schema else ())
 
 
 def _required(schema: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -135,6 +139,8 @@ def _required(schema: Mapping[str, Any]) -> dict[str, list[str]]:
         return {}
     fields = schema.get("properties") or {}
     left = [name for name in schema["required"] if not (fields.get(name) or {}).get("nullable")]
+    if schema.get(_OPEN) and schema.get("x-kubernetes-embedded-resource"):
+        left = [name for name in left if name not in ("kind", "apiVersion")]
     return {"required": left} if left else {}
 
 

@@ -21,7 +21,12 @@ from proreus.server.discovery.document import (
     quoted,
 )
 from proreus.server.discovery.openapi import gnostic
-from proreus.server.discovery.openapi.discovery_paths import discovery_path, group_version_of
+from proreus.server.discovery.openapi.discovery_paths import (
+    discovery_keys,
+    discovery_path,
+    group_version_of,
+    is_custom,
+)
 from proreus.server.discovery.openapi.operations import Operation, PathItem, resource_paths
 from proreus.server.discovery.openapi.parameters import Parameter
 from proreus.server.discovery.openapi.schemas import REF, SchemaSource, closure
@@ -72,7 +77,7 @@ class OpenApiV3:
         return served.once(("protobuf", key), lambda: gnostic.encode_v3(document.decoded()))
 
     def _document(self, served: CatalogSnapshot, key: str) -> Document:
-        items = [discovery_path(key)]
+        items = [discovery_path(key)] if key in discovery_keys(served) else []
         for resource in _resources(served, key):
             items += resource_paths(resource, self._source.name_of)
         items.sort(key=lambda item: item.path)
@@ -84,20 +89,16 @@ class OpenApiV3:
             "paths": {item.path: _path_item(item) for item in items},
             "components": {
                 "schemas": {name: _at_home(schema, home) for name, schema in schemas.items()},
-                **({} if _is_custom(_resources(served, key)) else {"securitySchemes": SECURITY}),
+                **({} if is_custom(_resources(served, key)) else {"securitySchemes": SECURITY}),
             },
         }
         return Document(json.encode(body), quoted(_hashes(served)[key]))
 
 
 def _info(resources: list[Resource]) -> dict[str, str]:
-    if _is_custom(resources):
+    if is_custom(resources):
         return {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
     return {"title": "Kubernetes", "version": GIT_VERSION}
-
-
-def _is_custom(resources: list[Resource]) -> bool:
-    return bool(resources) and all(resource.custom is not None for resource in resources)
 
 
 def _index(served: CatalogSnapshot) -> Document:
@@ -114,12 +115,12 @@ def _hashes(served: CatalogSnapshot) -> dict[str, str]:
 
 
 def _keys(served: CatalogSnapshot) -> list[str]:
-    keys = ["api", "apis", "version"]
-    for group, versions in served.own_groups():
-        if group:
-            keys.append(f"apis/{group}")
-        keys += [GroupVersion(group, version).path.lstrip("/") for version in versions]
-    return sorted(keys)
+    versions = [
+        GroupVersion(group, version).path.lstrip("/")
+        for group, versions in served.own_groups()
+        for version in versions
+    ]
+    return sorted({*discovery_keys(served), *versions})
 
 
 def _hash(served: CatalogSnapshot, key: str) -> str:

@@ -10,6 +10,8 @@ from proreus.server.custom.schema.structural import TYPE_FIELDS, Structural
 from proreus.server.resource import Resource
 from proreus.server.schema.definitions import OBJECT_META, Definitions
 
+_SELECTABLE = "x-kubernetes-selectable-fields"
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 _REF = "#/components/schemas/"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
@@ -31,10 +33,11 @@ class PublishedSchemas:
     def put(self, resource: Resource, schema: Structural) -> None:
         gvk = resource.gvk
         name = self._names[gvk] = definition_name(gvk)
-        self._raw[name] = _published(gvk, schema)
+        told = _selectable(resource)
+        self._raw[name] = {**_published(gvk, schema), **told}
         list_gvk = GroupVersionKind(gvk.group, gvk.version, resource.names.list_kind)
         list_name = self._names[list_gvk] = definition_name(list_gvk)
-        self._raw[list_name] = _list(gvk, list_gvk, resource.plural)
+        self._raw[list_name] = {**_list(gvk, list_gvk, resource.plural), **told}
 
     def remove(self, gvk: GroupVersionKind, list_kind: str) -> None:
         for one in (gvk, GroupVersionKind(gvk.group, gvk.version, list_kind)):
@@ -51,10 +54,15 @@ class PublishedSchemas:
 
 
 def _published(gvk: GroupVersionKind, schema: Structural) -> dict[str, Any]:
-    raw = _with_embedded(schema.raw) if schema.has_embedded else schema.raw
-    own = {**raw, **_kinds(gvk)}
+    own = {**_unfolded(schema.raw), **_kinds(gvk)}
     fields = {k: v for k, v in (own.get("properties") or {}).items() if k not in TYPE_FIELDS}
     return {**own, "properties": {**fields, **_type_fields()}}
+
+
+def _selectable(resource: Resource) -> dict[str, Any]:
+    """By which fields lists of it can be filtered."""
+    paths = [{"fieldPath": name} for name in resource.selectable.names]
+    return {_SELECTABLE: paths} if paths else {}
 
 
 def _type_fields() -> dict[str, Any]:
@@ -69,20 +77,21 @@ def _type_fields() -> dict[str, Any]:
     }
 
 
-def _with_embedded(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Resources inside of the schema have a type and metadata too, though it does not say so.
+def _unfolded(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the schema says by a keyword of Kubernetes' own, said for others too: resources inside
+    of it have a type and metadata, and what is an integer or a string is either.
 
     A schema without any is itself: it is not copied.
     """
     changed: dict[str, Any] = {}
     fields = schema.get("properties")
     if fields:
-        made = {key: _with_embedded(field) for key, field in fields.items()}
+        made = {key: _unfolded(field) for key, field in fields.items()}
         if any(made[key] is not field for key, field in fields.items()):
             changed["properties"] = made
     for word in ("items", "additionalProperties"):
         inner = schema.get(word)
-        if isinstance(inner, dict) and (other := _with_embedded(inner)) is not inner:
+        if isinstance(inner, dict) and (other := _unfolded(inner)) is not inner:
             changed[word] = other
     if schema.get("x-kubernetes-embedded-resource"):
         changed["properties"] = {**(changed.get("properties") or fields or {}), **_type_fields()}
@@ -90,7 +99,17 @@ def _with_embedded(schema: Mapping[str, Any]) -> Mapping[str, Any]:
         changed["required"] = required + [
             word for word in ("kind", "apiVersion") if word not in required
         ]
+    if schema.get("x-kubernetes-int-or-string"):
+        changed |= _either(schema)
     return {**schema, **changed} if changed else schema
+
+
+def _either(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Unless the schema says so itself, in the one place where it may."""
+    others, parts = schema.get("anyOf"), schema.get("allOf") or []
+    if others == _INT_OR_STRING or (parts and parts[0].get("anyOf") == _INT_OR_STRING):
+        return {}
+    return {"allOf": [{"anyOf": _INT_OR_STRING}, *parts]} if others else {"anyOf": _INT_OR_STRING}
 
 
 def _list(gvk: GroupVersionKind, list_gvk: GroupVersionKind, plural: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proreus.api.group_version import GroupVersion
+from proreus.server.discovery.document import CatalogSnapshot
 from proreus.server.discovery.openapi.operations import (
     JSON,
     PLAIN,
@@ -12,9 +13,25 @@ from proreus.server.discovery.openapi.operations import (
     group_camel,
     tag,
 )
+from proreus.server.resource import Resource
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _VERSION = "io.k8s.apimachinery.pkg.version.Info"
+
+
+def discovery_keys(served: CatalogSnapshot) -> list[str]:
+    """Of what is described among the resources: all but groups of custom kinds alone."""
+    keys = ["api", "apis", "version"]
+    for group, versions in served.own_groups():
+        built_in = [v for v in versions if not is_custom(served.of(GroupVersion(group, v)))]
+        if group and built_in:
+            keys.append(f"apis/{group}")
+        keys += [GroupVersion(group, version).path.lstrip("/") for version in built_in]
+    return keys
+
+
+def is_custom(resources: list[Resource]) -> bool:
+    return bool(resources) and all(resource.custom is not None for resource in resources)
 
 
 def discovery_path(key: str) -> PathItem:

@@ -93,10 +93,18 @@ _FORMS = {
     "delete": _Form("delete", "delete", "Delete a {kind}.", use.DELETE, body=DELETE_OPTIONS,
                     codes=("200", "202")),
 }  # fmt: skip
+# Kubernetes describes custom kinds by a program of their own, which says less, or something else.
+_CUSTOM_FORMS = {
+    **_FORMS,
+    "deletecollection": _FORMS["deletecollection"]._replace(parameters=use.LIST, body=None),
+    "get": _FORMS["get"]._replace(parameters=(use.RESOURCE_VERSION,)),
+    "patch": _FORMS["patch"]._replace(codes=("200",)),
+}
 
 
 def resource_paths(resource: Resource, schema_name: SchemaName) -> list[PathItem]:
-    """All paths of one resource, its subresources and the deprecated watch paths included."""
+    """All paths of one resource, its subresources included, and the deprecated watch paths of
+    built-in kinds."""
     return _Writer(resource, schema_name).paths()
 
 
@@ -130,9 +138,9 @@ class _Writer:
         self.tag = tag(home)
         self.own = schema_name(resource.gvk)
         self.plain = CUSTOM_PLAIN if resource.custom else PLAIN
-        self.streaming = tuple(
-            media for media in STREAMING if not (resource.custom and PROTOBUF in media)
-        )
+        self.streaming = CUSTOM_PLAIN if resource.custom else STREAMING
+        self.consumed = CUSTOM_PLAIN if resource.custom else ("*/*",)
+        self.forms = _CUSTOM_FORMS if resource.custom else _FORMS
 
     def paths(self) -> list[PathItem]:
         verbs = set(self.resource.verbs)
@@ -143,7 +151,7 @@ class _Writer:
             found.append(self._everywhere())
         for sub in self.resource.subresources:
             found += self._connections(sub) if sub.name in _CONNECTS else [self._subresource(sub)]
-        if "watch" in verbs:
+        if "watch" in verbs and not self.resource.custom:
             found += self._watches()
         return [path for path in found if path.operations]
 
@@ -174,12 +182,16 @@ class _Writer:
             summary=f"List objects of kind {kind} in all namespaces, or watch them.",
             parameters=(),
         )
-        return self._path(f"/{self.resource.plural}", [listed], *use.LIST)
+        item = self._path(f"/{self.resource.plural}", [listed], *use.LIST)
+        if not self.resource.custom:
+            return item
+        by_name = sorted(item.parameters, key=lambda parameter: parameter.name)
+        return replace(item, parameters=tuple(by_name))
 
     def _operation(self, verb: str, sub: Subresource | None = None) -> Operation:
         """What is the same for every kind, filled in for this one."""
         kind, gvk, schema = self._names(sub)
-        form = _FORMS[verb]
+        form = self.forms[verb]
         name = f"{form.word}{self.home}{form.of}{self.scope}{kind}"
         made = Operation(
             method=form.method,
@@ -191,6 +203,7 @@ class _Writer:
             parameters=form.parameters,
             body=schema if form.takes_object else form.body,
             body_required=form.body != DELETE_OPTIONS,
+            consumes=self.consumed,
             answer=schema,
             codes=form.codes,
             produces=self.plain,
@@ -215,7 +228,8 @@ class _Writer:
         if sub is None:
             return self.resource.kind, self.resource.gvk, self.own
         kind = f"{self.resource.kind}{capital(sub.name)}"
-        return kind, sub.kind, self.schema_name(sub.kind)
+        gvk = self.resource.gvk if self.resource.custom else sub.kind
+        return kind, gvk, self.schema_name(sub.kind)
 
     def _subresource(self, sub: Subresource) -> PathItem:
         operations = [self._operation(verb, sub) for verb in sub.verbs if verb in _FORMS]

@@ -37,6 +37,9 @@ _FIELD_VALIDATION = Parameter(
 _FORCE = Parameter(
     "force", "boolean", description="Apply only: take over fields that others own.", hash="tOGGb0Yi"
 )
+RESOURCE_VERSION = Parameter(
+    "resourceVersion", description="Which state of the objects is asked for.", hash="5WAnf1kx"
+)
 _SELECT = (
     Parameter("continue", description="Where the next page of a list begins.", hash="QfD61s0i"),
     Parameter(
@@ -44,9 +47,7 @@ _SELECT = (
     ),
     Parameter("labelSelector", description="Only objects with these labels.", hash="5Zw57w4C"),
     Parameter("limit", "integer", description="The most objects a page may have.", hash="1NfNmdNH"),
-    Parameter(
-        "resourceVersion", description="Which state of the objects is asked for.", hash="5WAnf1kx"
-    ),
+    RESOURCE_VERSION,
     Parameter("resourceVersionMatch", description="How resourceVersion is meant.", hash="t8XhRHeC"),
     Parameter(
         "sendInitialEvents",
