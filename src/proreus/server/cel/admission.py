@@ -29,7 +29,7 @@ _GO_NAMES = {
     "null": "null_type",
 }
 _STRING = ValueShape(ShapeKind.STRING)
-_TIME = ValueShape(ShapeKind.TIMESTAMP, is_converted=True)
+_TIME = ValueShape(ShapeKind.TIMESTAMP)  # declared so, and yet a text when it is read
 _INT = ValueShape(ShapeKind.INT)
 _ANY = ValueShape(ShapeKind.ANY)
 _STRINGS = ValueShape(ShapeKind.LIST, element=_STRING)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from proreus.server.cel.format_calls import misfit_formats
-from proreus.server.cel.functions.overloads import is_convertible, no_overload
+from proreus.server.cel.functions.overloads import no_overload, takes
 from proreus.server.cel.functions.table import FUNCTIONS
 from proreus.server.cel.syntax import (
     Call,
@@ -87,8 +87,8 @@ def _built(node: Node) -> Any:
 
 
 def _converted(function: str, value: Any) -> Any:
-    takes = is_convertible(function)
-    if takes is not None and not takes(value):
+    is_taken = takes(function)
+    if is_taken is not None and not is_taken(value):
         raise EvaluationError(no_overload(function, [value]))
     return FUNCTIONS[function](value)
 

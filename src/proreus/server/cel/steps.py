@@ -12,7 +12,7 @@ from typing import Any
 
 from proreus.server.cel.functions.operators import NO_OVERLOAD, NoOverload, find, index, whole
 from proreus.server.cel.functions.operators import TABLE as OPERATORS
-from proreus.server.cel.functions.overloads import is_convertible, no_overload
+from proreus.server.cel.functions.overloads import no_overload, takes
 from proreus.server.cel.functions.table import FUNCTIONS
 from proreus.server.cel.meter import COSTS
 from proreus.server.cel.pace import CostPace
@@ -214,10 +214,10 @@ def called(function: str, operands: list[Step]) -> Step:
 
 def _application(function: str) -> Callable[[Run, list[Any]], Any]:
     work, cost = FUNCTIONS[function], COSTS.get(function)
-    takes = is_convertible(function)
+    is_taken = takes(function)
 
     def apply(run: Run, values: list[Any]) -> Any:
-        if takes is not None and not takes(values[0]):
+        if is_taken is not None and not is_taken(values[0]):
             raise EvaluationError(no_overload(function, values))
         try:
             if cost is None:

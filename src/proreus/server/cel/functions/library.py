@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -17,8 +18,10 @@ from proreus.server.cel.functions.operators import NO_OVERLOAD, comparable
 from proreus.server.cel.functions.operators import TABLE as OPERATORS
 from proreus.server.cel.functions.texts import INDEX_OF, LAST_INDEX_OF
 from proreus.server.cel.functions.urls import Url
+from proreus.server.cel.syntax import Uint
 from proreus.server.cel.values import NONE, EvaluationError, Optional, equal
 
+_SUMMED = (int, Uint, float, timedelta)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", re.ASCII)
 
 
@@ -34,6 +37,8 @@ def _sum(values: list[Any]) -> Any:
     if not values:
         return 0
     total = values[0]
+    if total.__class__ not in _SUMMED:
+        raise TypeError  # no overload takes it
     for one in values[1:]:
         total = OPERATORS["_+_"](total, one)
     return total

@@ -31,13 +31,32 @@ _TRAITS = {
     "-_": frozenset({"bool", "double", "int", _DURATION}),
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ORDERED),
     "size": frozenset({"bytes", "list", "map", "string"}),
+    "sort": frozenset({"list"}),
     "matches": frozenset({"string"}),
 }
 # These have methods, which are then asked, and know none of that name.
 _RECEIVERS = frozenset({"string", _TIME, _DURATION})
 # They look at their operands themselves.
 _UNNAMED = frozenset({"!_", "@in", "_[_]", "_[?_]", "_?._", "contains", "startsWith", "endsWith"})
-_CONVERTED = {
+_TAKEN = {
+    **dict.fromkeys(
+        (
+            "isSorted",
+            "sum",
+            "min",
+            "max",
+            "sort",
+            "slice",
+            "flatten",
+            "first",
+            "last",
+            "join",
+            "sets.contains",
+            "sets.intersects",
+            "sets.equivalent",
+        ),
+        frozenset({"list"}),
+    ),
     "bool": frozenset({"bool", "string"}),
     "bytes": frozenset({"bytes", "string"}),
     "double": _NUMBERS | {"string"},
@@ -61,6 +80,8 @@ def no_overload(function: str, values: Sequence[Any]) -> str:
     if function in _UNNAMED or not values:
         return NO_OVERLOAD
     first = type_name(values[0])
+    if function == "flatten":
+        return f"{NO_OVERLOAD}: {first}.flatten()"
     if (kinds := _TRAITS.get(function)) is not None:
         is_asked = first in kinds or first in _RECEIVERS
         return NO_OVERLOAD if is_asked else f"{NO_OVERLOAD}: {function}"
@@ -78,7 +99,8 @@ def no_range(value: Any, *, pairs: bool) -> str:
     return f"got '{name}', expected iterable type"
 
 
-def is_convertible(function: str) -> Callable[[Any], bool] | None:
-    """Of a function that converts: whether it takes a value. None of all others."""
-    kinds = _CONVERTED.get(function)
+def takes(function: str) -> Callable[[Any], bool] | None:
+    """Of a function that converts or is of lists: whether it takes a value first. None of all
+    others."""
+    kinds = _TAKEN.get(function)
     return None if kinds is None else lambda value: type_name(value) in kinds
